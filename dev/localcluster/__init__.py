@@ -1,0 +1,1 @@
+"""A real single-node Kubernetes on this machine, for development and tests."""

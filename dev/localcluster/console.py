@@ -1,0 +1,95 @@
+"""Progress on the terminal, and programs that run with their output in a log file."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from localcluster.settings import LOGS, DevError
+
+HEARTBEAT_SECONDS = 15.0
+STARTED = time.monotonic()
+
+
+def say(text: str) -> None:
+    """Print one line of progress with the seconds since the program began."""
+    print(f"[{time.monotonic() - STARTED:6.1f} s] {text}", flush=True)
+
+
+def run_logged(
+    command: Sequence[str],
+    *,
+    log_name: str,
+    what: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program whose output goes to a log file, and show its last line now and then while it takes long.
+
+    Raises DevError with the end of the log when the program fails.
+    """
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"{log_name}.log"
+    began = time.monotonic()
+    with log.open("ab") as output:
+        output.write(f"\n$ {' '.join(command)}\n".encode())
+        output.flush()
+        process = subprocess.Popen(
+            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        try:
+            while True:
+                try:
+                    process.wait(HEARTBEAT_SECONDS)
+                    break
+                except subprocess.TimeoutExpired:
+                    say(f"  {what}: {time.monotonic() - began:.0f} s so far, last line: {last_line(log)}")
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    if process.returncode != 0:
+        raise DevError(
+            f"{what} failed (exit code {process.returncode}). The end of {log}:\n{end_of(log, lines=25)}"
+        )
+
+
+def output_of(command: Sequence[str], *, given: str | None = None, timeout: float = 60) -> str:
+    """Run a short program and return what it prints; raise DevError with its complaint when it fails."""
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    if done.returncode != 0:
+        complaint = (done.stderr or done.stdout).strip()
+        raise DevError(f"`{' '.join(command)}` failed (exit code {done.returncode}): {complaint}")
+    return done.stdout
+
+
+def succeeds(command: Sequence[str], *, timeout: float = 30) -> bool:
+    """Tell whether a program exits with 0; a program that hangs or is absent does not."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    except (subprocess.TimeoutExpired, FileNotFoundError):
+        return False
+    return done.returncode == 0
+
+
+def end_of(log: Path, *, lines: int) -> str:
+    """Return the last lines of a log file."""
+    try:
+        return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+    except FileNotFoundError:
+        return "(no log was written)"
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log file that is not empty, cut to fit a terminal."""
+    found = [line for line in end_of(log, lines=5).splitlines() if line.strip()]
+    return found[-1].strip()[:110] if found else "(nothing yet)"
+
+
+def stop_with(error: DevError) -> None:
+    """Print the error and leave with exit code 1."""
+    say(f"FAILED: {error}")
+    sys.exit(1)

@@ -1,0 +1,133 @@
+"""What is in the container runtime: images made of one static program, and the containers of earlier runs."""
+
+import hashlib
+import io
+import json
+import tarfile
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from localcluster.console import output_of, say, succeeds
+from localcluster.processes import end_processes, pids_of_command
+from localcluster.settings import (
+    CONTAINERD_SOCKET,
+    COREDNS_IMAGE,
+    PAUSE_IMAGE,
+    VERSITYGW_IMAGE,
+    DevError,
+    tool,
+)
+
+TOOL_IMAGES = {PAUSE_IMAGE: "pause", COREDNS_IMAGE: "coredns", VERSITYGW_IMAGE: "versitygw"}
+UNPRIVILEGED_USER = "65532:65532"
+CTR = ("ctr", "--address", str(CONTAINERD_SOCKET), "--namespace", "k8s.io")
+
+
+def wait_for_runtime(*, seconds: float = 30.0) -> None:
+    """Wait until containerd answers."""
+    deadline = time.monotonic() + seconds
+    while not succeeds([*CTR, "version"], timeout=5):
+        if time.monotonic() > deadline:
+            raise DevError("containerd does not answer; see containerd.log in the log directory.")
+        time.sleep(0.1)
+
+
+def present_images() -> set[str]:
+    """Return the names of the images that containerd holds."""
+    return set(output_of([*CTR, "images", "list", "--quiet"]).split())
+
+
+def import_tool_images() -> None:
+    """Give containerd the images of the in-cluster programs that it does not have yet."""
+    present = present_images()
+    for name, program in TOOL_IMAGES.items():
+        if name not in present:
+            say(f"importing the image {name}")
+            with tempfile.TemporaryDirectory() as directory:
+                archive = Path(directory) / "image.tar"
+                write_image(archive, name=name, program=Path(tool(program)))
+                import_archive(archive)
+
+
+def import_archive(archive: Path) -> None:
+    """Load an OCI archive into containerd; blobs that containerd holds already may be absent from it."""
+    output_of([*CTR, "images", "import", str(archive)], timeout=600)
+
+
+def write_image(archive: Path, *, name: str, program: Path) -> None:
+    """Write an OCI archive with an image that holds nothing but one static program."""
+    layer = tar_of({program.name: program.read_bytes()}, mode=0o755)
+    config = as_json(
+        {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {"Entrypoint": [f"/{program.name}"], "User": UNPRIVILEGED_USER, "WorkingDir": "/"},
+            "rootfs": {"type": "layers", "diff_ids": [digest_of(layer)]},
+        }
+    )
+    manifest = as_json(
+        {
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": descriptor(config, "application/vnd.oci.image.config.v1+json"),
+            "layers": [descriptor(layer, "application/vnd.oci.image.layer.v1.tar")],
+        }
+    )
+    entry = descriptor(manifest, "application/vnd.oci.image.manifest.v1+json")
+    entry["annotations"] = {"io.containerd.image.name": name}
+    files = {f"blobs/sha256/{digest_of(blob)[7:]}": blob for blob in (layer, config, manifest)}
+    files["oci-layout"] = as_json({"imageLayoutVersion": "1.0.0"})
+    files["index.json"] = as_json({"schemaVersion": 2, "manifests": [entry]})
+    archive.write_bytes(tar_of(files, mode=0o644))
+
+
+def tar_of(files: dict[str, bytes], *, mode: int) -> bytes:
+    """Return a tar archive of some files, the same bytes for the same content."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), mode
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def as_json(document: object) -> bytes:
+    """Return a document as the bytes of its JSON."""
+    return json.dumps(document).encode()
+
+
+def digest_of(blob: bytes) -> str:
+    """Return a blob's name in an image store."""
+    return "sha256:" + hashlib.sha256(blob).hexdigest()
+
+
+def descriptor(blob: bytes, media_type: str) -> dict[str, object]:
+    """Return the reference by which an image names a blob."""
+    return {"mediaType": media_type, "digest": digest_of(blob), "size": len(blob)}
+
+
+def remembered_containers() -> list[str]:
+    """Return the containers that containerd knows, running or not."""
+    return output_of([*CTR, "containers", "list", "--quiet"]).split()
+
+
+def forget_containers() -> bool:
+    """Delete all containers from containerd's memory; tell whether there were any. Their processes must have ended."""
+    names = remembered_containers()
+    for name in names:
+        succeeds([*CTR, "tasks", "delete", "--force", name])
+    if names:
+        output_of([*CTR, "containers", "delete", *names], timeout=120)
+    return bool(names)
+
+
+def end_shims() -> None:
+    """End the processes that watch our containers."""
+
+    def ours(words: Sequence[str]) -> bool:
+        return "containerd-shim" in words[0] and str(CONTAINERD_SOCKET) in words
+
+    end_processes(pids_of_command(ours), patience=2.0)

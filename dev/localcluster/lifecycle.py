@@ -1,0 +1,230 @@
+"""Starting, stopping and looking at the cluster as a whole."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from localcluster import certificates, cgroups, components, containers, network, processes, s3, toolchain, workloads
+from localcluster.console import output_of, say, succeeds
+from localcluster.settings import CHECKOUT, KUBECONFIG, LOGS, RUN, SOURCE, STATE, DevError
+
+OWNER = RUN / "owner.json"
+LOCK = Path("/run/hudi-operator-dev.lock")
+BUCKETS = ("lake", "landing")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The checkout whose cluster runs on this machine, and what it was started with."""
+
+    state: str
+    fingerprint: str
+
+
+@contextlib.contextmanager
+def exclusive() -> Iterator[None]:
+    """Let only one program at a time change the machine's cluster."""
+    if os.geteuid() != 0:
+        raise DevError("The local cluster needs root. Run this as root, or use CLUSTER=current with your own cluster.")
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another program is starting or stopping the cluster; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def owner() -> Owner | None:
+    """Return whose cluster was started on this machine since it booted, and not stopped."""
+    try:
+        return Owner(**json.loads(OWNER.read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def fingerprint() -> str:
+    """Return a short text that changes with the versions, command lines and configuration of the cluster."""
+    configuration = [components.CONTAINERD_CONFIGURATION, components.KUBELET_CONFIGURATION]
+    commands = [asdict(component) for component in components.all_components()]
+    text = json.dumps([configuration, commands], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def up(*, fresh: bool) -> None:
+    """Bring the cluster up from whatever is there: nothing, a crashed one, or the cluster of another checkout."""
+    mine = Owner(state=str(STATE), fingerprint=fingerprint())
+    found = owner()
+    if found == mine and not fresh and all_running() and workloads.healthy():
+        apply_workloads()
+        say("the cluster is up")
+        return
+    toolchain.ensure_packages(toolchain.PROGRAMS, with_cni=True)
+    toolchain.ensure_tools()
+    if found and (found != mine or fresh):
+        stop_everything()
+        found = None
+    if fresh:
+        erase()
+    start_everything(mine, resumed=found is not None)
+    finish_setup()
+    say(f"the cluster is up; kubeconfig: {KUBECONFIG}; logs: {LOGS}")
+
+
+def all_running() -> bool:
+    """Tell whether every program of the node runs."""
+    return all(processes.running_pid(component.name) for component in components.all_components())
+
+
+def start_everything(mine: Owner, *, resumed: bool) -> None:
+    """Start what does not run. A resumed cluster keeps its containers, any other begins without."""
+    components.write_configuration()
+    certificates.create()
+    RUN.mkdir(parents=True, exist_ok=True)
+    OWNER.write_text(json.dumps(asdict(mine)))
+    # The kubelet hands mounts on to containers, which needs a tree that is shared.
+    output_of(["mount", "--make-rshared", "/"])
+    network.prepare()
+    cgroups.create()
+    runtime, *others = components.all_components()
+    started = [runtime.name] if processes.start(runtime, cwd=STATE) else []
+    containers.wait_for_runtime()
+    if not resumed and containers.forget_containers():
+        # The runtime's own table of pods is filled when it starts, and would still name those that are gone.
+        processes.stop([runtime.name])
+        processes.start(runtime, cwd=STATE)
+        containers.wait_for_runtime()
+    containers.import_tool_images()
+    started += [component.name for component in others if processes.start(component, cwd=STATE)]
+    say(f"started {', '.join(started)}" if started else "all programs run already")
+
+
+def finish_setup() -> None:
+    """Wait for the API server, apply the in-cluster programs, and wait for those."""
+    shutil.copyfile(certificates.path("admin.conf"), KUBECONFIG)
+    KUBECONFIG.chmod(0o600)
+    workloads.wait_for_api()
+    say("the API server is ready")
+    apply_workloads()
+    workloads.wait_for_node()
+    say("the node is ready")
+    workloads.wait_for_deployments(*workloads.DEPLOYMENTS)
+    endpoint = workloads.s3_endpoint()
+    for bucket in BUCKETS:
+        s3.make_bucket(endpoint, bucket)
+    say(f"S3 serves at {endpoint}, in the cluster at http://s3.storage.svc:9000")
+
+
+def apply_workloads() -> None:
+    """Apply the manifests of the in-cluster programs."""
+    workloads.apply("coredns.yaml", "s3.yaml")
+
+
+def use_current() -> None:
+    """Put the S3 server into the cluster that KUBECONFIG points to, and point our kubeconfig at it."""
+    given = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    source = Path(given.split(":")[0]).resolve()
+    if not source.exists():
+        raise DevError(f"CLUSTER=current needs a kubeconfig, and {source} does not exist. Set KUBECONFIG.")
+    STATE.mkdir(exist_ok=True)
+    if source != KUBECONFIG.resolve():
+        shutil.copyfile(source, KUBECONFIG)
+        KUBECONFIG.chmod(0o600)
+    workloads.wait_for_api(seconds=20)
+    workloads.apply("s3.yaml")
+    workloads.wait_for_deployments(("storage", "s3"))
+    endpoint = workloads.s3_endpoint()
+    for bucket in BUCKETS:
+        s3.make_bucket(endpoint, bucket)
+    registry = os.environ.get("IMAGE_REPOSITORY")
+    say(f"S3 serves at {endpoint}, in the cluster at http://s3.storage.svc:9000")
+    say(
+        f"images are expected in {registry}" if registry
+        else "set IMAGE_REPOSITORY to a registry that this cluster pulls from, before `make images`"
+    )  # fmt: skip
+
+
+def down() -> None:
+    """Stop the machine's cluster, whichever checkout started it, and check that nothing is left."""
+    found = owner()
+    if found and found.state != str(STATE):
+        say(f"the cluster belongs to the checkout at {Path(found.state).parent}")
+    stop_everything()
+    if left := leftovers():
+        raise DevError("After stopping there is still: " + "; ".join(left))
+    say("the cluster is down, and nothing of it is left running")
+
+
+def stop_everything() -> None:
+    """Stop all programs and take away all that they made in the kernel; harmless when nothing runs."""
+    state = Path(found.state) if (found := owner()) else STATE
+    say("stopping the cluster")
+    processes.stop(["kubelet", "kube-proxy", "kube-controller-manager", "kube-scheduler"])
+    cgroups.remove()
+    if processes.running_pid("containerd"):
+        containers.forget_containers()
+    processes.stop(["containerd"])
+    containers.end_shims()
+    processes.stop(["kube-apiserver"])
+    processes.stop(["etcd"])
+    network.remove()
+    unmount_below(RUN, state)
+    shutil.rmtree(RUN, ignore_errors=True)
+
+
+def erase() -> None:
+    """Forget all objects of this checkout's cluster, and the pods' volumes."""
+    for name in ("etcd", "kubelet"):
+        shutil.rmtree(STATE / name, ignore_errors=True)
+
+
+def mounts_below(*tops: Path) -> list[str]:
+    """Return the mount points below some directories, the innermost first."""
+    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    prefixes = tuple(f"{top}/" for top in tops)
+    return sorted((point for point in points if point.startswith(prefixes)), reverse=True)
+
+
+def unmount_below(*tops: Path) -> None:
+    """Take away every mount below some directories."""
+    for _ in range(3):
+        for point in mounts_below(*tops):
+            if not succeeds(["umount", point]):
+                succeeds(["umount", "--lazy", point])
+        if not mounts_below(*tops):
+            return
+        time.sleep(0.2)
+
+
+def leftovers() -> list[str]:
+    """Name all that a stopped cluster has left behind on the machine."""
+    ours = (str(RUN), str(STATE))
+    left = [
+        f"process {pid}"
+        for pid in processes.pids_of_command(lambda words: any(o in word for word in words[:40] for o in ours))
+        if pid != os.getpid() and "dev/" not in Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    ]
+    left += [f"mount {point}" for point in mounts_below(RUN, STATE, components.CONTAINERD_ROOT)]
+    return left + network.leftovers() + cgroups.leftovers()
+
+
+def status() -> bool:
+    """Print what runs; tell whether the cluster is healthy."""
+    found = owner()
+    if not found:
+        say("the cluster is down")
+        return False
+    say(f"started by the checkout at {Path(found.state).parent}")
+    for component in components.all_components():
+        pid = processes.running_pid(component.name)
+        say(f"  {component.name:26} {f'process {pid}' if pid else 'DOWN'}")
+    healthy = all_running() and workloads.healthy()
+    say("healthy" if healthy else f"not healthy: run `{SOURCE.relative_to(CHECKOUT)}/cluster up`")
+    return healthy

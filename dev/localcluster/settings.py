@@ -1,0 +1,76 @@
+"""Where the local cluster keeps its things, and the addresses it uses."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+KUBERNETES_VERSION = "1.34.4"
+COREDNS_VERSION = "1.12.4"
+VERSITYGW_VERSION = "1.8.0"
+HELM_VERSION = "3.19.2"
+
+NODE_NAME = "hudi-dev"
+BRIDGE = "hudi0"
+NODE_ADDRESS = "10.231.0.1"
+POD_SUBNET = "10.231.0.0/16"
+FIRST_POD_ADDRESS = "10.231.1.1"
+SERVICE_SUBNET = "10.232.0.0/16"
+API_SERVICE_ADDRESS = "10.232.0.1"
+DNS_ADDRESS = "10.232.0.10"
+API_PORT = 6443
+S3_NODE_PORT = 30900
+CGROUP = "hudi-operator-dev"
+
+COREDNS_IMAGE = f"hudi-operator.io/dev/coredns:{COREDNS_VERSION}"
+VERSITYGW_IMAGE = f"hudi-operator.io/dev/versitygw:{VERSITYGW_VERSION}"
+PAUSE_IMAGE = "hudi-operator.io/dev/pause:1"
+
+SOURCE = Path(__file__).resolve().parent.parent
+CHECKOUT = SOURCE.parent
+STATE = CHECKOUT / ".dev"
+RUN = Path("/run/hudi-operator-dev")
+
+
+class DevError(Exception):
+    """Something a person has to put right; the message says what and how."""
+
+
+def cache_directory() -> Path:
+    """Return the directory that outlives checkouts: built tools, images, downloads."""
+    if chosen := os.environ.get("HUDI_OPERATOR_CACHE"):
+        return Path(chosen).resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base).resolve() / "hudi-operator"
+
+
+CACHE = cache_directory()
+LOGS = STATE / "logs"
+KUBECONFIG = STATE / "kubeconfig"
+CONTAINERD_SOCKET = RUN / "containerd.sock"
+
+
+@dataclass(frozen=True)
+class S3Account:
+    """The S3 server's only account; it guards nothing but throw-away data on this machine."""
+
+    access_key: str = "hudi-dev"
+    secret_key: str = "hudi-dev-secret"  # noqa: S105 - no secret: it is in the manifest beside this file
+    region: str = "us-east-1"
+
+
+S3_ACCOUNT = S3Account()
+
+
+def tools_directory() -> Path:
+    """Return the directory of the built programs, named by everything they are built from."""
+    digest = hashlib.sha256(f"{VERSITYGW_VERSION} {HELM_VERSION}".encode())
+    for path in sorted((SOURCE / "tools").rglob("*")):
+        if path.is_file():
+            digest.update(str(path.relative_to(SOURCE)).encode() + b"\0" + path.read_bytes())
+    return CACHE / "tools" / f"kubernetes-{KUBERNETES_VERSION}-{digest.hexdigest()[:12]}"
+
+
+def tool(name: str) -> str:
+    """Return the path of one built program."""
+    return str(tools_directory() / name)

