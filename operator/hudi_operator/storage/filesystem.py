@@ -1,0 +1,89 @@
+"""The three things the operator asks of a store, and a counter of how often it asks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files directly inside one folder.
+
+    `names` is in no particular order. `sizes` (bytes) and `modified` (epoch milliseconds) are filled only by
+    stores that report them with the listing at no extra cost; elsewhere ask `FileSystem.modified` and
+    `FileSystem.size`. `requests` is the number of requests that the listing took, where one page is one
+    request.
+    """
+
+    names: Sequence[str]
+    sizes: Mapping[str, int] | None = None
+    modified: Mapping[str, int] | None = None
+    requests: int = 1
+
+
+class FileSystem(Protocol):
+    """A store that can be listed and read. Every method raises `StorageError`."""
+
+    @property
+    def identity(self) -> str:
+        """A text that is equal for two file systems exactly if a path means the same file in both."""
+        ...
+
+    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+        """List the files directly inside a folder, without descending.
+
+        `start_after` asks only for names greater than it. Where the store cannot do that, the listing holds
+        all names. A folder that does not exist is a `NOT_FOUND` error on a file system with folders and an
+        empty listing on an object store, where folders do not exist at all.
+        """
+        ...
+
+    def read_file(self, path: str) -> bytes:
+        """Return the whole content of a file."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        ...
+
+    def modified(self, path: str) -> int:
+        """Return when a file was last written, in epoch milliseconds by the clock of the store."""
+        ...
+
+
+@dataclass(slots=True)
+class CountingFileSystem:
+    """A file system that counts the requests it passes on, for tests, benchmarks and metrics."""
+
+    inner: FileSystem
+    lists: int = 0
+    reads: int = 0
+    stats: int = 0
+    paths: list[str] = field(default_factory=list)
+
+    @property
+    def identity(self) -> str:
+        """The identity of the file system behind."""
+        return self.inner.identity
+
+    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+        """List a folder and count one request per page."""
+        listing = self.inner.list_directory(path, start_after=start_after)
+        self.lists += listing.requests
+        return listing
+
+    def read_file(self, path: str) -> bytes:
+        """Read a file, count one request and remember the path."""
+        self.reads += 1
+        self.paths.append(path)
+        return self.inner.read_file(path)
+
+    def size(self, path: str) -> int:
+        """Ask for a size and count one request."""
+        self.stats += 1
+        return self.inner.size(path)
+
+    def modified(self, path: str) -> int:
+        """Ask for a time and count one request."""
+        self.stats += 1
+        return self.inner.modified(path)

@@ -1,0 +1,54 @@
+"""Hudi's timeline as values: what happened to a table, what is pending, and what that counts to.
+
+Usable on its own::
+
+    filesystem, path = open_filesystem("s3a://lake/flights", S3Options(endpoint="http://localhost:9000"))
+    timeline = TimelineReader(filesystem).read(path)
+"""
+
+from hudi_operator.timeline.cache import ContentCache
+from hudi_operator.timeline.content import CommitMetadata, WriteStat
+from hudi_operator.timeline.errors import (
+    CorruptContent,
+    InstantContentMissing,
+    NotAHudiTable,
+    TableUnreadable,
+    TimelineError,
+    UnreadableCause,
+)
+from hudi_operator.timeline.model import (
+    Action,
+    Counters,
+    Instant,
+    Layout,
+    Problem,
+    State,
+    TableProperties,
+    TableType,
+    Timeline,
+    TimelineZone,
+)
+from hudi_operator.timeline.reader import TimelineReader
+
+__all__ = [
+    "Action",
+    "CommitMetadata",
+    "ContentCache",
+    "CorruptContent",
+    "Counters",
+    "Instant",
+    "InstantContentMissing",
+    "Layout",
+    "NotAHudiTable",
+    "Problem",
+    "State",
+    "TableProperties",
+    "TableType",
+    "TableUnreadable",
+    "Timeline",
+    "TimelineError",
+    "TimelineReader",
+    "TimelineZone",
+    "UnreadableCause",
+    "WriteStat",
+]

@@ -1,0 +1,168 @@
+"""Counting, by the rules of Hudi 1.2.0. Pure: what must be read from files is asked of `Contents`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_operator.timeline.collapse import InstantFiles
+from hudi_operator.timeline.model import Action, Counters, Instant, State, TableProperties
+
+COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
+_CLUSTERING_OR_REPLACE = frozenset({Action.CLUSTERING, Action.REPLACE_COMMIT})
+
+
+class Contents(Protocol):
+    """What the counters need to know of the content of files. None means that it cannot be told."""
+
+    def is_clustering(self, entry: InstantFiles) -> bool | None:
+        """Tell whether a replacecommit is a clustering (`ClusteringUtils.isClusteringInstant`)."""
+        ...
+
+    def commit_before_clean(self, entry: InstantFiles) -> str | None:
+        """Return the last completed commit that a completed clean knew of; empty if it names none."""
+        ...
+
+    def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool:
+        """Tell whether an instant older than a compaction completed after the compaction's request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _ClusteringView:
+    last: InstantFiles | None
+    pending: tuple[InstantFiles, ...]
+    certain: bool
+    pending_certain: bool
+
+
+def count(entries: Sequence[InstantFiles], properties: TableProperties, contents: Contents) -> Counters:
+    """Count everything that a decision needs."""
+    completed = [entry for entry in entries if entry.instant.state is State.COMPLETED]
+    pending = [entry for entry in entries if entry.instant.state is not State.COMPLETED]
+    commits = [entry.instant for entry in completed if entry.instant.action in COMMITS]
+    compaction = _last_compaction(completed)
+    clustering = _clustering(entries, contents)
+    clean = _last(completed, Action.CLEAN)
+    return Counters(
+        delta_commits_since_compaction=_delta_commits_since(compaction, completed, contents),
+        delta_commits_since_compaction_request=_delta_commits_since_request(compaction, entries, pending),
+        commits_since_clustering=_commits_since_clustering(clustering, commits),
+        commits_since_clean=_commits_since_clean(clean, commits, contents),
+        completed_commits=len(commits),
+        pending_compactions=_times(pending, Action.COMPACTION),
+        pending_log_compactions=_times(pending, Action.LOG_COMPACTION),
+        pending_clusterings=_pending_clusterings(clustering),
+        inflight_writes=_inflight_writes(pending, clustering),
+        savepoints=_times(completed, Action.SAVEPOINT),
+        last_compaction=compaction.instant.time if compaction and properties.is_merge_on_read else None,
+        last_clustering=clustering.last.instant.time if clustering.last and clustering.certain else None,
+        last_clean=clean.instant.time if clean else None,
+        latest_completed=completed[-1].instant if completed else None,
+        earliest_pending=pending[0].instant if pending else None,
+    )
+
+
+def _last(entries: Sequence[InstantFiles], action: Action) -> InstantFiles | None:
+    return next((entry for entry in reversed(entries) if entry.instant.action is action), None)
+
+
+def _last_compaction(completed: Sequence[InstantFiles]) -> InstantFiles | None:
+    """Return the newest completed `commit`, which Hudi takes for a merge-on-read table's compaction."""
+    return _last(completed, Action.COMMIT)
+
+
+def _delta_commits_since(
+    compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents
+) -> int:
+    """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`."""
+    delta_commits = [entry for entry in completed if entry.instant.action is Action.DELTA_COMMIT]
+    if compaction is None:
+        return len(delta_commits)
+    return sum(1 for entry in delta_commits if _completed_after(entry, compaction, contents))
+
+
+def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Contents) -> bool:
+    """`HoodieTimeline.findInstantsModifiedAfterByCompletionTime`."""
+    start = compaction.instant.time
+    if entry.instant.time == start:
+        return False
+    if entry.instant.completed_at is not None:
+        return entry.instant.completed_at > start
+    return entry.instant.time > start or contents.completed_after(entry, compaction)
+
+
+def _delta_commits_since_request(
+    compaction: InstantFiles | None, entries: Sequence[InstantFiles], pending: Sequence[InstantFiles]
+) -> int:
+    """`CompactionUtils.getDeltaCommitsSinceLatestCompactionRequest`: any state, by requested time."""
+    base = _last(pending, Action.COMPACTION) or compaction
+    start = base.instant.time if base else ""
+    return sum(
+        1 for entry in entries if entry.instant.action is Action.DELTA_COMMIT and entry.instant.time > start
+    )
+
+
+def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _ClusteringView:
+    last: InstantFiles | None = None
+    certain = pending_certain = True
+    pending: list[InstantFiles] = []
+    for entry in reversed(entries):
+        if entry.instant.action not in _CLUSTERING_OR_REPLACE:
+            continue
+        is_pending = entry.instant.state is not State.COMPLETED
+        # Below the newest clustering only pending instants matter: do not read what no counter needs.
+        if last is not None and not is_pending:
+            continue
+        verdict = contents.is_clustering(entry)
+        if verdict is None:
+            certain = certain and last is not None
+            pending_certain = pending_certain and not is_pending
+        elif verdict:
+            last = last or entry
+            if is_pending:
+                pending.append(entry)
+    return _ClusteringView(last, tuple(reversed(pending)), certain, pending_certain)
+
+
+def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Instant]) -> int | None:
+    """`ClusteringPlanActionExecutor.createClusteringPlan`."""
+    if not clustering.certain:
+        return None
+    start = clustering.last.instant.time if clustering.last else "0"
+    return sum(1 for instant in commits if instant.time > start)
+
+
+def _commits_since_clean(
+    clean: InstantFiles | None, commits: Sequence[Instant], contents: Contents
+) -> int | None:
+    """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`."""
+    if clean is None:
+        return len(commits)
+    start = contents.commit_before_clean(clean)
+    if start is None:
+        return None
+    return sum(1 for instant in commits if instant.time > start)
+
+
+def _times(entries: Sequence[InstantFiles], action: Action) -> tuple[str, ...]:
+    return tuple(entry.instant.time for entry in entries if entry.instant.action is action)
+
+
+def _pending_clusterings(clustering: _ClusteringView) -> tuple[str, ...] | None:
+    if not clustering.pending_certain:
+        return None
+    return tuple(entry.instant.time for entry in clustering.pending)
+
+
+def _inflight_writes(
+    pending: Sequence[InstantFiles], clustering: _ClusteringView
+) -> tuple[Instant, ...] | None:
+    """Pending instants of the commits timeline that are no clustering."""
+    if not clustering.pending_certain:
+        return None
+    clusterings = {entry.instant for entry in clustering.pending}
+    return tuple(
+        entry.instant
+        for entry in pending
+        if entry.instant.action in COMMITS and entry.instant not in clusterings
+    )

@@ -1,0 +1,37 @@
+"""Why a table could not be read at all. Damage to a part of it is a `Problem` of the `Timeline` instead."""
+
+from enum import StrEnum
+
+
+class UnreadableCause(StrEnum):
+    """What kind of thing stands between the operator and the table."""
+
+    NOT_FOUND = "NotFound"
+    ACCESS_DENIED = "AccessDenied"
+    UNREACHABLE = "Unreachable"
+    CORRUPT = "Corrupt"
+    UNSUPPORTED = "Unsupported"
+
+
+class TimelineError(Exception):
+    """No timeline could be given for a path. The message is one sentence for people."""
+
+
+class NotAHudiTable(TimelineError):  # noqa: N818 - a statement about the path, as in Hudi's TableNotFoundException
+    """There is no Hudi table at the path (yet). The store itself answered."""
+
+
+class TableUnreadable(TimelineError):  # noqa: N818 - a statement about the table
+    """There may be a table, but it cannot be read. `cause` says why, the message says what to do."""
+
+    def __init__(self, cause: UnreadableCause, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class CorruptContent(TimelineError):  # noqa: N818 - a statement about the file
+    """The content of one timeline file is not what its name promises."""
+
+
+class InstantContentMissing(TimelineError):  # noqa: N818 - a statement about the instant
+    """The file with the content of an instant is not there: archived, rolled back or never written."""

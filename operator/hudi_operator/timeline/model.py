@@ -1,0 +1,166 @@
+"""The timeline as values: what the rest of the operator sees of a Hudi table."""
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Action(StrEnum):
+    """What an instant does, spelt as Hudi's `HoodieTimeline` spells it."""
+
+    COMMIT = "commit"
+    DELTA_COMMIT = "deltacommit"
+    COMPACTION = "compaction"
+    LOG_COMPACTION = "logcompaction"
+    CLUSTERING = "clustering"
+    REPLACE_COMMIT = "replacecommit"
+    CLEAN = "clean"
+    SAVEPOINT = "savepoint"
+    ROLLBACK = "rollback"
+    RESTORE = "restore"
+    INDEXING = "indexing"
+    SCHEMA_COMMIT = "schemacommit"
+
+
+class State(StrEnum):
+    """How far an instant has come, spelt as Hudi's `HoodieInstant.State` spells it."""
+
+    REQUESTED = "REQUESTED"
+    INFLIGHT = "INFLIGHT"
+    COMPLETED = "COMPLETED"
+
+
+class TableType(StrEnum):
+    """The two table types, spelt as Hudi's `HoodieTableType` spells them."""
+
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    MERGE_ON_READ = "MERGE_ON_READ"
+
+
+class TimelineZone(StrEnum):
+    """Which clock names the instants: the zone of the writer's JVM, or UTC (`HoodieTimelineTimeZone`)."""
+
+    LOCAL = "LOCAL"
+    UTC = "UTC"
+
+
+class Layout(IntEnum):
+    """The two timeline layouts that are read (`TimelineLayoutVersion`)."""
+
+    ONE = 1
+    TWO = 2
+
+
+class Instant(NamedTuple):
+    """One action on the table in the highest state that it has reached.
+
+    `time` and `completed_at` are Hudi instant times (`yyyyMMddHHmmssSSS`, or to the second), in the zone of
+    `TableProperties.timezone`. `completed_at` is None for a pending instant and where the file name does not
+    record it (layout 1, and files that an upgrade left under their old names).
+    """
+
+    time: str
+    action: Action
+    state: State
+    completed_at: str | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the instant is completed."""
+        return self.state is State.COMPLETED
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """Something in the table's folder that could not be understood.
+
+    `file` is relative to the table's base path; `reason` is one sentence.
+    """
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProperties:
+    """What `hoodie.properties` says that the operator needs, and all of it as text under `raw`."""
+
+    name: str
+    table_type: TableType
+    version: int
+    layout: Layout
+    timezone: TimelineZone = TimelineZone.LOCAL
+    timeline_path: str = "timeline"
+    history_path: str = "history"
+    archive_folder: str = "archived"
+    raw: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_merge_on_read(self) -> bool:
+        """Whether the table keeps log files that compaction merges."""
+        return self.table_type is TableType.MERGE_ON_READ
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """Return the text of any other property."""
+        return dict(self.raw).get(key, default)
+
+    @property
+    def timeline_folder(self) -> str:
+        """The folder of the active timeline, relative to the base path (`TimelinePathProviderV1`, `V2`)."""
+        return (
+            ".hoodie"
+            if self.layout is Layout.ONE or not self.timeline_path
+            else f".hoodie/{self.timeline_path}"
+        )
+
+    @property
+    def archive_path(self) -> str:
+        """The folder of the archived timeline, relative to the base path."""
+        if self.layout is Layout.ONE:
+            return f".hoodie/{self.archive_folder}" if self.archive_folder else ".hoodie"
+        return f"{self.timeline_folder}/{self.history_path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Everything that a decision counts, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
+
+    A counter is None where a file that it depends on could not be read: it is unknown then, never a guess.
+    The times are instant times; the lists are in timeline order.
+    """
+
+    delta_commits_since_compaction: int | None
+    delta_commits_since_compaction_request: int | None
+    commits_since_clustering: int | None
+    commits_since_clean: int | None
+    completed_commits: int
+    pending_compactions: tuple[str, ...]
+    pending_log_compactions: tuple[str, ...]
+    pending_clusterings: tuple[str, ...] | None
+    inflight_writes: tuple[Instant, ...] | None
+    savepoints: tuple[str, ...]
+    last_compaction: str | None
+    last_clustering: str | None
+    last_clean: str | None
+    latest_completed: Instant | None
+    earliest_pending: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """One look at a table: its properties, its active instants in timeline order, and what they count to."""
+
+    properties: TableProperties
+    instants: tuple[Instant, ...]
+    counters: Counters
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def pending(self) -> tuple[Instant, ...]:
+        """Every instant that is not completed, oldest first."""
+        return tuple(instant for instant in self.instants if instant.state is not State.COMPLETED)
+
+    @property
+    def completed(self) -> tuple[Instant, ...]:
+        """Every completed instant, oldest first."""
+        return tuple(instant for instant in self.instants if instant.state is State.COMPLETED)

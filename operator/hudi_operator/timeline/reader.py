@@ -1,0 +1,169 @@
+"""The reader: one listing per look, each completed file read at most once."""
+
+from collections.abc import Iterator
+
+from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
+from hudi_operator.timeline.cache import ContentCache
+from hudi_operator.timeline.collapse import Collapsed, InstantFiles, collapse
+from hudi_operator.timeline.content import CommitMetadata, commit_metadata, decode
+from hudi_operator.timeline.contents import FileContents, as_unreadable
+from hudi_operator.timeline.counters import COMMITS, count
+from hudi_operator.timeline.errors import (
+    CorruptContent,
+    InstantContentMissing,
+    NotAHudiTable,
+    TableUnreadable,
+    UnreadableCause,
+)
+from hudi_operator.timeline.folder import stray_files
+from hudi_operator.timeline.model import Action, Instant, Problem, State, TableProperties, Timeline
+from hudi_operator.timeline.names import file_name
+from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
+
+_PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING})
+
+
+class TimelineReader:
+    """Reads timelines from one file system. Blocking; safe to use from several threads.
+
+    One reader (or at least one `ContentCache`) should serve all tables of a process.
+    """
+
+    def __init__(self, filesystem: FileSystem, cache: ContentCache | None = None) -> None:
+        self._filesystem = filesystem
+        self._cache = cache or ContentCache()
+
+    def read(self, base_path: str) -> Timeline:
+        """Look at a table once.
+
+        `base_path` is the path inside the file system, as `storage.open_filesystem` returns it. Raises
+        `NotAHudiTable` if the store answers that there is none, and `TableUnreadable` for everything else
+        that leaves nothing certain. Damage to single files is in `Timeline.problems`.
+        """
+        base = base_path.rstrip("/")
+        properties, problems = self.read_properties(base)
+        listing = self._list(base, properties)
+        prefix = f"{properties.timeline_folder}/"
+        collapsed = collapse(listing.names, properties.layout, folder=prefix)
+        contents = FileContents(
+            filesystem=self._filesystem,
+            cache=self._cache,
+            folder=f"{base}/{properties.timeline_folder}",
+            prefix=prefix,
+            layout=properties.layout,
+            listing=listing,
+        )
+        counters = count(collapsed.entries, properties, contents)
+        for entry in _pending_plans(collapsed):
+            contents.check_plan(entry)
+        found = (
+            *problems,
+            *collapsed.problems,
+            *stray_files(collapsed.ignored, properties),
+            *contents.problems,
+        )
+        return Timeline(
+            properties=properties,
+            instants=collapsed.instants,
+            counters=counters,
+            problems=tuple(sorted(set(found))),
+        )
+
+    def read_properties(self, base_path: str) -> tuple[TableProperties, tuple[Problem, ...]]:
+        """Read `hoodie.properties`, or its backup where the file itself is missing, empty or damaged."""
+        base = base_path.rstrip("/")
+        content = self._read_if_present(f"{base}/{PROPERTIES_FILE}")
+        failure: TableUnreadable | None = None
+        if content is not None and is_intact(content):
+            try:
+                return read_table_properties(content), ()
+            except TableUnreadable as error:
+                if error.cause is not UnreadableCause.CORRUPT:
+                    raise
+                failure = error
+        backup = self._read_if_present(f"{base}/{BACKUP_FILE}")
+        if backup and is_intact(backup):
+            state = "missing" if content is None else "empty" if not content else "damaged"
+            problem = Problem(PROPERTIES_FILE, f"The file is {state}; its backup was read instead.")
+            return read_table_properties(backup), (problem,)
+        if content is None:
+            raise NotAHudiTable(f"There is no Hudi table at {base or '/'}: {PROPERTIES_FILE} does not exist.")
+        raise failure or TableUnreadable(
+            UnreadableCause.CORRUPT,
+            f"{PROPERTIES_FILE} of {base} is empty or damaged and there is no usable backup: restore it.",
+        )
+
+    def read_commit_metadata(
+        self, base_path: str, properties: TableProperties, instant: Instant
+    ) -> CommitMetadata:
+        """Read what a completed commit, deltacommit or replacecommit says.
+
+        Raises `InstantContentMissing` if the file is not there (any more), `CorruptContent` if it is damaged.
+        """
+        name = file_name(
+            time=instant.time,
+            completed_at=instant.completed_at,
+            action=instant.action,
+            state=instant.state,
+            layout=properties.layout,
+        )
+        path = f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}"
+        key = ("commit", self._filesystem.identity, path)
+        known = self._cache.get(key)
+        if isinstance(known, CommitMetadata):
+            return known
+        data = self._read_if_present(path)
+        if data is None:
+            raise InstantContentMissing(f"{properties.timeline_folder}/{name} does not exist (any more).")
+        metadata = commit_metadata(decode(data))
+        if data and instant.is_completed:
+            self._cache.put(key, metadata, size=len(data))
+        return metadata
+
+    def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
+        """Yield completed commits with their metadata, newest completion first, reading as it goes.
+
+        Walk it to find the newest commit that carries some extra metadata. Instants that vanish meanwhile
+        (archival) are skipped; damaged ones raise `CorruptContent`, because what they said may matter.
+        """
+        completed = [instant for instant in timeline.completed if instant.action in COMMITS]
+        for instant in sorted(
+            completed, key=lambda one: (one.completed_at or one.time, one.time), reverse=True
+        ):
+            try:
+                yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
+            except InstantContentMissing:
+                continue
+            except CorruptContent as error:
+                raise CorruptContent(f"{instant.action} {instant.time} of {base_path}: {error}") from error
+
+    def find_extra_metadata(self, base_path: str, timeline: Timeline, key: str) -> tuple[Instant, str] | None:
+        """Return the newest completed commit whose extra metadata holds a key, with the key's value."""
+        for instant, metadata in self.commits(base_path, timeline):
+            if key in metadata.extra_metadata:
+                return instant, metadata.extra_metadata[key]
+        return None
+
+    def _list(self, base: str, properties: TableProperties) -> Listing:
+        try:
+            return self._filesystem.list_directory(f"{base}/{properties.timeline_folder}")
+        except StorageError as error:
+            if error.kind is StorageErrorKind.NOT_FOUND:
+                folder = properties.timeline_folder
+                message = f"The table at {base} has no timeline folder {folder}: it is incomplete."
+                raise TableUnreadable(UnreadableCause.NOT_FOUND, message) from error
+            raise as_unreadable(error) from error
+
+    def _read_if_present(self, path: str) -> bytes | None:
+        try:
+            return self._filesystem.read_file(path)
+        except StorageError as error:
+            if error.kind is StorageErrorKind.NOT_FOUND:
+                return None
+            raise as_unreadable(error) from error
+
+
+def _pending_plans(collapsed: Collapsed) -> Iterator[InstantFiles]:
+    for entry in collapsed.entries:
+        if entry.instant.state is not State.COMPLETED and entry.instant.action in _PLANNED:
+            yield entry
