@@ -1,0 +1,89 @@
+# Images of the operator and of the Spark jobs it launches.
+#   docker build --target operator -t hudi-operator .
+#   docker build --target spark -t hudi-operator-spark .
+# Behind a proxy with its own certificate authority add: --secret id=ca-bundle,src=/etc/ssl/certs/ca-certificates.crt
+ARG DEBIAN=docker.io/library/debian:bookworm-slim
+
+FROM ${DEBIAN} AS python
+ENV LANG=C.UTF-8 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ca-certificates python3 \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
+
+FROM python AS builder
+RUN apt-get update && apt-get install --yes --no-install-recommends python3-venv
+COPY --chmod=755 dev/image/trusting /usr/local/bin/trusting
+RUN --mount=type=secret,id=ca-bundle \
+    python3 -m venv /opt/uv && trusting /opt/uv/bin/pip install --no-cache-dir uv==0.13.8 \
+ && ln -s /opt/uv/bin/uv /usr/local/bin/uv
+ENV UV_NO_CACHE=1 UV_PYTHON_DOWNLOADS=never UV_PYTHON=/usr/bin/python3
+
+# The lock file changes more often than what the images hold of it, so the lists are made apart.
+FROM builder AS requirements
+WORKDIR /requirements
+COPY pyproject.toml uv.lock ./
+RUN --mount=type=secret,id=ca-bundle \
+    uv export --quiet --frozen --no-default-groups --no-emit-project --no-header --no-annotate > operator.txt \
+ && uv export --quiet --frozen --all-groups --no-emit-project --no-hashes > locked.txt \
+ && printf 'pyspark\npydantic\n' > spark.in \
+ && trusting uv pip compile --quiet --generate-hashes --no-header --no-annotate --constraint locked.txt spark.in \
+    --output-file spark.txt
+
+FROM builder AS operator-dependencies
+COPY --from=requirements /requirements/operator.txt /requirements/operator.txt
+RUN --mount=type=secret,id=ca-bundle \
+    uv venv --quiet /opt/hudi \
+ && trusting uv pip install --python /opt/hudi/bin/python --require-hashes -r /requirements/operator.txt \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hudi/lib
+
+FROM builder AS spark-dependencies
+COPY --from=requirements /requirements/spark.txt /requirements/spark.txt
+RUN --mount=type=secret,id=ca-bundle \
+    uv venv --quiet /opt/hudi \
+ && trusting uv pip install --python /opt/hudi/bin/python --require-hashes -r /requirements/spark.txt \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hudi/lib \
+ && ln -s lib/python3.11/site-packages/pyspark /opt/hudi/spark
+
+FROM builder AS jars
+ARG MAVEN_REPOSITORY=https://repo1.maven.org/maven2
+COPY dev/image/fetch_jars.py dev/image/jars.txt /build/
+RUN --mount=type=secret,id=ca-bundle \
+    trusting python3 /build/fetch_jars.py /build/jars.txt /jars ${MAVEN_REPOSITORY}
+
+FROM python AS operator-base
+RUN useradd --uid 65532 --user-group --no-create-home --home-dir /tmp hudi
+COPY --from=operator-dependencies /opt/hudi /opt/hudi
+ENV PATH=/opt/hudi/bin:$PATH HOME=/tmp
+WORKDIR /tmp
+USER 65532:65532
+ENTRYPOINT ["python3", "-m", "hudi_operator"]
+
+FROM operator-base AS operator
+COPY operator/hudi_operator /opt/hudi/lib/python3.11/site-packages/hudi_operator
+COPY spark_jobs/hudi_jobs /opt/hudi/lib/python3.11/site-packages/hudi_jobs
+USER 0
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash \
+    /opt/hudi/lib/python3.11/site-packages/hudi_operator /opt/hudi/lib/python3.11/site-packages/hudi_jobs
+USER 65532:65532
+
+FROM python AS spark-base
+RUN mkdir -p /usr/share/man/man1 \
+ && apt-get update \
+ && apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
+# Hadoop's login looks the user's name up.
+RUN useradd --uid 185 --user-group --no-create-home --home-dir /tmp hudi
+COPY --from=spark-dependencies /opt/hudi /opt/hudi
+COPY --from=jars /jars/ /opt/hudi/lib/python3.11/site-packages/pyspark/jars/
+COPY --chmod=755 dev/image/spark-entrypoint /usr/local/bin/spark-entrypoint
+# The root file system may be read-only: everything that Spark writes goes to /tmp.
+ENV PATH=/opt/hudi/bin:$PATH SPARK_HOME=/opt/hudi/spark SPARK_LOCAL_DIRS=/tmp HOME=/tmp
+WORKDIR /tmp
+USER 185:185
+ENTRYPOINT ["spark-entrypoint"]
+
+FROM spark-base AS spark
+COPY spark_jobs/hudi_jobs /opt/hudi/lib/python3.11/site-packages/hudi_jobs
+USER 0
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hudi/lib/python3.11/site-packages/hudi_jobs
+USER 185:185

@@ -1,0 +1,184 @@
+"""Entry point of `dev/images`: builds the operator's and the Spark jobs' images and loads them into the cluster."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from localcluster import base_image, containers, toolchain
+from localcluster.console import output_of, run_logged, say, stop_with
+from localcluster.settings import CACHE, CHECKOUT, LOGS, STATE, DevError
+
+LOCAL_REPOSITORY = "hudi-operator.io"
+RECORD = STATE / "images.env"
+OCI_LAYOUT = CACHE / "images"
+BUILDAH = [
+    "buildah",
+    f"--root={CACHE / 'buildah'}",
+    "--runroot=/run/hudi-operator-buildah",
+    "--storage-driver=overlay",
+]
+CERTIFICATES = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
+
+
+@dataclass(frozen=True)
+class Image:
+    """One target of the Dockerfile and what of the checkout goes into it."""
+
+    target: str
+    variable: str
+    inputs: tuple[str, ...]
+
+    def name(self) -> str:
+        """Return the image's name; its tag stands for the content of everything it is built from."""
+        digest = hashlib.sha256()
+        for path in sorted(files_of(self.inputs)):
+            digest.update(f"{path.relative_to(CHECKOUT)}\0{path.stat().st_mode & 0o111:o}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return f"{repository()}/{self.target}:{digest.hexdigest()[:12]}"
+
+
+BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "pyproject.toml", "uv.lock", "spark_jobs/hudi_jobs")
+IMAGES = (
+    Image("operator", "OPERATOR_IMAGE", (*BASE_INPUTS, "operator/hudi_operator")),
+    Image("spark", "SPARK_IMAGE", BASE_INPUTS),
+)
+
+
+def repository() -> str:
+    """Return the registry and path that image names begin with."""
+    return os.environ.get("IMAGE_REPOSITORY") or LOCAL_REPOSITORY
+
+
+def files_of(inputs: tuple[str, ...]) -> list[Path]:
+    """Return the files behind a list of files and directories, without what Python writes itself."""
+    found: list[Path] = []
+    for name in inputs:
+        path = CHECKOUT / name
+        if not path.exists():
+            raise DevError(f"{path} does not exist, and the images are built from it.")
+        candidates = path.rglob("*") if path.is_dir() else [path]
+        found += [file for file in candidates if file.is_file() and "__pycache__" not in file.parts]
+    return found
+
+
+def main() -> None:
+    """Build what has changed, load it, and record the names."""
+    try:
+        STATE.mkdir(exist_ok=True)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "images.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            names = {image.variable: provide(image) for image in IMAGES}
+    except DevError as error:
+        stop_with(error)
+    except KeyboardInterrupt:
+        say("interrupted; the same command again takes up where this left off")
+        sys.exit(130)
+    RECORD.write_text("".join(f"{variable}={name}\n" for variable, name in names.items()))
+    for variable, name in names.items():
+        say(f"{variable}={name}")
+
+
+def provide(image: Image) -> str:
+    """Make one image known to the cluster and return its name."""
+    name = image.name()
+    current = os.environ.get("CLUSTER", "") == "current"
+    if current and not os.environ.get("IMAGE_REPOSITORY"):
+        raise DevError("Set IMAGE_REPOSITORY to a registry path that you may push to and the cluster pulls from.")
+    if not current and name in containers.present_images():
+        say(f"{name} is loaded already")
+        return name
+    if not (shutil.which("docker") and not shutil.which("buildah")):
+        toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
+        build_with_buildah(image, name)
+        output_of([*BUILDAH, "push", name], timeout=1800) if current else load_from_buildah(name)
+    else:
+        build_with_docker(image, name)
+        output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
+    return name
+
+
+def build_with_buildah(image: Image, name: str) -> None:
+    """Build a target with buildah, which needs no daemon; steps whose inputs are unchanged are not run again."""
+    base_image.ensure(BUILDAH)
+    say(f"building {name}; log: {LOGS / f'image-{image.target}.log'}")
+    secrets = [f"--secret=id=ca-bundle,src={CERTIFICATES}"] if CERTIFICATES.exists() else []
+    run_logged(
+        [*BUILDAH, "bud", "--layers", "--isolation=chroot", "--network=host", "--pull=never", *secrets,
+         f"--target={image.target}", f"--tag={name}", f"--file={CHECKOUT / 'Dockerfile'}", str(CHECKOUT)],
+        log_name=f"image-{image.target}",
+        what=f"building {image.target}",
+    )  # fmt: skip
+
+
+def load_from_buildah(name: str) -> None:
+    """Hand an image over to containerd, with only those blobs that containerd lacks."""
+    say(f"loading {name}")
+    # Uncompressed layers keep the digests that buildah knows them by, so unchanged ones are not even read.
+    run_logged(
+        [*BUILDAH, "push", "--disable-compression", name, f"oci:{OCI_LAYOUT}:{name}"],
+        log_name="image-load",
+        what="writing the image",
+    )
+    index = json.loads((OCI_LAYOUT / "index.json").read_text())
+    reference = "org.opencontainers.image.ref.name"
+    entry = next(found for found in index["manifests"] if found.get("annotations", {}).get(reference) == name)
+    manifest = json.loads(blob_path(entry["digest"]).read_text())
+    wanted = [entry["digest"], manifest["config"]["digest"], *(layer["digest"] for layer in manifest["layers"])]
+    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
+    entry["annotations"] = {"io.containerd.image.name": name}
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        archive = Path(directory) / "image.tar"
+        write_archive(archive, entry=entry, blobs=[digest for digest in wanted if digest not in present])
+        containers.import_archive(archive)
+
+
+def write_archive(archive: Path, *, entry: dict[str, object], blobs: list[str]) -> None:
+    """Write an OCI archive of one image with some of its blobs."""
+    with tempfile.TemporaryDirectory() as directory, tarfile.open(archive, "w") as output:
+        documents = {
+            "oci-layout": {"imageLayoutVersion": "1.0.0"},
+            "index.json": {"schemaVersion": 2, "manifests": [entry]},
+        }
+        for file_name, document in documents.items():
+            file = Path(directory) / file_name
+            file.write_text(json.dumps(document))
+            output.add(file, arcname=file_name)
+        for digest in blobs:
+            output.add(blob_path(digest), arcname=f"blobs/{digest.replace(':', '/')}")
+
+
+def blob_path(digest: str) -> Path:
+    """Return where the OCI layout keeps a blob."""
+    return OCI_LAYOUT / "blobs" / digest.replace(":", "/")
+
+
+def build_with_docker(image: Image, name: str) -> None:
+    """Build a target with docker."""
+    say(f"building {name}; log: {LOGS / f'image-{image.target}.log'}")
+    run_logged(
+        ["docker", "build", f"--target={image.target}", f"--tag={name}", str(CHECKOUT)],
+        log_name=f"image-{image.target}",
+        what=f"building {image.target}",
+        environment=os.environ | {"DOCKER_BUILDKIT": "1"},
+    )
+
+
+def load_from_docker(name: str) -> None:
+    """Hand an image over from docker to containerd."""
+    say(f"loading {name}")
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        archive = Path(directory) / "image.tar"
+        output_of(["docker", "save", "--output", str(archive), name], timeout=600)
+        containers.import_archive(archive)
+
+
+if __name__ == "__main__":
+    main()
