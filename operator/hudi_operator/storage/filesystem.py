@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class FileSystem(Protocol):
         """Return the whole content of a file."""
         ...
 
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a file for reading parts of it; the parts are fetched as they are read."""
+        ...
+
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
         ...
@@ -77,6 +81,12 @@ class CountingFileSystem:
         self.reads += 1
         self.paths.append(path)
         return self.inner.read_file(path)
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a file and count one request; the requests for its parts are not seen here."""
+        self.reads += 1
+        self.paths.append(path)
+        return self.inner.open_file(path)
 
     def size(self, path: str) -> int:
         """Ask for a size and count one request."""

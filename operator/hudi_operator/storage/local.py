@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import Listing
@@ -27,6 +28,11 @@ class LocalFileSystem:
         """Return the whole content of a file."""
         with _translated(path):
             return Path(path).read_bytes()
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a file for reading."""
+        with _translated(path):
+            return Path(path).open("rb")
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import BinaryIO, cast
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
@@ -46,6 +47,11 @@ class S3FileSystem:
         """Return the whole content of an object."""
         with self._translated(path):
             return bytes(obstore.get(self._store, self._key(path)).bytes())
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open an object; its parts are fetched with range requests, a megabyte at a time."""
+        with self._translated(path):
+            return cast("BinaryIO", obstore.open_reader(self._store, self._key(path)))
 
     def size(self, path: str) -> int:
         """Return the size of an object in bytes (one HEAD request)."""

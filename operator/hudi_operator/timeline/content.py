@@ -16,6 +16,21 @@ from hudi_operator.timeline.errors import CorruptContent
 AVRO_MAGIC = b"Obj\x01"
 CLUSTER = "CLUSTER"
 
+# What fastavro raises when it is given damaged bytes.
+DECODING_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
 Record = Mapping[str, Any]
 
 
@@ -146,20 +161,7 @@ def _decode_avro(data: bytes) -> Record:
         record = next(records)
     except StopIteration as error:
         raise CorruptContent("the Avro file holds no record") from error
-    except (
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        MemoryError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        zlib.error,
-        fastavro.schema.SchemaParseException,
-        fastavro.schema.UnknownType,
-    ) as error:
+    except DECODING_ERRORS as error:
         raise CorruptContent(f"the Avro file is damaged: {type(error).__name__} {error}".rstrip()) from error
     if not isinstance(record, dict):
         raise CorruptContent("the Avro file holds no record")

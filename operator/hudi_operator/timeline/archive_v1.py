@@ -1,0 +1,114 @@
+"""Layout 1's archive: Hudi log files with Avro blocks of entries (`ArchivedTimelineLoaderV1`)."""
+
+import json
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+
+import fastavro
+
+from hudi_operator.storage import FileSystem
+from hudi_operator.timeline.archive import ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.content import DECODING_ERRORS
+from hudi_operator.timeline.model import Instant, Problem
+
+_FILE = re.compile(r"^\.commits_\.archive\.(\d+)")
+_MAGIC = b"#HUDI#"
+# `HoodieLogBlock.HoodieLogBlockType` and `HeaderMetadataType`, by ordinal.
+_AVRO_BLOCK = 3
+_SCHEMA_HEADER = 2
+
+
+def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
+    """Read every entry of every archive file; an instant has one entry per state."""
+    instants: list[Instant] = []
+    problems: list[Problem] = []
+    for name in sorted((name for name in names if _FILE.match(name)), key=_sequence):
+        try:
+            data = read_part(filesystem, f"{folder}/{name}")
+        except ArchiveDamaged as error:
+            problems.append(Problem(name, f"The archive file cannot be read: {error}."))
+            continue
+        for block in _blocks(data):
+            try:
+                instants.extend(_instants(block))
+            except ArchiveDamaged as error:
+                problems.append(
+                    Problem(
+                        name, f"A block of the archive file is damaged, its instants are missing: {error}."
+                    )
+                )
+    return instants, problems
+
+
+def _sequence(name: str) -> int:
+    match = _FILE.match(name)
+    return int(match.group(1)) if match else 0
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    """Split a log file at its block sizes; after damage, go on at the next magic (`HoodieLogFileReader`)."""
+    position = data.find(_MAGIC)
+    while position >= 0:
+        start = position + len(_MAGIC) + 8
+        size = int.from_bytes(data[start - 8 : start], "big", signed=True)
+        end = start + size
+        whole = size >= 0 and end <= len(data) and (end == len(data) or data.startswith(_MAGIC, end))
+        following = end if whole else data.find(_MAGIC, start)
+        yield data[start : following if following >= 0 else len(data)]
+        position = data.find(_MAGIC, following) if following >= 0 else -1
+
+
+def _instants(block: bytes) -> list[Instant]:
+    """Take a block apart: format version, type, header, length, content (`HoodieAvroDataBlock`)."""
+    source = BytesIO(block)
+    try:
+        _, kind = _integers(source, ">ii")
+        if kind != _AVRO_BLOCK:
+            return []
+        schema = _header(source).get(_SCHEMA_HEADER)
+        if schema is None:
+            raise ArchiveDamaged("it has no schema")
+        _integers(source, ">qi")
+        (count,) = _integers(source, ">i")
+        payloads = [_take(source, _integers(source, ">i")[0]) for _ in range(_bounded(count, len(block)))]
+        parsed = fastavro.parse_schema(json.loads(schema))
+        return [_instant(fastavro.schemaless_reader(BytesIO(payload), parsed, None)) for payload in payloads]
+    except (struct.error, *DECODING_ERRORS) as error:
+        raise ArchiveDamaged(f"{type(error).__name__} {error}".rstrip()) from error
+
+
+def _header(source: BytesIO) -> dict[int, bytes]:
+    (entries,) = _integers(source, ">i")
+    header: dict[int, bytes] = {}
+    for _ in range(_bounded(entries, 64)):
+        key, size = _integers(source, ">ii")
+        header[key] = _take(source, size)
+    return header
+
+
+def _integers(source: BytesIO, layout: str) -> tuple[int, ...]:
+    return struct.unpack(layout, source.read(struct.calcsize(layout)))
+
+
+def _take(source: BytesIO, size: int) -> bytes:
+    data = source.read(size) if size >= 0 else b""
+    if len(data) != size:
+        raise ArchiveDamaged("it ends early")
+    return data
+
+
+def _bounded(count: int, limit: int) -> int:
+    if not 0 <= count <= limit:
+        raise ArchiveDamaged(f"a count of {count} makes no sense")
+    return count
+
+
+def _instant(record: object) -> Instant:
+    if not isinstance(record, dict):
+        raise ArchiveDamaged("an entry is no record")
+    # The first releases archived only completed instants and wrote no state.
+    return archived_instant(
+        record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None
+    )

@@ -1,0 +1,88 @@
+"""Layout 2's history: a log-structured merge tree of Parquet files under manifests (`LSMTimeline`)."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
+from hudi_operator.timeline.archive import ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.contents import as_unreadable
+from hudi_operator.timeline.model import Instant, Problem
+
+_VERSION_FILE = "_version_"
+_MANIFEST_PREFIX = "manifest_"
+# The content of the instants lies in the same files and is many times larger: it is never fetched.
+_COLUMNS = ["instantTime", "completionTime", "action"]
+
+
+def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
+    """Read the instants of the newest usable snapshot.
+
+    Hudi deletes and recreates `_version_`, so it may be missing or stale. A manifest is written once and
+    completely before `_version_` names it, and before its instants leave the active timeline: the highest one
+    that can be read is the truth. Leftovers like `manifest_7.<uuid>` are no manifests.
+    """
+    problems: list[Problem] = []
+    versions = sorted(
+        (version for name in names if (version := _manifest_version(name)) is not None), reverse=True
+    )
+    files: list[str] = []
+    for version in versions:
+        try:
+            files = _manifest_files(read_part(filesystem, f"{folder}/{_MANIFEST_PREFIX}{version}"))
+            break
+        except ArchiveDamaged as error:
+            problems.append(Problem(f"{_MANIFEST_PREFIX}{version}", f"The manifest cannot be read: {error}."))
+    else:
+        if any(name.endswith(".parquet") for name in names):
+            problems.append(Problem(_VERSION_FILE, "The history has files but no readable manifest."))
+    problems.extend(_version_problems(filesystem, folder, names, versions))
+    instants: list[Instant] = []
+    for name in files:
+        try:
+            instants.extend(_instants(filesystem, f"{folder}/{name}"))
+        except ArchiveDamaged as error:
+            problems.append(Problem(name, f"The archived instants in this file are missing here: {error}."))
+    return instants, problems
+
+
+def _manifest_version(name: str) -> int | None:
+    digits = name.removeprefix(_MANIFEST_PREFIX)
+    return int(digits) if digits != name and digits.isdigit() and digits.isascii() else None
+
+
+def _manifest_files(content: bytes) -> list[str]:
+    try:
+        return [str(entry["fileName"]) for entry in json.loads(content)["files"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ArchiveDamaged(f"{type(error).__name__} {error}") from error
+
+
+def _version_problems(
+    filesystem: FileSystem, folder: str, names: Sequence[str], versions: Sequence[int]
+) -> Iterator[Problem]:
+    if not versions or _VERSION_FILE not in names:
+        return
+    try:
+        text = read_part(filesystem, f"{folder}/{_VERSION_FILE}").decode("ascii", "replace").strip()
+    except ArchiveDamaged:
+        return
+    if text != str(versions[0]):
+        reason = f"It names snapshot {text!r}, but there is a manifest_{versions[0]}, which was read instead."
+        yield Problem(_VERSION_FILE, reason)
+
+
+def _instants(filesystem: FileSystem, path: str) -> Iterator[Instant]:
+    try:
+        with filesystem.open_file(path) as source, pq.ParquetFile(source) as parquet:
+            rows = parquet.read(columns=_COLUMNS).to_pylist()
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            raise ArchiveDamaged("the file does not exist") from error
+        raise as_unreadable(error) from error
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise ArchiveDamaged(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+    for row in rows:
+        yield archived_instant(row["instantTime"], row["action"], "COMPLETED", row["completionTime"])
