@@ -7,6 +7,7 @@ class StorageErrorKind(StrEnum):
     """Why the store did not give what was asked for; each kind asks something else of a person."""
 
     NOT_FOUND = "NotFound"
+    NO_BUCKET = "NoBucket"
     ACCESS_DENIED = "AccessDenied"
     UNREACHABLE = "Unreachable"
     UNSUPPORTED = "Unsupported"

@@ -1,20 +1,29 @@
 """S3-compatible stores through `obstore`, which can start a listing at a key; `pyarrow.fs` cannot."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import ClientConfig, RetryConfig, S3Config, S3Store
+from obstore.store import S3Store
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import Listing
 from hudi_operator.storage.options import S3Options
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
 # S3 gives at most this many keys per page.
 _PAGE = 1000
+_BUFFER = 64 * 1024
+# The last of the usual credential sources; failing there means that no source had any.
+_INSTANCE_METADATA = "169.254.169.254"
+_DENIED = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 
 
 class S3FileSystem:
@@ -49,9 +58,13 @@ class S3FileSystem:
             return bytes(obstore.get(self._store, self._key(path)).bytes())
 
     def open_file(self, path: str) -> BinaryIO:
-        """Open an object; its parts are fetched with range requests, a megabyte at a time."""
+        """Open an object; what is read is fetched with range requests."""
+        return io.BufferedReader(_ObjectReader(self, path), buffer_size=_BUFFER)
+
+    def read_range(self, path: str, *, start: int, length: int) -> bytes:
+        """Return a part of an object."""
         with self._translated(path):
-            return cast("BinaryIO", obstore.open_reader(self._store, self._key(path)))
+            return bytes(obstore.get_range(self._store, self._key(path), start=start, length=length))
 
     def size(self, path: str) -> int:
         """Return the size of an object in bytes (one HEAD request)."""
@@ -103,23 +116,70 @@ class S3FileSystem:
     def _translated(self, path: str) -> Iterator[None]:
         try:
             yield
-        except FileNotFoundError as error:
-            raise StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.") from error
-        except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
-            message = f"The store refused to read s3://{path}: check the credentials and the bucket policy."
-            raise StorageError(StorageErrorKind.ACCESS_DENIED, message) from error
         except (BaseError, OSError, ValueError) as error:
-            where = self._endpoint or "the S3 endpoint of the region"
-            message = f"s3://{path} cannot be read from {where}: {_first_line(error)}"
-            raise StorageError(StorageErrorKind.UNREACHABLE, message) from error
+            raise self._storage_error(path, error) from error
+
+    def _storage_error(self, path: str, error: Exception) -> StorageError:
+        text = str(error)
+        where = self._endpoint or "the S3 endpoint of the region"
+        if "<Code>NoSuchBucket</Code>" in text:
+            message = f"{where} knows no bucket {self._bucket!r}: create it or correct the path."
+            return StorageError(StorageErrorKind.NO_BUCKET, message)
+        # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
+        if isinstance(error, FileNotFoundError) and (
+            "<Code>NoSuchKey</Code>" in text or "method: HEAD" in text
+        ):
+            return StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.")
+        if _INSTANCE_METADATA in text:
+            message = f"There are no credentials for s3://{path}: neither given nor in the environment."
+            return StorageError(StorageErrorKind.ACCESS_DENIED, message)
+        if isinstance(error, _DENIED) or "403 Forbidden" in text or "401 Unauthorized" in text:
+            message = f"{where} refused to read s3://{path}: check the credentials and the bucket policy."
+            return StorageError(StorageErrorKind.ACCESS_DENIED, message)
+        message = f"s3://{path} cannot be read from {where}: {_short(text)}."
+        return StorageError(StorageErrorKind.UNREACHABLE, message)
 
 
-def _config(options: S3Options) -> S3Config:
-    config = S3Config(
-        region=options.region or "us-east-1",
-        virtual_hosted_style_request=options.virtual_hosted,
-        skip_signature=options.anonymous,
-    )
+class _ObjectReader(io.RawIOBase):
+    """A seekable view of one object."""
+
+    def __init__(self, filesystem: S3FileSystem, path: str) -> None:
+        self._filesystem = filesystem
+        self._path = path
+        self._size = filesystem.size(path)
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer).cast("B")
+        length = min(len(view), self._size - self._position)
+        if length <= 0:
+            return 0
+        data = self._filesystem.read_range(self._path, start=self._position, length=length)
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+def _config(options: S3Options) -> "S3Config":
+    config: S3Config = {
+        "region": options.region or "us-east-1",
+        "virtual_hosted_style_request": options.virtual_hosted,
+        "skip_signature": options.anonymous,
+    }
     if options.endpoint:
         config["endpoint"] = options.endpoint
     if options.access_key and options.secret_key:
@@ -130,21 +190,22 @@ def _config(options: S3Options) -> S3Config:
     return config
 
 
-def _client_options(options: S3Options) -> ClientConfig:
-    return ClientConfig(
-        allow_http=bool(options.endpoint and options.endpoint.startswith("http://")),
-        connect_timeout=timedelta(seconds=options.connect_timeout),
-        timeout=timedelta(seconds=options.request_timeout),
-    )
+def _client_options(options: S3Options) -> "ClientConfig":
+    return {
+        "allow_http": bool(options.endpoint and options.endpoint.startswith("http://")),
+        "connect_timeout": timedelta(seconds=options.connect_timeout),
+        "timeout": timedelta(seconds=options.request_timeout),
+    }
 
 
-def _retries(options: S3Options) -> RetryConfig:
-    return RetryConfig(
-        max_retries=options.max_attempts - 1,
-        retry_timeout=timedelta(seconds=options.request_timeout * options.max_attempts),
-    )
+def _retries(options: S3Options) -> "RetryConfig":
+    return {
+        "max_retries": options.max_attempts - 1,
+        "retry_timeout": timedelta(seconds=options.request_timeout * options.max_attempts),
+    }
 
 
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return text if len(text) <= 300 else f"{text[:300]}..."
+def _short(text: str) -> str:
+    """Return the part of an error that says what happened, without the request, its retries and the debug dump."""
+    first = text.strip().splitlines()[0] if text.strip() else "unknown error"
+    return first.rpartition(" - ")[2].strip().rstrip(".:")[:300]

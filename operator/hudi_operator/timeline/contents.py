@@ -16,6 +16,14 @@ _CLOCK_TOLERANCE = 10_000
 _QUARTER_HOUR = 15 * 60 * 1000
 _WIDEST_OFFSET = 14 * 60 * 60 * 1000
 
+_CAUSES = {
+    StorageErrorKind.NOT_FOUND: UnreadableCause.NOT_FOUND,
+    StorageErrorKind.NO_BUCKET: UnreadableCause.NOT_FOUND,
+    StorageErrorKind.ACCESS_DENIED: UnreadableCause.ACCESS_DENIED,
+    StorageErrorKind.UNREACHABLE: UnreadableCause.UNREACHABLE,
+    StorageErrorKind.UNSUPPORTED: UnreadableCause.UNSUPPORTED,
+}
+
 
 class FileContents:
     """Answers the counters' questions about one table from its files (`counters.Contents`)."""
@@ -155,8 +163,8 @@ class FileContents:
 
 
 def as_unreadable(error: StorageError) -> TableUnreadable:
-    """Turn a store's error into the table's error of the same kind."""
-    return TableUnreadable(UnreadableCause(error.kind.value), str(error))
+    """Turn a store's error into the table's error."""
+    return TableUnreadable(_CAUSES[error.kind], str(error))
 
 
 def _is_original(instant: Instant, modified: int) -> bool:
