@@ -1,0 +1,141 @@
+"""The request: what one Spark application has to do, as a list of table tasks."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from hudi_jobs.contract.document import Document
+
+METADATA_PREFIX = "hudi-operator."
+"""Prefix of the keys that the driver writes into a commit's extra metadata."""
+
+CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
+"""How far the source has been read, as JSON; committed atomically with the data that was read."""
+
+RUN_KEY = f"{METADATA_PREFIX}run"
+"""Name of the Job that made the commit: what tells the operator's own commits from foreign ones."""
+
+
+class Service(StrEnum):
+    """A kind of work that the operator runs for a table."""
+
+    INGESTION = "Ingestion"
+    COMPACTION = "Compaction"
+    CLUSTERING = "Clustering"
+    CLEANING = "Cleaning"
+    ARCHIVAL = "Archival"
+
+
+class TableType(StrEnum):
+    """How a table stores updates."""
+
+    COPY_ON_WRITE = "CopyOnWrite"
+    MERGE_ON_READ = "MergeOnRead"
+
+    @property
+    def hudi_name(self) -> str:
+        """The value of `hoodie.table.type`."""
+        return "COPY_ON_WRITE" if self is TableType.COPY_ON_WRITE else "MERGE_ON_READ"
+
+
+class FileFormat(StrEnum):
+    """Formats of source files; the value is Spark's own name of the reader."""
+
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+    AVRO = "avro"
+    ORC = "orc"
+
+
+class WriteOperation(StrEnum):
+    """What is done with the rows that a run has read."""
+
+    UPSERT = "Upsert"
+    INSERT = "Insert"
+    BULK_INSERT = "BulkInsert"
+    DELETE = "Delete"
+    INSERT_OVERWRITE = "InsertOverwrite"
+
+    @property
+    def hudi_name(self) -> str:
+        """The value of `hoodie.datasource.write.operation`."""
+        return {
+            WriteOperation.UPSERT: "upsert",
+            WriteOperation.INSERT: "insert",
+            WriteOperation.BULK_INSERT: "bulk_insert",
+            WriteOperation.DELETE: "delete",
+            WriteOperation.INSERT_OVERWRITE: "insert_overwrite",
+        }[self]
+
+
+class BadRecordPolicy(StrEnum):
+    """What becomes of rows that cannot be read or have no record key."""
+
+    FAIL = "Fail"
+    QUARANTINE = "Quarantine"
+
+
+class SchemaEvolution(StrEnum):
+    """Which changes of the incoming schema a table accepts."""
+
+    NONE = "None"
+    ADD_COLUMNS = "AddColumns"
+
+
+class TableDefinition(Document):
+    """The identity and shape of one Hudi table."""
+
+    name: str
+    base_path: str
+    type: TableType
+    record_key: tuple[str, ...] = Field(min_length=1)
+    partition_by: tuple[str, ...] = ()
+    ordering_fields: tuple[str, ...] = ()
+
+
+class FileSource(Document):
+    """Files under a prefix; `schema_ddl` is a Spark DDL string such as `id BIGINT, at TIMESTAMP`.
+
+    Without a schema, CSV columns are strings and the other formats bring their own types.
+    """
+
+    path: str
+    format: FileFormat
+    options: dict[str, str] = Field(default_factory=dict)
+    schema_ddl: str | None = None
+    path_glob: str | None = None
+    late_arrival_seconds: int = 600
+
+
+class IngestionTask(Document):
+    """Read what is new in a source and write it to the table as one commit."""
+
+    files: FileSource
+    transform_sql: str | None = None
+    operation: WriteOperation = WriteOperation.UPSERT
+    max_bytes: int | None = None
+    max_files: int | None = None
+    bad_records: BadRecordPolicy = BadRecordPolicy.FAIL
+    quarantine_path: str | None = None
+    schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
+
+
+class TableTask(Document):
+    """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time."""
+
+    id: str
+    service: Service
+    table: TableDefinition
+    hudi_options: dict[str, str] = Field(default_factory=dict)
+    ingestion: IngestionTask | None = None
+
+
+class JobRequest(Document):
+    """The whole request; `run` is the name of the Job and goes into every commit that it makes."""
+
+    version: Literal[1] = 1
+    run: str
+    spark_conf: dict[str, str] = Field(default_factory=dict)
+    tasks: tuple[TableTask, ...] = Field(min_length=1)
