@@ -1,0 +1,104 @@
+"""The base of all resource models, and the scalar types that Kubernetes users expect."""
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+GROUP = "hudi-operator.io"
+VERSION = "v1alpha1"
+
+_DURATION = re.compile(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+_QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|K|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+_QUANTITY = re.compile(_QUANTITY_PATTERN)
+_FACTORS = {
+    None: Decimal(1),
+    "m": Decimal("0.001"),
+    "k": Decimal(10**3),
+    "K": Decimal(10**3),
+    "M": Decimal(10**6),
+    "G": Decimal(10**9),
+    "T": Decimal(10**12),
+    "P": Decimal(10**15),
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+    "Pi": Decimal(2**50),
+}
+
+
+class Model(BaseModel):
+    """A frozen value, written in camelCase.
+
+    Unknown fields are ignored when read, so that an older operator can work beside a newer CRD.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        use_attribute_docstrings=True,
+    )
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a Go duration such as `1h30m`; raise ValueError for anything else."""
+    if not _DURATION.match(text):
+        raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 1h30m")
+    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text)))
+
+
+def parse_quantity(text: str) -> Decimal:
+    """Read a Kubernetes quantity such as `120Mi` or `500m`; raise ValueError for anything else."""
+    match = _QUANTITY.match(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a quantity such as 120Mi, 2Gi or 500m")
+    return Decimal(match.group(1)) * _FACTORS[match.group(3)]
+
+
+def quantity_bytes(text: str) -> int:
+    """Read a quantity of bytes, rounded down to a whole number."""
+    return int(parse_quantity(text))
+
+
+def _checked_duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+def _checked_quantity(text: str) -> str:
+    parse_quantity(text)
+    return text
+
+
+def _number_to_text(value: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Duration = Annotated[
+    str,
+    AfterValidator(_checked_duration),
+    Field(json_schema_extra={"pattern": _DURATION.pattern, "maxLength": 32}),
+]
+"""A Go duration such as `30s`, `5m` or `1h30m`."""
+
+Quantity = Annotated[
+    str,
+    BeforeValidator(_number_to_text),
+    AfterValidator(_checked_quantity),
+    Field(json_schema_extra={"x-kubernetes-int-or-string": True, "pattern": _QUANTITY_PATTERN}),
+]
+"""A Kubernetes quantity such as `120Mi`, `2Gi` or `500m`; plain numbers are accepted."""
+
+
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """Return the JSON schema extension for CEL rules, each given as (expression, sentence for the user)."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}

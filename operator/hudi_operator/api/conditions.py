@@ -1,0 +1,67 @@
+"""Conditions by the rules of Kubernetes and kstatus.
+
+Ready is always present. Reconciling, Stalled and Suspended are abnormal-true: they stand only while true. Source:
+cli-utils `pkg/kstatus/README.md` and Flux's conformance checks (`fluxcd/pkg/runtime/conditions/check`).
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from hudi_operator.api.base import Model
+
+MESSAGE_LIMIT = 2000
+
+
+class ConditionType(StrEnum):
+    """What a condition speaks about."""
+
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+    SUSPENDED = "Suspended"
+    INGESTED = "Ingested"
+
+
+class ConditionStatus(StrEnum):
+    """Whether a condition holds."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Condition(Model):
+    """One condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
+
+    type: ConditionType
+    """What the condition speaks about."""
+
+    status: ConditionStatus
+    """Whether it holds."""
+
+    observed_generation: int
+    """Generation of the spec that it speaks about."""
+
+    last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    """When the status last changed."""
+
+    reason: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*$", max_length=128)]
+    """The reason, as a word for programs."""
+
+    message: Annotated[str, Field(max_length=MESSAGE_LIMIT)]
+    """The reason, as a sentence for people."""
+
+    def carried_over(self, previous: Iterable["Condition"]) -> Self:
+        """Return this condition with the transition time of its predecessor when the status is the same."""
+        for condition in previous:
+            if condition.type is self.type and condition.status is self.status:
+                return self.model_copy(update={"last_transition_time": condition.last_transition_time})
+        return self
+
+
+def find_condition(conditions: Iterable[Condition], kind: ConditionType) -> Condition | None:
+    """Return the condition of this type, or None."""
+    return next((condition for condition in conditions if condition.type is kind), None)

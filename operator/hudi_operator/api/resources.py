@@ -1,0 +1,99 @@
+"""The resources as they come from the Kubernetes API: metadata, spec and status together."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from hudi_operator.api.base import Model
+from hudi_operator.api.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import HudiTableStatus
+
+REQUESTED_AT_ANNOTATION = "hudi-operator.io/requestedAt"
+
+
+class ObjectMetadata(Model):
+    """The part of an object's metadata that the operator uses."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    annotations: dict[str, str] = Field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    deletion_timestamp: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidObject:
+    """An object that this version of the operator cannot read, with a sentence that says why."""
+
+    metadata: ObjectMetadata
+    message: str
+
+
+class HudiTable(Model):
+    """One table as its owner declared it, and what is known about it."""
+
+    metadata: ObjectMetadata
+    spec: HudiTableSpec
+    status: HudiTableStatus = HudiTableStatus()
+
+    @property
+    def table_name(self) -> str:
+        """The name of the Hudi table."""
+        return self.spec.table_name or self.metadata.name
+
+
+class HudiTableClass(Model):
+    """A class of tables."""
+
+    metadata: ObjectMetadata
+    spec: HudiTableClassSpec
+
+    @property
+    def is_default(self) -> bool:
+        """Whether tables that name no class belong to this one."""
+        return self.metadata.annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"
+
+
+def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
+    """Read a HudiTable from its document.
+
+    A spec that this version does not accept gives an `InvalidObject`. A status that cannot be read is dropped: it is
+    the operator's own and is made anew from the timeline and the Jobs.
+    """
+    metadata = _metadata(document)
+    try:
+        spec = HudiTableSpec.model_validate(document.get("spec"))
+    except ValidationError as error:
+        return InvalidObject(metadata=metadata, message=_sentence(error))
+    return HudiTable(metadata=metadata, spec=spec, status=_status(document.get("status")))
+
+
+def parse_table_class(document: dict[str, Any]) -> HudiTableClass | InvalidObject:
+    """Read a HudiTableClass from its document."""
+    metadata = _metadata(document)
+    try:
+        return HudiTableClass(metadata=metadata, spec=HudiTableClassSpec.model_validate(document.get("spec")))
+    except ValidationError as error:
+        return InvalidObject(metadata=metadata, message=_sentence(error))
+
+
+def _metadata(document: dict[str, Any]) -> ObjectMetadata:
+    raw = document.get("metadata") or {}
+    return ObjectMetadata.model_validate({key: value for key, value in raw.items() if value is not None})
+
+
+def _status(document: Any) -> HudiTableStatus:  # noqa: ANN401 - whatever the API server holds
+    try:
+        return HudiTableStatus.model_validate(document or {})
+    except ValidationError:
+        return HudiTableStatus()
+
+
+def _sentence(error: ValidationError) -> str:
+    problems = (f"spec.{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()[:5])
+    return "; ".join(problems)

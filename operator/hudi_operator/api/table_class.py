@@ -1,0 +1,139 @@
+"""The spec of a `HudiTableClass`: the walls and defaults that a platform team sets, like a StorageClass."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.base import Duration, Model, Quantity
+from hudi_operator.api.table_spec import Execution, OptionValue
+
+DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
+
+PathPrefix = Annotated[str, Field(min_length=1, max_length=1024)]
+KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
+
+
+class ObjectStore(Model):
+    """The S3-compatible store that jobs and the operator use."""
+
+    endpoint: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+$", max_length=256)] | None = None
+    """URL of the store; Amazon's own by default."""
+
+    region: Annotated[str, Field(min_length=1, max_length=64)] = "us-east-1"
+    """Region that requests are signed for."""
+
+    path_style_access: bool = False
+    """Put the bucket in the path instead of the host name, as most stores other than Amazon's need."""
+
+    credentials_secret_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    """Secret in the table's namespace with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; jobs mount it by name.
+
+    Without it the pods' own identity is used.
+    """
+
+
+class ExecutionLimits(Model):
+    """Upper bounds for what a table may ask for, and for what the operator grows after out-of-memory."""
+
+    driver_memory: Quantity = "8Gi"
+    """Most memory of a driver's pod."""
+
+    driver_cpu: Quantity = "4"
+    """Most CPU of a driver's pod."""
+
+    executor_memory: Quantity = "16Gi"
+    """Most memory of an executor's pod."""
+
+    executor_cpu: Quantity = "8"
+    """Most CPU of an executor's pod."""
+
+    executor_instances: Annotated[int, Field(ge=1)] = 50
+    """Most executor pods of one application."""
+
+
+class JobSettings(Model):
+    """How jobs run."""
+
+    deadline: Duration = "2h"
+    """A run that takes longer is ended and counts as failed."""
+
+    start_timeout: Duration = "5m"
+    """A run whose pod cannot start for this long is given up and tried again later."""
+
+    ttl_after_finished: Duration = "1h"
+    """How long finished jobs and their logs stay."""
+
+    driver_service_account_name: Annotated[str, Field(min_length=1, max_length=253)] = "hudi-driver"
+    """Service account of drivers in mode Cluster: it may manage pods in its namespace. Local drivers have no token."""
+
+    executor_service_account_name: Annotated[str, Field(min_length=1, max_length=253)] = "hudi-executor"
+    """Service account of executors: it needs no rights."""
+
+    image_pull_secret_names: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Secrets in the table's namespace for pulling the Spark image."""
+
+    node_selector: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
+    """Nodes that jobs may run on."""
+
+
+class RetrySettings(Model):
+    """When failed runs are tried again."""
+
+    initial_delay: Duration = "10s"
+    """Wait after the first failure; it doubles with each further one."""
+
+    max_delay: Duration = "10m"
+    """Longest wait between two attempts."""
+
+
+class ConcurrencyLimits(Model):
+    """How many jobs may run at once."""
+
+    running_jobs: Annotated[int, Field(ge=1)] | None = None
+    """Most running jobs of all tables of this class; no bound by default."""
+
+    running_jobs_per_namespace: Annotated[int, Field(ge=1)] | None = None
+    """Most running jobs of this class in one namespace; no bound by default."""
+
+
+class HudiTableClassSpec(Model):
+    """Walls and defaults for the tables that name this class."""
+
+    spark_image: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    """Image of drivers and executors; the operator's own default without it."""
+
+    allowed_base_paths: Annotated[tuple[PathPrefix, ...], Field(min_length=1, max_length=64)]
+    """Prefixes that tables may live under; `{namespace}` stands for the table's namespace."""
+
+    allowed_source_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
+    """Prefixes that tables may read from and quarantine to; `{namespace}` stands for the table's namespace."""
+
+    object_store: ObjectStore | None = None
+    """The S3-compatible store; without it the environment of the pods decides."""
+
+    execution: Execution = Execution()
+    """Defaults for what a table leaves open."""
+
+    limits: ExecutionLimits = ExecutionLimits()
+    """Upper bounds for what a table may ask for."""
+
+    concurrency: ConcurrencyLimits = ConcurrencyLimits()
+    """How many jobs may run at once."""
+
+    job: JobSettings = JobSettings()
+    """How jobs run."""
+
+    retry: RetrySettings = RetrySettings()
+    """When failed runs are tried again."""
+
+    spark_conf: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 64})
+    """Spark settings for all tables of the class."""
+
+    allowed_spark_conf: Annotated[tuple[KeyPattern, ...], Field(max_length=64)] = ()
+    """Spark settings that a table may set itself: keys, or prefixes that end with `*`."""
+
+    hudi_options: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 64})
+    """Hudi options for all tables of the class."""
+
+    allowed_hudi_options: Annotated[tuple[KeyPattern, ...], Field(max_length=64)] = ()
+    """Hudi options that a table may set itself: keys, or prefixes that end with `*`."""

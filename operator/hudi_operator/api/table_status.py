@@ -1,0 +1,223 @@
+"""The status of a `HudiTable`: what the operator saw, what it decided, and why."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.base import Model
+from hudi_operator.api.conditions import Condition
+
+INSTANTS_SHOWN = 20
+HISTORY_LENGTH = 10
+
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339 in UTC."""
+
+InstantTime = Annotated[str, Field(max_length=32)]
+"""A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
+
+
+class InstantStatus(Model):
+    """One instant of the timeline, as Hudi spells it."""
+
+    time: InstantTime
+    """Requested time of the instant."""
+
+    action: Annotated[str, Field(max_length=32)]
+    """Action, for example commit, deltacommit, replacecommit or clean."""
+
+    state: Annotated[str, Field(max_length=16)]
+    """REQUESTED, INFLIGHT or COMPLETED."""
+
+    completed_at: Annotated[str, Field(max_length=32)] | None = None
+    """Completion time, where the timeline records one."""
+
+
+class TimelineStatus(Model):
+    """What the table's timeline holds."""
+
+    table_version: int | None = None
+    """Version of the table's format."""
+
+    layout_version: int | None = None
+    """Version of the timeline's layout."""
+
+    latest_completed: InstantStatus | None = None
+    """The newest completed instant."""
+
+    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=100)] = ()
+    """Instants that are requested or inflight, oldest first; at most 100."""
+
+    pending_count: int = 0
+    """Number of all pending instants."""
+
+    instants: Annotated[tuple[InstantStatus, ...], Field(max_length=INSTANTS_SHOWN)] = ()
+    """The newest 20 instants, oldest first."""
+
+    completed_commits: int | None = None
+    """Completed commits, delta commits and replace commits in the active timeline."""
+
+    delta_commits_since_compaction: int | None = None
+    """Completed delta commits since the last completed compaction."""
+
+    commits_since_clustering: int | None = None
+    """Completed commits since the latest clustering."""
+
+    commits_since_clean: int | None = None
+    """Completed commits since the last clean."""
+
+    problems: Annotated[tuple[str, ...], Field(max_length=10)] = ()
+    """Files of the timeline that could not be understood, with the reason; at most 10."""
+
+
+class RunStatus(Model):
+    """One run of a service."""
+
+    job: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service
+    """The service that ran."""
+
+    outcome: Outcome
+    """How it ended."""
+
+    reason: Annotated[str, Field(max_length=64)] | None = None
+    """Why it failed, as a word."""
+
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """What happened, as a sentence."""
+
+    instant: InstantTime | None = None
+    """The instant that the run completed."""
+
+    started_at: Timestamp | None = None
+    """When the Job was decided."""
+
+    finished_at: Timestamp | None = None
+    """When the Job's end was seen."""
+
+    files_read: int | None = None
+    """Source files that were read."""
+
+    bytes_read: int | None = None
+    """Bytes of source files that were read."""
+
+    rows_read: int | None = None
+    """Rows that were read."""
+
+    rows_quarantined: int | None = None
+    """Rows that were set aside."""
+
+
+class ServiceStatus(Model):
+    """One service: what was counted, whether it is due, why, and when the operator looks again."""
+
+    due: bool = False
+    """Whether a run is due now."""
+
+    reason: Annotated[str, Field(max_length=64)] = "NeverLooked"
+    """Why it is due or not, as a word."""
+
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """Why it is due or not, as a sentence."""
+
+    last_run: RunStatus | None = None
+    """The last run that ended."""
+
+    failures: int = 0
+    """Failed runs in a row."""
+
+    failures_generation: int | None = None
+    """Generation of the spec that the failures belong to."""
+
+    next_run_at: Timestamp | None = None
+    """When the next run is due by its schedule."""
+
+    next_attempt_at: Timestamp | None = None
+    """When a failed run is tried again."""
+
+    driver_memory: Annotated[str, Field(max_length=32)] | None = None
+    """Memory of the driver's pod for the next run, where the operator has grown it after out-of-memory."""
+
+    checkpoint: Annotated[str, Field(max_length=512)] | None = None
+    """How far the source has been read, for people; the truth is in the newest commit's metadata."""
+
+    more_input: bool = False
+    """Whether the last run left input behind because of its limits."""
+
+
+class ServicesStatus(Model):
+    """All services of a table."""
+
+    ingestion: ServiceStatus = ServiceStatus()
+    """Bringing input into the table."""
+
+
+class ActiveJob(Model):
+    """A Job that was decided and has not been seen to end; without a uid it may not have been created yet."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Job."""
+
+    service: Service
+    """The service that it runs."""
+
+    uid: Annotated[str, Field(max_length=64)] | None = None
+    """Uid of the Job once it is known to exist."""
+
+    attempt: int
+    """Number of this attempt, from 1."""
+
+    started_at: Timestamp
+    """When the Job was decided."""
+
+    base_instant: InstantTime | None = None
+    """The newest completed instant when the Job was decided."""
+
+    driver_memory: Annotated[str, Field(max_length=32)] | None = None
+    """Memory of the driver's pod."""
+
+    state: Annotated[str, Field(max_length=64)] = "Decided"
+    """What its pod does, for people."""
+
+
+class HudiTableStatus(Model):
+    """The observed state of one Hudi table."""
+
+    observed_generation: int = -1
+    """Generation of the spec that this status speaks about; -1 before the first look."""
+
+    last_handled_reconcile_at: Annotated[str, Field(max_length=128)] | None = None
+    """Value of the annotation hudi-operator.io/requestedAt that was handled last."""
+
+    message: Annotated[str, Field(max_length=512)] | None = None
+    """The state of the table in one sentence."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=16,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = ()
+    """Conditions by the rules of kstatus."""
+
+    timeline: TimelineStatus | None = None
+    """What the table's timeline holds; absent until the table exists."""
+
+    services: ServicesStatus = ServicesStatus()
+    """What each service counted and decided."""
+
+    active_jobs: Annotated[
+        tuple[ActiveJob, ...],
+        Field(
+            max_length=8,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        ),
+    ] = ()
+    """Jobs that were decided and have not been seen to end."""
+
+    history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
+    """The newest 10 runs that did or failed to do something, newest first."""
