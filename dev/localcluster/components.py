@@ -14,13 +14,13 @@ from localcluster.settings import (
     DNS_ADDRESS,
     NODE_ADDRESS,
     NODE_NAME,
-    PAUSE_IMAGE,
     POD_SUBNET,
     RUN,
     SERVICE_SUBNET,
     STATE,
     DevError,
     tool,
+    tool_image,
 )
 
 ETCD_CLIENT = "http://127.0.0.1:12379"
@@ -37,7 +37,7 @@ oom_score = -999
 [grpc]
   address = "{CONTAINERD_SOCKET}"
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "{PAUSE_IMAGE}"
+  sandbox_image = "{tool_image("pause")}"
   # Without this no sandbox starts on machines whose processes may not lower their score.
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]

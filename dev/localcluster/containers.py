@@ -13,14 +13,12 @@ from localcluster.console import output_of, say, succeeds
 from localcluster.processes import end_processes, pids_of_command
 from localcluster.settings import (
     CONTAINERD_SOCKET,
-    COREDNS_IMAGE,
-    PAUSE_IMAGE,
-    VERSITYGW_IMAGE,
     DevError,
     tool,
+    tool_image,
 )
 
-TOOL_IMAGES = {PAUSE_IMAGE: "pause", COREDNS_IMAGE: "coredns", VERSITYGW_IMAGE: "versitygw"}
+IMAGE_PROGRAMS = ("pause", "coredns", "s3server")
 UNPRIVILEGED_USER = "65532:65532"
 CTR = ("ctr", "--address", str(CONTAINERD_SOCKET), "--namespace", "k8s.io")
 
@@ -42,7 +40,8 @@ def present_images() -> set[str]:
 def import_tool_images() -> None:
     """Give containerd the images of the in-cluster programs that it does not have yet."""
     present = present_images()
-    for name, program in TOOL_IMAGES.items():
+    for program in IMAGE_PROGRAMS:
+        name = tool_image(program)
         if name not in present:
             say(f"importing the image {name}")
             with tempfile.TemporaryDirectory() as directory:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KUBERNETES_VERSION = "1.34.4"
-COREDNS_VERSION = "1.12.4"
-VERSITYGW_VERSION = "1.8.0"
 HELM_VERSION = "3.19.2"
 
 NODE_NAME = "hudi-dev"
@@ -22,9 +20,6 @@ API_PORT = 6443
 S3_NODE_PORT = 30900
 CGROUP = "hudi-operator-dev"
 
-COREDNS_IMAGE = f"hudi-operator.io/dev/coredns:{COREDNS_VERSION}"
-VERSITYGW_IMAGE = f"hudi-operator.io/dev/versitygw:{VERSITYGW_VERSION}"
-PAUSE_IMAGE = "hudi-operator.io/dev/pause:1"
 
 SOURCE = Path(__file__).resolve().parent.parent
 CHECKOUT = SOURCE.parent
@@ -62,13 +57,23 @@ class S3Account:
 S3_ACCOUNT = S3Account()
 
 
-def tools_directory() -> Path:
-    """Return the directory of the built programs, named by everything they are built from."""
-    digest = hashlib.sha256(f"{VERSITYGW_VERSION} {HELM_VERSION}".encode())
+def tools_digest() -> str:
+    """Return a short text that changes with everything the programs of the cluster are built from."""
+    digest = hashlib.sha256(f"{KUBERNETES_VERSION} {HELM_VERSION}".encode())
     for path in sorted((SOURCE / "tools").rglob("*")):
         if path.is_file():
             digest.update(str(path.relative_to(SOURCE)).encode() + b"\0" + path.read_bytes())
-    return CACHE / "tools" / f"kubernetes-{KUBERNETES_VERSION}-{digest.hexdigest()[:12]}"
+    return digest.hexdigest()[:12]
+
+
+def tools_directory() -> Path:
+    """Return the directory of the built programs."""
+    return CACHE / "tools" / f"kubernetes-{KUBERNETES_VERSION}-{tools_digest()}"
+
+
+def tool_image(name: str) -> str:
+    """Return the name of the image that holds nothing but one built program."""
+    return f"hudi-operator.io/dev/{name}:{tools_digest()}"
 
 
 def tool(name: str) -> str:

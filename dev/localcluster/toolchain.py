@@ -11,7 +11,7 @@ from localcluster.settings import (
     HELM_VERSION,
     KUBERNETES_VERSION,
     SOURCE,
-    VERSITYGW_VERSION,
+    STATE,
     DevError,
     tools_directory,
 )
@@ -41,10 +41,8 @@ KUBERNETES_PROGRAMS = (
     "kubectl",
 )
 OWN_PROGRAMS = ("etcd", "coredns", "pause")
-REMOTE_PROGRAMS = {
-    "versitygw": f"github.com/versity/versitygw/cmd/versitygw@v{VERSITYGW_VERSION}",
-    "helm": f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}",
-}
+S3_SERVER = "s3server"  # a Go module of its own: its libraries are newer than those of Kubernetes
+HELM = "helm"
 
 
 def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None:
@@ -74,13 +72,14 @@ def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None
 def ensure_tools() -> Path:
     """Build the cluster's programs unless they are in the cache, and return their directory."""
     target = tools_directory()
-    steps = [*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, *REMOTE_PROGRAMS]
+    link_programs(target)
+    steps = [*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, S3_SERVER, HELM]
     missing = [name for name in steps if not (target / name).exists()]
     if not missing:
         return target
     say(f"building {len(missing)} programs from Go modules into {target}; the first time takes about 10 minutes")
     target.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
+    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
     go = find_go()
     for number, name in enumerate(missing, start=1):
         say(f"building {name} ({number} of {len(missing)})")
@@ -100,11 +99,22 @@ def ensure_tools() -> Path:
     return target
 
 
+def link_programs(target: Path) -> None:
+    """Make the programs reachable as .dev/bin, a path that does not change with what they are built from."""
+    STATE.mkdir(exist_ok=True)
+    link = STATE / "bin"
+    if not (link.is_symlink() and link.readlink() == target):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+
+
 def build_command(go: str, name: str, directory: Path) -> list[str]:
     """Return the command that builds one program."""
     slim = "-s -w"
-    if name in REMOTE_PROGRAMS:
-        return [go, "install", "-trimpath", f"-ldflags={slim}", REMOTE_PROGRAMS[name]]
+    if name == HELM:
+        return [go, "install", "-trimpath", f"-ldflags={slim}", f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"]
+    if name == S3_SERVER:
+        return [go, "-C", name, "build", "-trimpath", f"-ldflags={slim}", "-o", str(directory / name), "."]
     if name in OWN_PROGRAMS:
         return [go, "build", "-trimpath", f"-ldflags={slim}", "-o", str(directory / name), f"./{name}"]
     _, minor, _ = KUBERNETES_VERSION.split(".")

@@ -9,16 +9,15 @@ from pathlib import Path
 
 from localcluster.console import output_of, say, succeeds
 from localcluster.settings import (
-    COREDNS_IMAGE,
     DNS_ADDRESS,
     KUBECONFIG,
     NODE_NAME,
     S3_ACCOUNT,
     S3_NODE_PORT,
     SOURCE,
-    VERSITYGW_IMAGE,
     DevError,
     tool,
+    tool_image,
 )
 
 DEPLOYMENTS = (("kube-system", "coredns"), ("storage", "s3"))
@@ -36,8 +35,8 @@ def kubectl(*arguments: str) -> list[str]:
 def manifest(name: str) -> str:
     """Return a manifest with the addresses and images of this cluster filled in."""
     values = {
-        "COREDNS_IMAGE": COREDNS_IMAGE,
-        "VERSITYGW_IMAGE": os.environ.get("S3_IMAGE") or VERSITYGW_IMAGE,
+        "COREDNS_IMAGE": tool_image("coredns"),
+        "S3_IMAGE": os.environ.get("S3_IMAGE") or tool_image("s3server"),
         "DNS_ADDRESS": DNS_ADDRESS,
         "S3_ACCESS_KEY": S3_ACCOUNT.access_key,
         "S3_SECRET_KEY": S3_ACCOUNT.secret_key,
