@@ -1,0 +1,41 @@
+"""Settings that a table may make itself: an allowlist, compared after both sides are brought into one form."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+_KEY = re.compile(r"^[a-z0-9][a-z0-9._-]*$", re.IGNORECASE)
+
+
+def refused_keys(
+    settings: Mapping[str, str], *, allowed: Iterable[str], prefix: str, owned: Iterable[str]
+) -> tuple[str, ...]:
+    """Return one sentence for each setting that the table may not make.
+
+    `allowed` holds keys, or prefixes that end with `*`. Keys in `owned` are set by the operator and cannot be allowed.
+    Keys are compared without regard to case, and keys with unusual characters are refused: a spelling that Spark or
+    Hudi reads but the comparison does not see would be a way around the list.
+    """
+    patterns = tuple(pattern.strip().lower() for pattern in allowed)
+    reserved = {key.lower() for key in owned}
+    return tuple(
+        sentence
+        for key in settings
+        if (sentence := _refusal(key, patterns=patterns, prefix=prefix, reserved=reserved)) is not None
+    )
+
+
+def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[str]) -> str | None:
+    if not _KEY.match(key):
+        return f"{key!r} is not a plain key"
+    normal = key.lower()
+    if not normal.startswith(prefix):
+        return f"{key} does not start with {prefix}"
+    if normal in reserved:
+        return f"{key} is set by the operator from the typed fields of the spec"
+    if not any(_matches(normal, pattern) for pattern in patterns):
+        return f"{key} is not among the keys that the class allows"
+    return None
+
+
+def _matches(key: str, pattern: str) -> bool:
+    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern

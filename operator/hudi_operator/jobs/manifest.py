@@ -1,0 +1,214 @@
+"""The manifests of a run: a `batch/v1` Job whose container is the Spark driver, and the pod template of executors.
+
+Every pod meets the `restricted` Pod Security Standard. The request travels as an annotation of the pod and is mounted
+from there, so that launching a run is one write to the API server.
+"""
+
+from typing import Any
+
+import yaml
+
+from hudi_jobs.contract import JobRequest
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_spec import ExecutionMode
+from hudi_operator.jobs.names import (
+    ATTEMPT_ANNOTATION,
+    BASE_INSTANT_ANNOTATION,
+    EXECUTOR_TEMPLATE_ANNOTATION,
+    REQUEST_ANNOTATION,
+    ROLE_LABEL,
+    job_labels,
+)
+from hudi_operator.jobs.sizing import Sizing
+from hudi_operator.jobs.spark_conf import (
+    ACCESS_KEY_VARIABLE,
+    EXECUTOR_TEMPLATE_FILE,
+    JOB_FOLDER,
+    SECRET_KEY_VARIABLE,
+)
+
+DRIVER_CONTAINER = "driver"
+
+_USER = 185  # the user of Spark's own images
+_GRACE_SECONDS = 60
+
+
+def build_job(
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec,
+    request: JobRequest,
+    sizing: Sizing,
+    image: str,
+    attempt: int,
+    base_instant: str | None,
+) -> dict[str, Any]:
+    """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod."""
+    service = request.tasks[0].service
+    labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
+    annotations = {ATTEMPT_ANNOTATION: str(attempt), BASE_INSTANT_ANNOTATION: base_instant or ""}
+    job = table_class.job
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": request.run,
+            "namespace": table.metadata.namespace,
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [_owner(table)],
+        },
+        "spec": {
+            "backoffLimit": 0,
+            "completions": 1,
+            "parallelism": 1,
+            "podReplacementPolicy": "Failed",
+            "activeDeadlineSeconds": int(parse_duration(job.deadline).total_seconds()),
+            "ttlSecondsAfterFinished": int(parse_duration(job.ttl_after_finished).total_seconds()),
+            "template": {
+                "metadata": {
+                    "labels": {**labels, ROLE_LABEL: "driver"},
+                    "annotations": _documents(request, table_class=table_class, sizing=sizing, labels=labels),
+                },
+                "spec": _driver_pod(table_class, sizing=sizing, image=image),
+            },
+        },
+    }
+
+
+def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str, str]) -> dict[str, Any]:
+    """Return the pod template that Spark completes for each executor."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"labels": {**labels, ROLE_LABEL: "executor"}},
+        "spec": {
+            **_common_pod(table_class),
+            "automountServiceAccountToken": False,
+            "containers": [
+                {"name": "executor", "securityContext": _container_security(), "volumeMounts": [_scratch_mount()]}
+            ],
+            "volumes": [_scratch_volume()],
+        },
+    }
+
+
+def _owner(table: HudiTable) -> dict[str, Any]:
+    return {
+        "apiVersion": "hudi-operator.io/v1alpha1",
+        "kind": "HudiTable",
+        "name": table.metadata.name,
+        "uid": table.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+
+
+def _documents(
+    request: JobRequest, *, table_class: HudiTableClassSpec, sizing: Sizing, labels: dict[str, str]
+) -> dict[str, str]:
+    documents = {REQUEST_ANNOTATION: request.model_dump_json(by_alias=True, exclude_none=True)}
+    if sizing.mode is ExecutionMode.CLUSTER:
+        template = build_executor_template(table_class, labels=labels)
+        documents[EXECUTOR_TEMPLATE_ANNOTATION] = yaml.safe_dump(template, sort_keys=False)
+    return documents
+
+
+def _driver_pod(table_class: HudiTableClassSpec, *, sizing: Sizing, image: str) -> dict[str, Any]:
+    in_cluster = sizing.mode is ExecutionMode.CLUSTER
+    return {
+        **_common_pod(table_class),
+        **({"serviceAccountName": table_class.job.driver_service_account_name} if in_cluster else {}),
+        "automountServiceAccountToken": in_cluster,
+        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "containers": [
+            {
+                "name": DRIVER_CONTAINER,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "env": _environment(table_class),
+                "resources": {
+                    "requests": {"cpu": sizing.driver.cpu, "memory": sizing.driver.memory},
+                    "limits": {"memory": sizing.driver.memory},
+                },
+                "securityContext": _container_security(),
+                "terminationMessagePolicy": "File",
+                "volumeMounts": [
+                    _scratch_mount(),
+                    {"name": "job", "mountPath": JOB_FOLDER, "readOnly": True},
+                ],
+            }
+        ],
+        "volumes": [_scratch_volume(), _job_volume(executor_template=in_cluster)],
+    }
+
+
+def _common_pod(table_class: HudiTableClassSpec) -> dict[str, Any]:
+    job = table_class.job
+    return {
+        "restartPolicy": "Never",
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        **({"nodeSelector": job.node_selector} if job.node_selector else {}),
+        **(
+            {"imagePullSecrets": [{"name": name} for name in job.image_pull_secret_names]}
+            if job.image_pull_secret_names
+            else {}
+        ),
+    }
+
+
+def _container_security() -> dict[str, Any]:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def _environment(table_class: HudiTableClassSpec) -> list[dict[str, Any]]:
+    fields = {
+        "POD_NAME": "metadata.name",
+        "POD_IP": "status.podIP",
+        "JOB_UID": "metadata.labels['batch.kubernetes.io/controller-uid']",
+    }
+    environment: list[dict[str, Any]] = [
+        {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()
+    ]
+    store = table_class.object_store
+    if store is not None and store.credentials_secret_name is not None:
+        environment += [
+            {
+                "name": variable,
+                "valueFrom": {"secretKeyRef": {"name": store.credentials_secret_name, "key": variable}},
+            }
+            for variable in (ACCESS_KEY_VARIABLE, SECRET_KEY_VARIABLE)
+        ]
+    return environment
+
+
+def _job_volume(*, executor_template: bool) -> dict[str, Any]:
+    files = {"request.json": REQUEST_ANNOTATION}
+    if executor_template:
+        files[EXECUTOR_TEMPLATE_FILE] = EXECUTOR_TEMPLATE_ANNOTATION
+    items = [
+        {"path": path, "fieldRef": {"fieldPath": f"metadata.annotations['{annotation}']"}}
+        for path, annotation in files.items()
+    ]
+    return {"name": "job", "downwardAPI": {"items": items}}
+
+
+def _scratch_volume() -> dict[str, Any]:
+    return {"name": "scratch", "emptyDir": {}}
+
+
+def _scratch_mount() -> dict[str, Any]:
+    return {"name": "scratch", "mountPath": "/tmp"}  # noqa: S108 - the pod's own scratch volume

@@ -1,0 +1,53 @@
+"""Names and labels of what the operator creates."""
+
+import hashlib
+
+from hudi_jobs.contract import Service
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "hudi-operator"
+TABLE_LABEL = "hudi-operator.io/table"
+TABLE_UID_LABEL = "hudi-operator.io/table-uid"
+SERVICE_LABEL = "hudi-operator.io/service"
+ROLE_LABEL = "hudi-operator.io/role"
+ATTEMPT_ANNOTATION = "hudi-operator.io/attempt"
+BASE_INSTANT_ANNOTATION = "hudi-operator.io/base-instant"
+REQUEST_ANNOTATION = "hudi-operator.io/request"
+EXECUTOR_TEMPLATE_ANNOTATION = "hudi-operator.io/executor-template"
+
+_NAME_LIMIT = 47  # Spark appends to executor pods' names: 63 - 10 - 6 (Config.scala)
+_LABEL_LIMIT = 63
+
+
+def job_name(
+    *, table_name: str, table_uid: str, service: Service, scheduled_for: str, base_instant: str | None, attempt: int
+) -> str:
+    """Return the name of a run: the same decision always gives the same name.
+
+    The name is at most 47 characters, so that executor pods can be named after it.
+    """
+    identity = "\n".join((table_uid, service, scheduled_for, base_instant or "", str(attempt)))
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:10]
+    suffix = f"-{service.lower()}-{digest}"
+    readable = table_name[: _NAME_LIMIT - len(suffix)].lower().rstrip("-.").replace(".", "-")
+    return f"{readable}{suffix}"
+
+
+def job_labels(*, table: str, table_uid: str, service: Service) -> dict[str, str]:
+    """Return the labels by which a table's Jobs and pods are found."""
+    return {
+        MANAGED_BY_LABEL: MANAGED_BY,
+        "app.kubernetes.io/name": "hudi-job",
+        "app.kubernetes.io/component": service.lower(),
+        TABLE_LABEL: label_value(table),
+        TABLE_UID_LABEL: table_uid,
+        SERVICE_LABEL: service.value,
+    }
+
+
+def label_value(text: str) -> str:
+    """Return a name as a label value: resource names may be longer than the 63 characters of a label."""
+    if len(text) <= _LABEL_LIMIT:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    return f"{text[: _LABEL_LIMIT - 11].rstrip('-.')}-{digest}"

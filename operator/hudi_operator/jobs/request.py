@@ -1,0 +1,58 @@
+"""The request document of a run."""
+
+from hudi_jobs.contract import FileSource, IngestionTask, JobRequest, Service, TableDefinition, TableTask
+from hudi_operator.api.base import parse_duration, quantity_bytes
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.jobs.hudi_options import build_hudi_options
+
+
+def build_request(
+    *, table: HudiTable, table_class: HudiTableClassSpec, service: Service, run: str, spark_conf: dict[str, str]
+) -> JobRequest:
+    """Return the request for one run of one service of one table."""
+    task = TableTask(
+        id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
+        service=service,
+        table=_definition(table),
+        hudi_options=build_hudi_options(table, table_class),
+        ingestion=_ingestion(table.spec) if service is Service.INGESTION else None,
+    )
+    return JobRequest(run=run, spark_conf=spark_conf, tasks=(task,))
+
+
+def _definition(table: HudiTable) -> TableDefinition:
+    spec = table.spec
+    return TableDefinition(
+        name=table.table_name,
+        base_path=spec.base_path,
+        type=spec.type,
+        record_key=spec.record_key,
+        partition_by=spec.partition_by,
+        ordering_fields=spec.ordering_fields,
+    )
+
+
+def _ingestion(table: HudiTableSpec) -> IngestionTask | None:
+    spec = table.ingestion
+    if spec is None:
+        return None
+    files = spec.source.files
+    return IngestionTask(
+        files=FileSource(
+            path=files.path,
+            format=files.format,
+            options=files.options,
+            schema_ddl=files.columns,
+            path_glob=files.path_glob,
+            late_arrival_seconds=int(parse_duration(files.late_arrival_window).total_seconds()),
+        ),
+        transform_sql=spec.transform.sql if spec.transform else None,
+        operation=spec.operation,
+        max_bytes=quantity_bytes(spec.max_bytes_per_run) if spec.max_bytes_per_run else None,
+        max_files=spec.max_files_per_run,
+        bad_records=spec.bad_records.policy,
+        quarantine_path=spec.bad_records.quarantine_path,
+        schema_evolution=table.schema_policy.evolution,
+    )

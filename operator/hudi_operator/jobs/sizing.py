@@ -1,0 +1,100 @@
+"""How large a run is: the table's wishes, the class's defaults, and what the last out-of-memory taught."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hudi_operator.api.base import parse_quantity, quantity_bytes
+from hudi_operator.api.table_class import ExecutionLimits, HudiTableClassSpec
+from hudi_operator.api.table_spec import ExecutionMode, HudiTableSpec
+
+_DRIVER_CPU = "1"
+_DRIVER_MEMORY = "2Gi"
+_EXECUTOR_CPU = "1"
+_EXECUTOR_MEMORY = "2Gi"
+_EXECUTOR_INSTANCES = 2
+
+_MIB = 2**20
+_SMALLEST_OVERHEAD = 512 * _MIB
+_OVERHEAD_SHARE = 0.25
+_GROWTH = Decimal("1.5")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodSize:
+    """CPU and memory of one pod, as quantities."""
+
+    cpu: str
+    memory: str
+
+    @property
+    def cores(self) -> int:
+        """Task slots that Spark gets: whole CPUs, at least one."""
+        return max(1, math.ceil(parse_quantity(self.cpu)))
+
+    @property
+    def heap_mib(self) -> int:
+        """Heap of the JVM in MiB: what is left of the pod after Python, metaspace and native buffers."""
+        total = quantity_bytes(self.memory)
+        overhead = max(_SMALLEST_OVERHEAD, int(total * _OVERHEAD_SHARE))
+        return max((total - overhead) // _MIB, 256)
+
+    @property
+    def overhead_mib(self) -> int:
+        """Memory of the pod outside the heap in MiB."""
+        return max(quantity_bytes(self.memory) // _MIB - self.heap_mib, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizing:
+    """Where Spark runs and with how much."""
+
+    mode: ExecutionMode
+    driver: PodSize
+    executor: PodSize
+    executor_instances: int
+
+
+def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None = None) -> Sizing:
+    """Return the size of a run; `driver_memory` is what the operator has grown the driver to, if it has."""
+    own, default = spec.execution, table_class.execution
+    mode = own.mode if own.mode is not ExecutionMode.AUTO else default.mode
+    return Sizing(
+        mode=ExecutionMode.LOCAL if mode is ExecutionMode.AUTO else mode,
+        driver=PodSize(
+            cpu=own.driver.cpu or default.driver.cpu or _DRIVER_CPU,
+            memory=driver_memory or own.driver.memory or default.driver.memory or _DRIVER_MEMORY,
+        ),
+        executor=PodSize(
+            cpu=own.executor.cpu or default.executor.cpu or _EXECUTOR_CPU,
+            memory=own.executor.memory or default.executor.memory or _EXECUTOR_MEMORY,
+        ),
+        executor_instances=own.executor.instances or default.executor.instances or _EXECUTOR_INSTANCES,
+    )
+
+
+def exceeded_limits(sizing: Sizing, limits: ExecutionLimits) -> tuple[str, ...]:
+    """Return one sentence for each limit of the class that a run would exceed."""
+    asked = [
+        ("execution.driver.memory", sizing.driver.memory, limits.driver_memory),
+        ("execution.driver.cpu", sizing.driver.cpu, limits.driver_cpu),
+    ]
+    if sizing.mode is ExecutionMode.CLUSTER:
+        asked += [
+            ("execution.executor.memory", sizing.executor.memory, limits.executor_memory),
+            ("execution.executor.cpu", sizing.executor.cpu, limits.executor_cpu),
+            ("execution.executor.instances", str(sizing.executor_instances), str(limits.executor_instances)),
+        ]
+    return tuple(
+        f"{name} is {value}, and the class allows at most {limit}"
+        for name, value, limit in asked
+        if parse_quantity(value) > parse_quantity(limit)
+    )
+
+
+def grown_memory(memory: str, limit: str) -> str | None:
+    """Return the memory to try next after out-of-memory, or None when the class's limit is reached."""
+    current, most = quantity_bytes(memory), quantity_bytes(limit)
+    if current >= most:
+        return None
+    return f"{min(int(current * _GROWTH), most) // _MIB}Mi"

@@ -1,0 +1,120 @@
+"""Spark's settings for a run: complete, explicit, and the operator's own keys last."""
+
+from hudi_operator.api.table_class import HudiTableClassSpec, ObjectStore
+from hudi_operator.api.table_spec import ExecutionMode, HudiTableSpec
+from hudi_operator.jobs.sizing import Sizing
+
+ACCESS_KEY_VARIABLE = "AWS_ACCESS_KEY_ID"
+SECRET_KEY_VARIABLE = "AWS_SECRET_ACCESS_KEY"  # noqa: S105 - the name of a variable
+JOB_FOLDER = "/etc/hudi-job"
+EXECUTOR_TEMPLATE_FILE = "executor.yaml"
+
+_DRIVER_PORT = "7078"
+_BLOCK_MANAGER_PORT = "7079"
+
+# The object store's client gives up within about a minute, so that a store that is down fails the run, not the day.
+_S3A_BOUNDS = {
+    "spark.hadoop.fs.s3a.attempts.maximum": "3",
+    "spark.hadoop.fs.s3a.retry.limit": "3",
+    "spark.hadoop.fs.s3a.retry.interval": "1s",
+    "spark.hadoop.fs.s3a.connection.establish.timeout": "5000",
+    "spark.hadoop.fs.s3a.connection.timeout": "30000",
+    "spark.hadoop.fs.s3a.connection.maximum": "1000",
+    "spark.hadoop.fs.s3a.threads.max": "16",
+    "spark.hadoop.fs.s3a.bucket.probe": "0",
+    "spark.hadoop.fs.s3a.directory.marker.retention": "keep",
+    "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "spark.hadoop.fs.s3n.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+}
+
+
+def build_spark_conf(
+    *,
+    spec: HudiTableSpec,
+    table_class: HudiTableClassSpec,
+    sizing: Sizing,
+    run: str,
+    namespace: str,
+    image: str,
+) -> dict[str, str]:
+    """Return all settings of a run: class first, then the table's own, then the operator's, which win."""
+    owned = owned_spark_conf(table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image)
+    return {**table_class.spark_conf, **spec.spark_conf, **owned}
+
+
+def owned_spark_conf(
+    *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str
+) -> dict[str, str]:
+    """Return the settings that the operator makes and nobody may change."""
+    conf = {
+        "spark.app.name": run,
+        "spark.driver.memory": f"{sizing.driver.heap_mib}m",
+        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.speculation": "false",
+        "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        **_object_store(table_class.object_store),
+    }
+    if sizing.mode is ExecutionMode.CLUSTER:
+        return conf | _cluster(table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image)
+    cores = sizing.driver.cores
+    return conf | {"spark.master": f"local[{cores}]", "spark.sql.shuffle.partitions": str(max(2, cores))}
+
+
+def _object_store(store: ObjectStore | None) -> dict[str, str]:
+    if store is None:
+        return _S3A_BOUNDS
+    conf = {
+        **_S3A_BOUNDS,
+        "spark.hadoop.fs.s3a.endpoint.region": store.region,
+        "spark.hadoop.fs.s3a.path.style.access": "true" if store.path_style_access else "false",
+    }
+    if store.endpoint is not None:
+        conf["spark.hadoop.fs.s3a.endpoint"] = store.endpoint
+        secure = store.endpoint.startswith("https:")
+        conf["spark.hadoop.fs.s3a.connection.ssl.enabled"] = "true" if secure else "false"
+    if store.credentials_secret_name is not None:
+        conf["spark.hadoop.fs.s3a.aws.credentials.provider"] = (
+            "com.amazonaws.auth.EnvironmentVariableCredentialsProvider"
+        )
+    return conf
+
+
+def _cluster(
+    *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str
+) -> dict[str, str]:
+    """Return what makes the driver a client of Kubernetes; `$(NAME)` is filled in from the pod's environment."""
+    store = table_class.object_store
+    secret = store.credentials_secret_name if store else None
+    credentials = {
+        f"spark.kubernetes.executor.secretKeyRef.{variable}": f"{secret}:{variable}"
+        for variable in (ACCESS_KEY_VARIABLE, SECRET_KEY_VARIABLE)
+        if secret
+    }
+    return {
+        "spark.master": "k8s://https://kubernetes.default.svc",
+        "spark.submit.deployMode": "client",
+        "spark.app.id": "$(JOB_UID)",
+        "spark.driver.host": "$(POD_IP)",
+        "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 - inside the pod's own network
+        "spark.driver.port": _DRIVER_PORT,
+        "spark.blockManager.port": _BLOCK_MANAGER_PORT,
+        "spark.kubernetes.namespace": namespace,
+        "spark.kubernetes.driver.pod.name": "$(POD_NAME)",
+        "spark.kubernetes.container.image": image,
+        "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
+        "spark.kubernetes.executor.podNamePrefix": run,
+        "spark.kubernetes.executor.podTemplateFile": f"{JOB_FOLDER}/{EXECUTOR_TEMPLATE_FILE}",
+        "spark.kubernetes.executor.disableConfigMap": "true",
+        "spark.kubernetes.driver.service.deleteOnTermination": "false",
+        "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+        "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
+        "spark.kubernetes.authenticate.executor.serviceAccountName": table_class.job.executor_service_account_name,
+        "spark.kubernetes.executor.request.cores": sizing.executor.cpu,
+        "spark.executor.instances": str(sizing.executor_instances),
+        "spark.executor.cores": str(sizing.executor.cores),
+        "spark.executor.memory": f"{sizing.executor.heap_mib}m",
+        "spark.executor.memoryOverhead": f"{sizing.executor.overhead_mib}m",
+        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        **credentials,
+    }

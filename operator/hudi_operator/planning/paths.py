@@ -1,0 +1,49 @@
+"""One form for all spellings of a path, so that two tables cannot share a folder by writing it differently."""
+
+import hashlib
+import posixpath
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+
+
+def canonical_path(url: str) -> str:
+    """Return `scheme://bucket/path` with one spelling: s3, s3a and s3n alike, no empty or dot segments, decoded.
+
+    Percent escapes are decoded here although S3 takes them literally: two tables whose paths differ only by that are
+    refused rather than told apart.
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    if not separator:
+        scheme, rest = "file", url.strip()
+    scheme = scheme.lower()
+    if scheme in _S3_SCHEMES:
+        scheme = "s3"
+    decoded = unquote(rest).replace("\\", "/")
+    if scheme == "file":
+        decoded = decoded.removeprefix("localhost")
+        return f"file://{posixpath.normpath('/' + decoded.lstrip('/'))}"
+    authority, _, path = decoded.partition("/")
+    normal = posixpath.normpath("/" + path.lstrip("/"))
+    return f"{scheme}://{authority.lower()}{'' if normal == '/' else normal}"
+
+
+def path_hash(canonical: str) -> str:
+    """Return a short digest that names a canonical path."""
+    return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+
+
+def overlap(first: str, second: str) -> bool:
+    """Whether two canonical paths are the same folder or one lies inside the other."""
+    return first == second or first.startswith(f"{second}/") or second.startswith(f"{first}/")
+
+
+def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
+    """Whether a path lies under one of the prefixes of a class; `{namespace}` stands for the table's namespace.
+
+    Prefixes end at folder boundaries: `s3://lake/team` does not allow `s3://lake/team-b`.
+    """
+    path = canonical_path(url)
+    allowed = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
+    return any(path == prefix or path.startswith(f"{prefix.rstrip('/')}/") for prefix in allowed)

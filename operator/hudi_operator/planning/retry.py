@@ -1,0 +1,13 @@
+"""How long to wait after failures."""
+
+from datetime import timedelta
+
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_class import RetrySettings
+
+
+def retry_delay(failures: int, settings: RetrySettings) -> timedelta:
+    """Return the wait after this many failures in a row: doubling from the initial delay up to the ceiling."""
+    initial, ceiling = parse_duration(settings.initial_delay), parse_duration(settings.max_delay)
+    doublings = min(max(failures - 1, 0), 30)
+    return min(initial * 2**doublings, ceiling)

@@ -1,0 +1,80 @@
+"""What stands in a table's way: the walls of its class, checked against its spec."""
+
+from collections.abc import Iterator
+
+from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.jobs.allowlist import refused_keys
+from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
+from hudi_operator.jobs.spark_conf import owned_spark_conf
+from hudi_operator.planning.model import Blocked, Obstacle
+from hudi_operator.planning.paths import is_allowed
+from hudi_operator.planning.schedule import InvalidSchedule, check_schedule
+
+
+def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacle, ...]:
+    """Return everything in a table's spec that its class does not allow."""
+    return (
+        *_paths(table, table_class),
+        *_settings(table, table_class),
+        *_sizes(table, table_class),
+        *_schedule(table),
+    )
+
+
+def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+    walls, namespace = table_class.spec, table.metadata.namespace
+    base_path = table.spec.base_path
+    if not is_allowed(base_path, walls.allowed_base_paths, namespace=namespace):
+        yield _path_obstacle("basePath", base_path, walls.allowed_base_paths, table_class)
+    ingestion = table.spec.ingestion
+    if ingestion is None:
+        return
+    read = {
+        "ingestion.source.files.path": ingestion.source.files.path,
+        "ingestion.badRecords.quarantinePath": ingestion.bad_records.quarantine_path,
+    }
+    for field, path in read.items():
+        if path is not None and not is_allowed(path, walls.allowed_source_paths, namespace=namespace):
+            yield _path_obstacle(field, path, walls.allowed_source_paths, table_class)
+
+
+def _path_obstacle(field: str, path: str, allowed: tuple[str, ...], table_class: HudiTableClass) -> Obstacle:
+    walls = ", ".join(allowed) or "nothing"
+    return Obstacle(
+        reason=Blocked.PATH_NOT_ALLOWED,
+        message=f"{field} {path} is outside of what class {table_class.metadata.name} allows ({walls}): "
+        "choose a path inside, or ask the platform team to allow it.",
+    )
+
+
+def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+    walls, spec = table_class.spec, table.spec
+    sizing = resolve_sizing(spec, walls)
+    spark = owned_spark_conf(table_class=walls, sizing=sizing, run="", namespace="", image="")
+    refused = [
+        *refused_keys(spec.spark_conf, allowed=walls.allowed_spark_conf, prefix="spark.", owned=spark),
+        *refused_keys(
+            spec.hudi_options, allowed=walls.allowed_hudi_options, prefix="hoodie.", owned=owned_hudi_options(table)
+        ),
+    ]
+    for sentence in refused:
+        yield Obstacle(
+            reason=Blocked.SETTING_NOT_ALLOWED,
+            message=f"{sentence}: remove it, or ask the platform team to allow it in class "
+            f"{table_class.metadata.name}.",
+        )
+
+
+def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+    for sentence in exceeded_limits(resolve_sizing(table.spec, table_class.spec), table_class.spec.limits):
+        yield Obstacle(reason=Blocked.CLASS_LIMIT_EXCEEDED, message=f"{sentence}: ask for less.")
+
+
+def _schedule(table: HudiTable) -> Iterator[Obstacle]:
+    if table.spec.ingestion is None:
+        return
+    try:
+        check_schedule(table.spec.ingestion.schedule)
+    except InvalidSchedule as error:
+        yield Obstacle(reason=Blocked.INVALID_SCHEDULE, message=f"{error}.")
