@@ -37,9 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="base path of a table: a folder or a URL")
     parser.add_argument("-o", "--output", choices=[one.value for one in Output], default=Output.TABLE.value)
     parser.add_argument("--archived", action="store_true", help="also read the archived timeline")
-    parser.add_argument(
-        "--s3-endpoint", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)"
-    )
+    parser.add_argument("--s3-endpoint", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)")
     parser.add_argument("--s3-region", help="region of the store (default: $AWS_REGION)")
     given = parser.parse_intermixed_args(list(arguments))
     return show(
@@ -90,9 +88,7 @@ def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options)
     return code
 
 
-def _read(
-    path: str, *, archived: bool, s3: S3Options, cache: ContentCache
-) -> tuple[Timeline, ArchivedTimeline | None]:
+def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> tuple[Timeline, ArchivedTimeline | None]:
     url = path if "://" in path or path.startswith("file:") else os.path.abspath(path)  # noqa: PTH100 - keeps URLs whole
     filesystem, base = open_filesystem(url, s3)
     timeline = TimelineReader(filesystem, cache).read(base)

@@ -29,6 +29,11 @@ class FileSystem(Protocol):
         """A text that is equal for two file systems exactly if a path means the same file in both."""
         ...
 
+    @property
+    def lists_from_offset(self) -> bool:
+        """Whether a listing that starts after a name costs less than a whole one."""
+        ...
+
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List the files directly inside a folder, without descending.
 
@@ -69,6 +74,11 @@ class CountingFileSystem:
     def identity(self) -> str:
         """The identity of the file system behind."""
         return self.inner.identity
+
+    @property
+    def lists_from_offset(self) -> bool:
+        """What the file system behind says."""
+        return self.inner.lists_from_offset
 
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List a folder and count one request per page."""

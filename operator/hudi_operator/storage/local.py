@@ -18,6 +18,11 @@ class LocalFileSystem:
         """There is only one local file system."""
         return "file"
 
+    @property
+    def lists_from_offset(self) -> bool:
+        """A folder is always listed whole."""
+        return False
+
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List all files of a folder; `start_after` changes nothing, because a local listing is cheap."""
         del start_after
@@ -52,8 +57,6 @@ def _translated(path: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.") from error
     except PermissionError as error:
-        raise StorageError(
-            StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied."
-        ) from error
+        raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
     except (OSError, ValueError) as error:
         raise StorageError(StorageErrorKind.UNREACHABLE, f"{path} cannot be read: {error}.") from error

@@ -44,6 +44,11 @@ class S3FileSystem:
         """The endpoint and the bucket."""
         return f"s3:{self._endpoint}/{self._bucket}"
 
+    @property
+    def lists_from_offset(self) -> bool:
+        """S3 lists from any key on."""
+        return True
+
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List the keys directly under a folder, one request per 1,000 keys, sizes and times included."""
         prefix = self._key(path)
@@ -84,9 +89,7 @@ class S3FileSystem:
         return Listing(
             names=[meta["path"][start:] for meta in objects],
             sizes={meta["path"][start:]: meta["size"] for meta in objects},
-            modified={
-                meta["path"][start:]: int(meta["last_modified"].timestamp() * 1000) for meta in objects
-            },
+            modified={meta["path"][start:]: int(meta["last_modified"].timestamp() * 1000) for meta in objects},
             requests=max(1, -(-found // _PAGE)),
         )
 
@@ -126,9 +129,7 @@ class S3FileSystem:
             message = f"{where} knows no bucket {self._bucket!r}: create it or correct the path."
             return StorageError(StorageErrorKind.NO_BUCKET, message)
         # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
-        if isinstance(error, FileNotFoundError) and (
-            "<Code>NoSuchKey</Code>" in text or "method: HEAD" in text
-        ):
+        if isinstance(error, FileNotFoundError) and ("<Code>NoSuchKey</Code>" in text or "method: HEAD" in text):
             return StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.")
         if _INSTANCE_METADATA in text:
             message = f"There are no credentials for s3://{path}: neither given nor in the environment."
@@ -206,6 +207,6 @@ def _retries(options: S3Options) -> "RetryConfig":
 
 
 def _short(text: str) -> str:
-    """Return the part of an error that says what happened, without the request, its retries and the debug dump."""
+    """Return the part of an error that says what happened, without the request and the retries."""
     first = text.strip().splitlines()[0] if text.strip() else "unknown error"
     return first.rpartition(" - ")[2].strip().rstrip(".:")[:300]

@@ -20,7 +20,7 @@ class ArchivedTimeline:
     problems: tuple[Problem, ...] = ()
 
 
-class ArchiveDamaged(Exception):  # noqa: N818 - a statement about the file
+class ArchiveDamaged(Exception):
     """A file of the archive is not what its name promises."""
 
 
@@ -44,9 +44,7 @@ def read_archive(filesystem: FileSystem, base_path: str, properties: TableProper
         from hudi_operator.timeline.archive_v2 import read_lsm_history  # noqa: PLC0415 - loads pyarrow
 
         found, problems = read_lsm_history(filesystem, folder, names)
-    relative = tuple(
-        Problem(f"{properties.archive_path}/{problem.file}", problem.reason) for problem in problems
-    )
+    relative = tuple(Problem(f"{properties.archive_path}/{problem.file}", problem.reason) for problem in problems)
     return ArchivedTimeline(_highest_states(found), tuple(sorted(set(relative))))
 
 

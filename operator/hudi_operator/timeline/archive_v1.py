@@ -35,9 +35,7 @@ def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) 
                 instants.extend(_instants(block))
             except ArchiveDamaged as error:
                 problems.append(
-                    Problem(
-                        name, f"A block of the archive file is damaged, its instants are missing: {error}."
-                    )
+                    Problem(name, f"A block of the archive file is damaged, its instants are missing: {error}.")
                 )
     return instants, problems
 
@@ -109,6 +107,4 @@ def _instant(record: object) -> Instant:
     if not isinstance(record, dict):
         raise ArchiveDamaged("an entry is no record")
     # The first releases archived only completed instants and wrote no state.
-    return archived_instant(
-        record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None
-    )
+    return archived_instant(record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None)

@@ -25,9 +25,7 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     that can be read is the truth. Leftovers like `manifest_7.<uuid>` are no manifests.
     """
     problems: list[Problem] = []
-    versions = sorted(
-        (version for name in names if (version := _manifest_version(name)) is not None), reverse=True
-    )
+    versions = sorted((version for name in names if (version := _manifest_version(name)) is not None), reverse=True)
     files: list[str] = []
     for version in versions:
         try:

@@ -76,9 +76,7 @@ def collapse(names: Iterable[str], layout: Layout, *, folder: str = "") -> Colla
         group = groups.get(key)
         if group is None:
             group = groups[key] = _Group(TimelineFile(time, completed_at, kind))
-        elif kind.rank > group.best.kind.rank or (
-            kind.rank == group.best.kind.rank and name < group.files[0]
-        ):
+        elif kind.rank > group.best.kind.rank or (kind.rank == group.best.kind.rank and name < group.files[0]):
             group.best = TimelineFile(time, completed_at, kind)
         group.completed += kind.rank == 2
         group.files.append(name)
@@ -102,8 +100,7 @@ def _problems(groups: Sequence[_Group], folder: str) -> tuple[Problem, ...]:
             problems.append(
                 Problem(
                     f"{folder}{files[-1]}",
-                    f"{kind.action} {group.best.time} was completed {group.completed} times: "
-                    "two executors ran it.",
+                    f"{kind.action} {group.best.time} was completed {group.completed} times: two executors ran it.",
                 )
             )
         if len(group.files) == 1 and kind.rank == 1 and kind.action is not Action.SAVEPOINT:

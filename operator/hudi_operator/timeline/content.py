@@ -113,9 +113,7 @@ def commit_metadata(record: Record | None) -> CommitMetadata:
             for partition, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
         }
         extra = {
-            str(key): str(value)
-            for key, value in (record.get("extraMetadata") or {}).items()
-            if value is not None
+            str(key): str(value) for key, value in (record.get("extraMetadata") or {}).items() if value is not None
         }
         return CommitMetadata(operation_type(record), extra, stats, replaced, bool(record.get("compacted")))
     except (AttributeError, TypeError, ValueError) as error:

@@ -54,9 +54,7 @@ class FileContents:
 
     def is_clustering(self, entry: InstantFiles) -> bool | None:
         """Follow `ClusteringUtils.isClusteringInstant`; where Hudi would throw, ask the completed file."""
-        if entry.instant.action is Action.CLUSTERING or entry.file_in(
-            State.REQUESTED, self._layout, Action.CLUSTERING
-        ):
+        if entry.instant.action is Action.CLUSTERING or entry.file_in(State.REQUESTED, self._layout, Action.CLUSTERING):
             return True
         verdict: bool | None = None
         for state in (State.REQUESTED, State.COMPLETED):
@@ -64,9 +62,7 @@ class FileContents:
             if name is not None and verdict is None:
                 verdict = self._names_clustering(name)
         if verdict is None and not self._has_problem(entry):
-            self._report(
-                entry.files[0], "It cannot be told whether this is a clustering: the requested file is gone."
-            )
+            self._report(entry.files[0], "It cannot be told whether this is a clustering: the requested file is gone.")
         return verdict
 
     def commit_before_clean(self, entry: InstantFiles) -> str | None:
@@ -112,9 +108,7 @@ class FileContents:
             self._report(name, f"The plan of this {entry.instant.action} cannot be read: {error}.")
             return
         if record is None:
-            self._report(
-                name, f"The plan of this {entry.instant.action} is empty: it can be neither run nor resumed."
-            )
+            self._report(name, f"The plan of this {entry.instant.action} is empty: it can be neither run nor resumed.")
             return
         self._cache.put(self._key("plan", name), "read", size=min(size, 64))
 
@@ -143,7 +137,7 @@ class FileContents:
         return decode(data), len(data)
 
     def _modified(self, name: str) -> int:
-        if self._listing.modified is not None:
+        if self._listing.modified is not None and name in self._listing.modified:
             return self._listing.modified[name]
         try:
             return self._filesystem.modified(f"{self._folder}/{name}")

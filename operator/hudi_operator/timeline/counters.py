@@ -71,9 +71,7 @@ def _last_compaction(completed: Sequence[InstantFiles]) -> InstantFiles | None:
     return _last(completed, Action.COMMIT)
 
 
-def _delta_commits_since(
-    compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents
-) -> int:
+def _delta_commits_since(compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents) -> int:
     """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`."""
     delta_commits = [entry for entry in completed if entry.instant.action is Action.DELTA_COMMIT]
     if compaction is None:
@@ -97,9 +95,7 @@ def _delta_commits_since_request(
     """`CompactionUtils.getDeltaCommitsSinceLatestCompactionRequest`: any state, by requested time."""
     base = _last(pending, Action.COMPACTION) or compaction
     start = base.instant.time if base else ""
-    return sum(
-        1 for entry in entries if entry.instant.action is Action.DELTA_COMMIT and entry.instant.time > start
-    )
+    return sum(1 for entry in entries if entry.instant.action is Action.DELTA_COMMIT and entry.instant.time > start)
 
 
 def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _ClusteringView:
@@ -132,9 +128,7 @@ def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Ins
     return sum(1 for instant in commits if instant.time > start)
 
 
-def _commits_since_clean(
-    clean: InstantFiles | None, commits: Sequence[Instant], contents: Contents
-) -> int | None:
+def _commits_since_clean(clean: InstantFiles | None, commits: Sequence[Instant], contents: Contents) -> int | None:
     """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`."""
     if clean is None:
         return len(commits)
@@ -154,15 +148,11 @@ def _pending_clusterings(clustering: _ClusteringView) -> tuple[str, ...] | None:
     return tuple(entry.instant.time for entry in clustering.pending)
 
 
-def _inflight_writes(
-    pending: Sequence[InstantFiles], clustering: _ClusteringView
-) -> tuple[Instant, ...] | None:
+def _inflight_writes(pending: Sequence[InstantFiles], clustering: _ClusteringView) -> tuple[Instant, ...] | None:
     """Pending instants of the commits timeline that are no clustering."""
     if not clustering.pending_certain:
         return None
     clusterings = {entry.instant for entry in clustering.pending}
     return tuple(
-        entry.instant
-        for entry in pending
-        if entry.instant.action in COMMITS and entry.instant not in clusterings
+        entry.instant for entry in pending if entry.instant.action in COMMITS and entry.instant not in clusterings
     )

@@ -22,8 +22,7 @@ def timeline_document(
         "instants": [_instant(instant) for instant in timeline.instants],
         "counters": _counters(timeline.counters),
         "problems": [
-            {"file": problem.file, "reason": problem.reason}
-            for problem in (*timeline.problems, *archive_problems)
+            {"file": problem.file, "reason": problem.reason} for problem in (*timeline.problems, *archive_problems)
         ],
     }
     if archived is not None:

@@ -17,11 +17,11 @@ class TimelineError(Exception):
     """No timeline could be given for a path. The message is one sentence for people."""
 
 
-class NotAHudiTable(TimelineError):  # noqa: N818 - a statement about the path, as in Hudi's TableNotFoundException
+class NotAHudiTable(TimelineError):
     """There is no Hudi table at the path (yet). The store itself answered."""
 
 
-class TableUnreadable(TimelineError):  # noqa: N818 - a statement about the table
+class TableUnreadable(TimelineError):
     """There may be a table, but it cannot be read. `cause` says why, the message says what to do."""
 
     def __init__(self, cause: UnreadableCause, message: str) -> None:
@@ -29,9 +29,9 @@ class TableUnreadable(TimelineError):  # noqa: N818 - a statement about the tabl
         self.cause = cause
 
 
-class CorruptContent(TimelineError):  # noqa: N818 - a statement about the file
+class CorruptContent(TimelineError):
     """The content of one timeline file is not what its name promises."""
 
 
-class InstantContentMissing(TimelineError):  # noqa: N818 - a statement about the instant
+class InstantContentMissing(TimelineError):
     """The file with the content of an instant is not there: archived, rolled back or never written."""

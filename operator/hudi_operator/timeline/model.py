@@ -107,11 +107,7 @@ class TableProperties:
     @property
     def timeline_folder(self) -> str:
         """The folder of the active timeline, relative to the base path (`TimelinePathProviderV1`, `V2`)."""
-        return (
-            ".hoodie"
-            if self.layout is Layout.ONE or not self.timeline_path
-            else f".hoodie/{self.timeline_path}"
-        )
+        return ".hoodie" if self.layout is Layout.ONE or not self.timeline_path else f".hoodie/{self.timeline_path}"
 
     @property
     def archive_path(self) -> str:

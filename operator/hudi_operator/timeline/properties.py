@@ -149,11 +149,7 @@ def _unescape(text: str) -> str:
             position += 1
             character = text[position]
             digits = text[position + 1 : position + 5]
-            if (
-                character == "u"
-                and len(digits) == 4
-                and all(digit in "0123456789abcdefABCDEF" for digit in digits)
-            ):
+            if character == "u" and len(digits) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits):
                 character = chr(int(digits, 16))
                 position += 4
             else:

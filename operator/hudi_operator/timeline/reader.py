@@ -1,6 +1,7 @@
-"""The reader: one listing per look, each completed file read at most once."""
+"""The reader: one listing per look, each completed file read at most once per process."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.cache import ContentCache
@@ -16,8 +17,10 @@ from hudi_operator.timeline.errors import (
     UnreadableCause,
 )
 from hudi_operator.timeline.folder import stray_files
-from hudi_operator.timeline.model import Action, Instant, Problem, State, TableProperties, Timeline
-from hudi_operator.timeline.names import file_name
+from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
+from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
+from hudi_operator.timeline.names import FAMILIES, file_name
+from hudi_operator.timeline.plans import Content, interpret
 from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
 
 _PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING})
@@ -33,16 +36,48 @@ class TimelineReader:
         self._filesystem = filesystem
         self._cache = cache or ContentCache()
 
-    def read(self, base_path: str) -> Timeline:
+    def read(self, base_path: str, *, full: bool = False) -> Timeline:
         """Look at a table once.
 
         `base_path` is the path inside the file system, as `storage.open_filesystem` returns it. Raises
         `NotAHudiTable` if the store answers that there is none, and `TableUnreadable` for everything else
         that leaves nothing certain. Damage to single files is in `Timeline.problems`.
+
+        Of a long timeline on S3, most looks list only the end: archival and savepoints of old instants may
+        show up to ten looks late. `full` lists everything, as before an action that cannot be undone.
         """
         base = base_path.rstrip("/")
+        known = None if full else self._cache.get(self._look_key(base))
+        if isinstance(known, Look) and known.is_reusable:
+            return self._look_again(base, known)
+        return self._look_afresh(base)
+
+    def _look_again(self, base: str, known: Look) -> Timeline:
+        properties = known.timeline.properties
+        partial = self._filesystem.lists_from_offset and len(known.names) >= SMALLEST_PARTIAL_LISTING
+        if not partial:
+            listing = self._list(base, properties)
+            if known.names == frozenset(listing.names):
+                self._remember(base, replace(known, age=known.age + 1))
+                return known.timeline
+            return self._look_afresh(base)
+        listing = self._list(base, properties, start_after=known.tail_start)
+        before, now = known.tail, frozenset(listing.names)
+        if before - now or rewrites_history(now - before, properties.layout):
+            return self._look_afresh(base)
+        if now == before:
+            self._remember(base, replace(known, age=known.age + 1))
+            return known.timeline
+        whole = replace(listing, names=[*known.names, *(now - before)])
+        return self._interpret(base, properties, whole, problems=(), age=known.age + 1)
+
+    def _look_afresh(self, base: str) -> Timeline:
         properties, problems = self.read_properties(base)
-        listing = self._list(base, properties)
+        return self._interpret(base, properties, self._list(base, properties), problems=problems, age=0)
+
+    def _interpret(
+        self, base: str, properties: TableProperties, listing: Listing, *, problems: tuple[Problem, ...], age: int
+    ) -> Timeline:
         prefix = f"{properties.timeline_folder}/"
         collapsed = collapse(listing.names, properties.layout, folder=prefix)
         contents = FileContents(
@@ -56,18 +91,22 @@ class TimelineReader:
         counters = count(collapsed.entries, properties, contents)
         for entry in _pending_plans(collapsed):
             contents.check_plan(entry)
-        found = (
-            *problems,
-            *collapsed.problems,
-            *stray_files(collapsed.ignored, properties),
-            *contents.problems,
-        )
-        return Timeline(
+        found = (*problems, *collapsed.problems, *stray_files(collapsed.ignored, properties), *contents.problems)
+        timeline = Timeline(
             properties=properties,
             instants=collapsed.instants,
             counters=counters,
             problems=tuple(sorted(set(found))),
         )
+        self._remember(base, Look(frozenset(listing.names), timeline, age))
+        return timeline
+
+    def _remember(self, base: str, look: Look) -> None:
+        # A name, its place in the set and its share of an instant take some 200 bytes.
+        self._cache.put(self._look_key(base), look, size=200 * len(look.names))
+
+    def _look_key(self, base: str) -> tuple[str, ...]:
+        return ("look", self._filesystem.identity, base)
 
     def read_properties(self, base_path: str) -> tuple[TableProperties, tuple[Problem, ...]]:
         """Read `hoodie.properties`, or its backup where the file itself is missing, empty or damaged."""
@@ -93,9 +132,7 @@ class TimelineReader:
             f"{PROPERTIES_FILE} of {base} is empty or damaged and there is no usable backup: restore it.",
         )
 
-    def read_commit_metadata(
-        self, base_path: str, properties: TableProperties, instant: Instant
-    ) -> CommitMetadata:
+    def read_commit_metadata(self, base_path: str, properties: TableProperties, instant: Instant) -> CommitMetadata:
         """Read what a completed commit, deltacommit or replacecommit says.
 
         Raises `InstantContentMissing` if the file is not there (any more), `CorruptContent` if it is damaged.
@@ -120,6 +157,22 @@ class TimelineReader:
             self._cache.put(key, metadata, size=len(data))
         return metadata
 
+    def read_content(
+        self, base_path: str, properties: TableProperties, instant: Instant, state: State | None = None
+    ) -> Content:
+        """Read what an instant's file says: its plan (`State.REQUESTED`), its result, or what is in between.
+
+        Without a state, the file of the instant's own state is read. An empty file gives a value of defaults. Raises
+        `InstantContentMissing` if there is no such file (any more), `CorruptContent` if it is damaged.
+        """
+        wanted = state or instant.state
+        data = None
+        for name in _candidate_names(instant, wanted, properties.layout):
+            data = self._read_if_present(f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}")
+            if data is not None:
+                return interpret(decode(data), instant.action, wanted)
+        raise InstantContentMissing(f"{instant.action} {instant.time} has no {wanted} file (any more).")
+
     def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
         """Yield completed commits with their metadata, newest completion first, reading as it goes.
 
@@ -127,9 +180,7 @@ class TimelineReader:
         (archival) are skipped; damaged ones raise `CorruptContent`, because what they said may matter.
         """
         completed = [instant for instant in timeline.completed if instant.action in COMMITS]
-        for instant in sorted(
-            completed, key=lambda one: (one.completed_at or one.time, one.time), reverse=True
-        ):
+        for instant in sorted(completed, key=lambda one: (one.completed_at or one.time, one.time), reverse=True):
             try:
                 yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
             except InstantContentMissing:
@@ -144,9 +195,9 @@ class TimelineReader:
                 return instant, metadata.extra_metadata[key]
         return None
 
-    def _list(self, base: str, properties: TableProperties) -> Listing:
+    def _list(self, base: str, properties: TableProperties, *, start_after: str | None = None) -> Listing:
         try:
-            return self._filesystem.list_directory(f"{base}/{properties.timeline_folder}")
+            return self._filesystem.list_directory(f"{base}/{properties.timeline_folder}", start_after=start_after)
         except StorageError as error:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 folder = properties.timeline_folder
@@ -161,6 +212,15 @@ class TimelineReader:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 return None
             raise as_unreadable(error) from error
+
+
+def _candidate_names(instant: Instant, state: State, layout: Layout) -> Iterator[str]:
+    """Yield the possible names of an instant's file: a completed action may have been planned as another one."""
+    actions = [instant.action]
+    if state is not State.COMPLETED:
+        actions += [action for action, family in FAMILIES.items() if family is instant.action]
+    for action in actions:
+        yield file_name(time=instant.time, completed_at=instant.completed_at, action=action, state=state, layout=layout)
 
 
 def _pending_plans(collapsed: Collapsed) -> Iterator[InstantFiles]:

@@ -1,0 +1,70 @@
+"""How large the files of a table are, from write statistics alone: the data is never listed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hudi_operator.timeline.content import CommitMetadata, WriteStat
+from hudi_operator.timeline.model import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSummary:
+    """Base and log files that recent commits wrote and that no later one replaced. Sizes are bytes.
+
+    Files that only archived commits wrote are not in it: it describes what the table's recent writes left behind.
+    """
+
+    file_groups: int
+    base_files: int
+    base_bytes: int
+    small_base_files: int
+    log_files: int
+    log_bytes: int
+
+    @property
+    def small_file_share(self) -> float | None:
+        """The share of base files below the limit, or None without base files."""
+        return self.small_base_files / self.base_files if self.base_files else None
+
+
+@dataclass(slots=True)
+class _FileGroup:
+    base_bytes: int | None = None
+    logs: dict[str, int] = field(default_factory=dict)
+
+
+def summarise_files(
+    commits: Iterable[tuple[Instant, CommitMetadata]], *, small_file_limit: int = 104_857_600
+) -> FileSummary:
+    """Replay commits, in any order, and add up the files of the latest slice of every file group.
+
+    `small_file_limit` is bytes; the default is Hudi's for `hoodie.parquet.small.file.limit`.
+    """
+    groups: dict[tuple[str, str], _FileGroup] = {}
+    for _, metadata in sorted(commits, key=lambda pair: (pair[0].completed_at or pair[0].time, pair[0].time)):
+        for stat in metadata.write_stats:
+            _apply(groups, stat)
+        for partition, file_ids in metadata.replaced_file_ids.items():
+            for file_id in file_ids:
+                groups.pop((partition, file_id), None)
+    bases = [group.base_bytes for group in groups.values() if group.base_bytes is not None]
+    logs = [size for group in groups.values() for size in group.logs.values()]
+    return FileSummary(
+        file_groups=len(groups),
+        base_files=len(bases),
+        base_bytes=sum(bases),
+        small_base_files=sum(1 for size in bases if size < small_file_limit),
+        log_files=len(logs),
+        log_bytes=sum(logs),
+    )
+
+
+def _apply(groups: dict[tuple[str, str], _FileGroup], stat: WriteStat) -> None:
+    name = stat.path.rpartition("/")[2]
+    if not name:
+        return
+    key = (stat.partition, stat.file_id)
+    if name.startswith("."):
+        groups.setdefault(key, _FileGroup()).logs[name] = stat.file_size
+    else:
+        groups[key] = _FileGroup(base_bytes=stat.file_size)
