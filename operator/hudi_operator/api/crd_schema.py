@@ -1,0 +1,114 @@
+"""From pydantic models to structural schemas, the subset of OpenAPI that a CustomResourceDefinition accepts.
+
+The rules are those of KEP-2335 and of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema`: no references, no titles,
+no `null` in `anyOf`, no type beside `x-kubernetes-int-or-string`. Defaults are left out on purpose: the operator
+applies them when it reads, so that the API server never writes into what a user declared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+Schema = dict[str, Any]
+
+_REFERENCE_PREFIX = "#/$defs/"
+_DROPPED = frozenset({"title", "default", "$defs", "examples", "deprecated", "discriminator"})
+_COPIED = frozenset(
+    {
+        "type",
+        "format",
+        "enum",
+        "pattern",
+        "minLength",
+        "maxLength",
+        "minimum",
+        "maximum",
+        "multipleOf",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "required",
+    }
+)
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+
+
+class NotStructural(ValueError):
+    """A model that no structural schema can express; the message names the place."""
+
+
+def structural_schema(model: type[BaseModel]) -> Schema:
+    """Return the structural schema of a model, without defaults and with every reference written out.
+
+    Raises NotStructural where the model uses something that an API server would refuse, such as a union of two
+    types, or that would be lost without notice, such as an unknown keyword.
+    """
+    raw = model.model_json_schema(by_alias=True, mode="validation")
+    return _Converter(raw.get("$defs", {})).convert(raw, path=model.__name__)
+
+
+class _Converter:
+    """Converts the parts of one JSON schema; `path` says where a part stands, for error messages."""
+
+    def __init__(self, definitions: Mapping[str, Schema]) -> None:
+        self._definitions = definitions
+
+    def convert(self, raw: Schema, *, path: str) -> Schema:
+        node = self._without_references(raw, path=path)
+        result: Schema = {}
+        if "description" in node:
+            result["description"] = _one_line_per_paragraph(node.pop("description"))
+        if node.get(_INT_OR_STRING):
+            node.pop("type", None)
+            result["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+        for keyword, value in node.items():
+            result.update(self._keyword(keyword, value, path=path))
+        if result.get("type") == "object" and "properties" in result and "additionalProperties" in result:
+            raise NotStructural(f"{path}: has both properties and additionalProperties")
+        return result
+
+    def _keyword(self, keyword: str, value: Any, *, path: str) -> Schema:  # noqa: ANN401 - as JSON Schema has it
+        if keyword in _COPIED or keyword.startswith("x-kubernetes-"):
+            return {keyword: value}
+        if keyword == "const":
+            return {"enum": [value]}
+        if keyword in {"exclusiveMinimum", "exclusiveMaximum"}:
+            return {keyword: True, keyword.replace("exclusiveM", "m"): value}
+        if keyword == "properties":
+            return {keyword: {name: self.convert(part, path=f"{path}.{name}") for name, part in value.items()}}
+        if keyword == "items":
+            return {keyword: self.convert(value, path=f"{path}[]")}
+        if keyword == "additionalProperties":
+            return {} if value is False else {keyword: self._map_values(value, path=path)}
+        raise NotStructural(f"{path}: {keyword} has no place in a structural schema")
+
+    def _map_values(self, value: Any, *, path: str) -> Schema:  # noqa: ANN401 - a schema, or true for anything
+        if value is True:
+            raise NotStructural(f"{path}: a map needs a type for its values")
+        return self.convert(value, path=f"{path}{{}}")
+
+    def _without_references(self, raw: Schema, *, path: str) -> Schema:
+        """Follow references and optional values; what stands beside them wins over what they hold."""
+        node = {keyword: value for keyword, value in raw.items() if keyword not in _DROPPED}
+        if "$ref" in node:
+            name = node.pop("$ref").removeprefix(_REFERENCE_PREFIX)
+            return {**self._without_references(self._definitions[name], path=path), **node}
+        for keyword in ("anyOf", "allOf", "oneOf"):
+            if keyword in node:
+                return {**self._only_alternative(node.pop(keyword), path=path), **node}
+        return node
+
+    def _only_alternative(self, alternatives: list[Schema], *, path: str) -> Schema:
+        """Return what remains of an optional value without its null: a missing field says the same."""
+        remaining = [alternative for alternative in alternatives if alternative.get("type") != "null"]
+        if len(remaining) != 1:
+            raise NotStructural(f"{path}: a union of {len(remaining)} types; use a model with one optional field each")
+        return self._without_references(remaining[0], path=path)
+
+
+def _one_line_per_paragraph(text: str) -> str:
+    paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
