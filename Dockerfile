@@ -50,6 +50,15 @@ COPY dev/image/fetch_jars.py dev/image/jars.txt /build/
 RUN --mount=type=secret,id=ca-bundle \
     trusting python3 /build/fetch_jars.py /build/jars.txt /jars ${MAVEN_REPOSITORY}
 
+FROM python AS spark-code
+COPY spark_jobs/hudi_jobs /code/hudi_jobs
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash -s /code -p /opt/hudi/lib/python3.11/site-packages /code
+
+FROM python AS operator-code
+COPY spark_jobs/hudi_jobs /code/hudi_jobs
+COPY operator/hudi_operator /code/hudi_operator
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash -s /code -p /opt/hudi/lib/python3.11/site-packages /code
+
 FROM python AS operator-base
 RUN useradd --uid 65532 --user-group --no-create-home --home-dir /tmp hudi
 COPY --from=operator-dependencies /opt/hudi /opt/hudi
@@ -59,12 +68,7 @@ USER 65532:65532
 ENTRYPOINT ["python3", "-m", "hudi_operator"]
 
 FROM operator-base AS operator
-COPY operator/hudi_operator /opt/hudi/lib/python3.11/site-packages/hudi_operator
-COPY spark_jobs/hudi_jobs /opt/hudi/lib/python3.11/site-packages/hudi_jobs
-USER 0
-RUN python3 -m compileall -q --invalidation-mode unchecked-hash \
-    /opt/hudi/lib/python3.11/site-packages/hudi_operator /opt/hudi/lib/python3.11/site-packages/hudi_jobs
-USER 65532:65532
+COPY --from=operator-code /code /opt/hudi/lib/python3.11/site-packages
 
 FROM python AS spark-base
 RUN mkdir -p /usr/share/man/man1 \
@@ -77,13 +81,10 @@ COPY --from=spark-dependencies /opt/hudi /opt/hudi
 COPY --from=jars /jars/ /opt/hudi/lib/python3.11/site-packages/pyspark/jars/
 COPY --chmod=755 dev/image/spark-entrypoint /usr/local/bin/spark-entrypoint
 # The root file system may be read-only: everything that Spark writes goes to /tmp.
-ENV PATH=/opt/hudi/bin:$PATH SPARK_HOME=/opt/hudi/spark SPARK_LOCAL_DIRS=/tmp HOME=/tmp
+ENV PATH=/opt/hudi/bin:$PATH SPARK_HOME=/opt/hudi/spark HOME=/tmp
 WORKDIR /tmp
 USER 185:185
 ENTRYPOINT ["spark-entrypoint"]
 
 FROM spark-base AS spark
-COPY spark_jobs/hudi_jobs /opt/hudi/lib/python3.11/site-packages/hudi_jobs
-USER 0
-RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hudi/lib/python3.11/site-packages/hudi_jobs
-USER 185:185
+COPY --from=spark-code /code /opt/hudi/lib/python3.11/site-packages

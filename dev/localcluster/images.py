@@ -11,13 +11,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster import base_image, containers, toolchain
+from localcluster import base_image, containers, push_target, toolchain
 from localcluster.console import output_of, run_logged, say, stop_with
 from localcluster.settings import CACHE, CHECKOUT, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
 RECORD = STATE / "images.env"
-OCI_LAYOUT = CACHE / "images"
 BUILDAH = [
     "buildah",
     f"--root={CACHE / 'buildah'}",
@@ -121,26 +120,29 @@ def build_with_buildah(image: Image, name: str) -> None:
 def load_from_buildah(name: str) -> None:
     """Hand an image over to containerd, with only those blobs that containerd lacks."""
     say(f"loading {name}")
-    # Uncompressed layers keep the digests that buildah knows them by, so unchanged ones are not even read.
-    run_logged(
-        [*BUILDAH, "push", "--disable-compression", name, f"oci:{OCI_LAYOUT}:{name}"],
-        log_name="image-load",
-        what="writing the image",
-    )
-    index = json.loads((OCI_LAYOUT / "index.json").read_text())
-    reference = "org.opencontainers.image.ref.name"
-    entry = next(found for found in index["manifests"] if found.get("annotations", {}).get(reference) == name)
-    manifest = json.loads(blob_path(entry["digest"]).read_text())
-    wanted = [entry["digest"], manifest["config"]["digest"], *(layer["digest"] for layer in manifest["layers"])]
-    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
+    path, _, tag = name.rpartition(":")
+    with push_target.serving() as target:
+        run_logged(
+            [*BUILDAH, "push", "--format=oci", "--tls-verify=false", name, f"docker://{target}/{path}:{tag}"],
+            log_name="image-load",
+            what="handing the image over",
+        )
+    manifest_file = push_target.manifest_path(path, tag)
+    manifest = json.loads(manifest_file.read_text())
+    entry = containers.descriptor(manifest_file.read_bytes(), manifest["mediaType"])
     entry["annotations"] = {"io.containerd.image.name": name}
+    files = {str(entry["digest"]): manifest_file}
+    for blob in (manifest["config"], *manifest["layers"]):
+        files[blob["digest"]] = push_target.DIRECTORY / blob["digest"].removeprefix("sha256:")
+    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         archive = Path(directory) / "image.tar"
-        write_archive(archive, entry=entry, blobs=[digest for digest in wanted if digest not in present])
+        missing = {digest: file for digest, file in files.items() if digest not in present}
+        write_archive(archive, entry=entry, blobs=missing)
         containers.import_archive(archive)
 
 
-def write_archive(archive: Path, *, entry: dict[str, object], blobs: list[str]) -> None:
+def write_archive(archive: Path, *, entry: dict[str, object], blobs: dict[str, Path]) -> None:
     """Write an OCI archive of one image with some of its blobs."""
     with tempfile.TemporaryDirectory() as directory, tarfile.open(archive, "w") as output:
         documents = {
@@ -151,13 +153,8 @@ def write_archive(archive: Path, *, entry: dict[str, object], blobs: list[str]) 
             file = Path(directory) / file_name
             file.write_text(json.dumps(document))
             output.add(file, arcname=file_name)
-        for digest in blobs:
-            output.add(blob_path(digest), arcname=f"blobs/{digest.replace(':', '/')}")
-
-
-def blob_path(digest: str) -> Path:
-    """Return where the OCI layout keeps a blob."""
-    return OCI_LAYOUT / "blobs" / digest.replace(":", "/")
+        for digest, file in blobs.items():
+            output.add(file, arcname=f"blobs/{digest.replace(':', '/')}")
 
 
 def build_with_docker(image: Image, name: str) -> None:
