@@ -1,6 +1,6 @@
 """The resources as they come from the Kubernetes API: metadata, spec and status together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -23,6 +23,7 @@ class ObjectMetadata(Model):
     resource_version: str = ""
     annotations: dict[str, str] = Field(default_factory=dict)
     finalizers: tuple[str, ...] = ()
+    creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
 
 
@@ -32,6 +33,7 @@ class InvalidObject:
 
     metadata: ObjectMetadata
     message: str
+    status: HudiTableStatus = field(default_factory=HudiTableStatus)
 
 
 class HudiTable(Model):
@@ -69,7 +71,7 @@ def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
     try:
         spec = HudiTableSpec.model_validate(document.get("spec"))
     except ValidationError as error:
-        return InvalidObject(metadata=metadata, message=_sentence(error))
+        return InvalidObject(metadata=metadata, message=_sentence(error), status=_status(document.get("status")))
     return HudiTable(metadata=metadata, spec=spec, status=_status(document.get("status")))
 
 

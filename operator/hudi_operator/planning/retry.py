@@ -10,4 +10,4 @@ def retry_delay(failures: int, settings: RetrySettings) -> timedelta:
     """Return the wait after this many failures in a row: doubling from the initial delay up to the ceiling."""
     initial, ceiling = parse_duration(settings.initial_delay), parse_duration(settings.max_delay)
     doublings = min(max(failures - 1, 0), 30)
-    return min(initial * 2**doublings, ceiling)
+    return min(initial * int(2**doublings), ceiling)

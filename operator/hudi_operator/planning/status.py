@@ -1,0 +1,103 @@
+"""The status that follows from a look and a plan. One function makes it, on every path."""
+
+from datetime import datetime
+
+from hudi_operator.api.conditions import Condition
+from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.table_status import (
+    INSTANTS_SHOWN,
+    HudiTableStatus,
+    InstantStatus,
+    ServicesStatus,
+    TimelineStatus,
+)
+from hudi_operator.planning.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.decide import open_request
+from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.timeline import Instant, Timeline
+
+_PENDING_SHOWN = 100
+_PROBLEMS_SHOWN = 10
+_MESSAGE_LIMIT = 512
+
+
+def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
+    """Return the status after this look; it equals the previous one when nothing has changed."""
+    table = observation.table
+    previous = table.status
+    conditions = build_conditions(observation, plan, now=now)
+    return HudiTableStatus(
+        observed_generation=table.metadata.generation,
+        last_handled_reconcile_at=_handled(observation, plan),
+        message=_message(conditions, observation, plan),
+        conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
+        timeline=_timeline(observation, previous.timeline),
+        services=ServicesStatus(ingestion=plan.ingestion),
+        active_jobs=plan.active_jobs,
+        history=plan.history,
+    )
+
+
+def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
+    """Return the status of a table whose spec this version cannot read: what was known stays, and it is stalled."""
+    conditions = invalid_conditions(invalid, now=now)
+    return invalid.status.model_copy(
+        update={
+            "observed_generation": invalid.metadata.generation,
+            "message": conditions[0].message[:_MESSAGE_LIMIT],
+            "conditions": tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
+        }
+    )
+
+
+def timeline_status(timeline: Timeline) -> TimelineStatus:
+    """Return what status shows of a timeline: counts, the pending instants and the newest ones."""
+    counters = timeline.counters
+    pending = timeline.pending
+    return TimelineStatus(
+        table_version=timeline.properties.version,
+        layout_version=int(timeline.properties.layout),
+        latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
+        pending=tuple(_instant(instant) for instant in pending[:_PENDING_SHOWN]),
+        pending_count=len(pending),
+        instants=tuple(_instant(instant) for instant in timeline.instants[-INSTANTS_SHOWN:]),
+        completed_commits=counters.completed_commits,
+        delta_commits_since_compaction=counters.delta_commits_since_compaction,
+        commits_since_clustering=counters.commits_since_clustering,
+        commits_since_clean=counters.commits_since_clean,
+        problems=tuple(f"{problem.file}: {problem.reason}"[:300] for problem in timeline.problems[:_PROBLEMS_SHOWN]),
+    )
+
+
+def _instant(instant: Instant) -> InstantStatus:
+    return InstantStatus(
+        time=instant.time,
+        action=instant.action.value,
+        state=instant.state.value,
+        completed_at=instant.completed_at,
+    )
+
+
+def _timeline(observation: Observation, previous: TimelineStatus | None) -> TimelineStatus | None:
+    if observation.look.timeline is not None:
+        return timeline_status(observation.look.timeline)
+    return previous if observation.look.trouble is not None else None
+
+
+def _handled(observation: Observation, plan: Plan) -> str | None:
+    """Answer a request when its run is launched, or at once when there is nothing that could run."""
+    requested = open_request(observation.table)
+    launched = any(isinstance(action, LaunchJob) for action in plan.actions)
+    if requested is not None and (launched or observation.table.spec.ingestion is None):
+        return requested
+    return observation.table.status.last_handled_reconcile_at
+
+
+def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:
+    ready = conditions[0]
+    if ready.status == "True" and plan.active_jobs:
+        job = plan.active_jobs[0]
+        return f"{job.service.value} is {job.state.lower()}."
+    if ready.status == "True" and observation.table.spec.suspend:
+        return "Suspended."
+    return ready.message[:_MESSAGE_LIMIT]

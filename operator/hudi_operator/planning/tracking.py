@@ -1,0 +1,106 @@
+"""Jobs that were decided earlier: which still run, which have ended and how, and which must be helped along."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.model import (
+    Action,
+    CreateJob,
+    JobObservation,
+    JobPhase,
+    Observation,
+    PodTrouble,
+    StopJob,
+)
+from hudi_operator.planning.outcomes import conclude
+from hudi_operator.planning.times import format_time, parse_time
+
+_CREATION_GRACE = timedelta(minutes=2)
+"""How long a Job whose intent is recorded may be created late; later the schedule decides anew."""
+
+_START_TROUBLES = frozenset(
+    {PodTrouble.IMAGE_PULL_FAILED, PodTrouble.UNSCHEDULABLE, PodTrouble.CONFIGURATION, PodTrouble.FORBIDDEN}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracked:
+    """What became of the Jobs that were decided earlier."""
+
+    active: tuple[ActiveJob, ...]
+    finished: tuple[RunStatus, ...]
+    actions: tuple[Action, ...]
+    abandoned: tuple[ActiveJob, ...] = ()
+
+
+def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
+    """Compare the Jobs that status remembers with those that exist.
+
+    A running Job that status has forgotten is adopted, because a table must never have two. A finished one that status
+    has forgotten was consumed before.
+    """
+    remembered = observation.table.status.active_jobs
+    observed = {job.name: job for job in observation.jobs}
+    active: list[ActiveJob] = []
+    finished: list[RunStatus] = []
+    actions: list[Action] = []
+    abandoned: list[ActiveJob] = []
+    for job in remembered:
+        found = observed.get(job.name)
+        if found is None and job.uid is None:
+            if _may_still_be_created(job, observation, now=now):
+                actions.append(CreateJob(job=job))
+                active.append(job)
+            else:
+                abandoned.append(job)
+            continue
+        if found is not None and found.phase is not JobPhase.OVER:
+            active.append(_updated(job, found))
+            if _must_stop(found, observation, desired_image=desired_image, now=now):
+                actions.append(StopJob(job=active[-1], uid=found.uid))
+            continue
+        run = conclude(job, observed=found, look=observation.look, now=now)
+        if run is None:
+            active.append(job if found is None else _updated(job, found))
+        else:
+            finished.append(run)
+    names = {job.name for job in remembered}
+    active += [_adopted(job) for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER]
+    return Tracked(active=tuple(active), finished=tuple(finished), actions=tuple(actions), abandoned=tuple(abandoned))
+
+
+def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
+    if observation.obstacles or observation.table.spec.suspend:
+        return False
+    started = parse_time(job.started_at)
+    return started is not None and now - started < _CREATION_GRACE
+
+
+def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
+    if found.phase is not JobPhase.STARTING or found.trouble not in _START_TROUBLES:
+        return False
+    if found.image != desired_image:
+        return True
+    table_class = observation.table_class
+    timeout = parse_duration(table_class.spec.job.start_timeout) if table_class else timedelta(minutes=5)
+    return now - found.created_at > timeout
+
+
+def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
+    state = found.trouble.value if found.trouble is not None else found.phase.value
+    return job.model_copy(update={"uid": found.uid, "state": state})
+
+
+def _adopted(found: JobObservation) -> ActiveJob:
+    return ActiveJob(
+        name=found.name,
+        service=found.service,
+        uid=found.uid,
+        attempt=found.attempt,
+        started_at=format_time(found.created_at),
+        base_instant=found.base_instant,
+        driver_memory=found.driver_memory,
+        state=found.phase.value,
+    )
