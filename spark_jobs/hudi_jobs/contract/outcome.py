@@ -37,6 +37,7 @@ class FailureReason(StrEnum):
     TABLE_MISMATCH = "TableMismatch"
     OUT_OF_MEMORY = "OutOfMemory"
     CONFLICT = "Conflict"
+    INTERRUPTED = "Interrupted"
     HUDI_ERROR = "HudiError"
     INTERNAL_ERROR = "InternalError"
 

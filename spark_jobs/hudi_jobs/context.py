@@ -1,0 +1,23 @@
+"""What one task is given to run with."""
+
+import logging
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import TableTask
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """The task, the name of its run, and a Spark session that it shares with nobody."""
+
+    spark: SparkSession
+    run: str
+    task: TableTask
+
+    def log(self, message: str, **fields: object) -> None:
+        """Log a line that carries the task's id."""
+        _LOGGER.info(message, extra={"fields": {"run": self.run, "task": self.task.id, **fields}})

@@ -1,0 +1,130 @@
+"""Runs the tasks of a request one after another, each by itself, and says what became of each."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from subprocess import TimeoutExpired
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from hudi_jobs.causes import causes_of
+from hudi_jobs.classification import classify
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, JobOutcome, JobRequest, Outcome, TableTask, TaskResult
+from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.jvm import jvm_process
+from hudi_jobs.tasks import runner_of
+
+SessionOpener = Callable[[Mapping[str, str]], SparkSession]
+
+_LOGGER = logging.getLogger(__name__)
+_OUT_OF_MEMORY_EXITS = frozenset({3, -9, 137})
+"""3: the JVM's -XX:+ExitOnOutOfMemoryError. 9: the kernel ended it, which in a container means the memory limit."""
+
+
+class Driver:
+    """Runs one request. `stop` may be called from a signal handler at any time."""
+
+    def __init__(self, request: JobRequest, open_session: SessionOpener) -> None:
+        self._request = request
+        self._open_session = open_session
+        self._stopping = threading.Event()
+        self._spark: SparkSession | None = None
+
+    def stop(self) -> None:
+        """Begin nothing new and cancel what Spark is doing."""
+        self._stopping.set()
+        spark = self._spark
+        if spark is not None:
+            threading.Thread(target=spark.sparkContext.cancelAllJobs, daemon=True).start()
+
+    def run(self) -> JobOutcome:
+        """Return one result per task, in the order of the request; raises nothing."""
+        try:
+            self._spark = self._open_session(self._request.spark_conf)
+        except Exception as error:
+            _LOGGER.exception("the Spark session did not start")
+            failure = _failure(error)
+            return JobOutcome(results=tuple(_failed(task, failure, _now()) for task in self._request.tasks))
+        return JobOutcome(results=tuple(self._run_task(self._spark, task) for task in self._request.tasks))
+
+    def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
+        started = _now()
+        fields = {"run": self._request.run, "task": task.id, "service": task.service}
+        _LOGGER.info("task begins", extra={"fields": fields})
+        try:
+            self._require_running()
+            runner = runner_of(task.service)
+            result = runner(TaskContext(spark=spark.newSession(), run=self._request.run, task=task))
+            result = result.model_copy(update={"started_at": started, "finished_at": _now()})
+        except Exception as error:
+            failure = self._explain(error)
+            _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
+            result = _failed(task, failure, started)
+        _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
+        return result
+
+    def _require_running(self) -> None:
+        if self._stopping.is_set():
+            raise DriverStopping
+
+    def _explain(self, error: Exception) -> TaskFailed:
+        gone = _jvm_failure(error)
+        if gone is not None:
+            return gone
+        if self._stopping.is_set():
+            return TaskFailed(
+                FailureReason.INTERRUPTED, "The pod was asked to end, so the task was stopped; it can be repeated."
+            )
+        return _failure(error)
+
+
+def _failure(error: Exception) -> TaskFailed:
+    if isinstance(error, TaskFailed):
+        return error
+    gone = _jvm_failure(error)
+    if gone is not None:
+        return gone
+    reason, cause = classify(causes_of(error), otherwise=FailureReason.INTERNAL_ERROR)
+    return TaskFailed(reason, f"{cause.kind.rpartition('.')[2]}: {cause.first_line}")
+
+
+def _jvm_failure(error: Exception) -> TaskFailed | None:
+    """Say how the JVM ended, when it did."""
+    process = jvm_process()
+    if process is None:
+        return None
+    lost = isinstance(error, ConnectionError | EOFError) or (
+        isinstance(error, Py4JError) and type(error).__name__ != "Py4JJavaError"
+    )
+    if lost:
+        try:
+            process.wait(timeout=10)
+        except TimeoutExpired:
+            return None
+    code = process.poll()
+    if code is None:
+        return None
+    if code in _OUT_OF_MEMORY_EXITS:
+        return TaskFailed(
+            FailureReason.OUT_OF_MEMORY,
+            f"The JVM ran out of memory (it ended with {code}); give the driver more memory.",
+        )
+    return TaskFailed(FailureReason.INTERNAL_ERROR, f"The JVM ended unexpectedly with {code}; see the driver's log.")
+
+
+def _failed(task: TableTask, failure: TaskFailed, started: str) -> TaskResult:
+    return TaskResult(
+        id=task.id,
+        outcome=Outcome.FAILED,
+        reason=failure.reason,
+        message=failure.message,
+        started_at=started,
+        finished_at=_now(),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

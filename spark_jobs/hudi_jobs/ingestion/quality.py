@@ -1,0 +1,107 @@
+"""Rows that must not be written: unparsable ones, and ones without a record key.
+
+They are counted in the same pass that materialises the rows for the writer, so a good run reads its input once. Only a
+run that has bad rows reads the files again, to say where they are or to copy them to the quarantine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.read import SourceRows, reading
+
+_MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of one run: all that the files hold, the unparsable ones, and those whose record key is not whole."""
+
+    read: int
+    corrupt: int
+    keyless: int
+
+    @property
+    def bad(self) -> int:
+        """Rows that the table does not get."""
+        return self.corrupt + self.keyless
+
+
+def without_key(schema: StructType, keys: Sequence[str]) -> Column:
+    """Return the condition that a row's record key is not whole.
+
+    A part that is null is never whole; Hudi also refuses an empty text where the key is a single column.
+    """
+    parts = [sf.col(f"`{name}`").isNull() for name in keys]
+    if len(keys) == 1 and isinstance(schema[keys[0]].dataType, StringType):
+        parts.append(sf.col(f"`{keys[0]}`") == "")
+    return reduce(or_, parts)
+
+
+def observed(rows: SourceRows) -> tuple[DataFrame, Observation]:
+    """Return the parsed rows, and the counts of all rows that become known when those are first used."""
+    observation = Observation()
+    corrupt = sf.count(rows.is_corrupt) if rows.may_be_corrupt else sf.count(sf.lit(None))
+    frame = rows.frame.observe(observation, sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt"))
+    return SourceRows(frame, rows.may_be_corrupt).parsed, observation
+
+
+def refuse(task: IngestionTask, counts: Counts, rows: SourceRows, paths: Sequence[str]) -> None:
+    """Raise `TaskFailed` that counts the bad rows and names files that hold them."""
+    if counts.corrupt:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"{counts.corrupt:,} of {counts.read:,} rows cannot be read as {task.files.format}"
+            f"{_examples(task, rows, paths)}; correct the files, or set the policy for bad records to Quarantine.",
+        )
+    raise TaskFailed(
+        FailureReason.RECORD_KEY_NULL,
+        f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the files, fill the "
+        "key in the transform, or set the policy for bad records to Quarantine.",
+    )
+
+
+def quarantine(task: IngestionTask, counts: Counts, rows: SourceRows, keyless: DataFrame | None, folder: str) -> None:
+    """Copy the bad rows below a folder as JSON lines of source_file, reason and record.
+
+    Writing the same run again replaces the folder's content, so nothing is doubled within a run.
+    """
+    with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
+        corrupt = rows.corrupt
+        if counts.corrupt and corrupt is not None:
+            reason = sf.lit(f"cannot be read as {task.files.format}").alias("reason")
+            _save(corrupt.select("source_file", reason, "record"), f"{folder}/unreadable")
+        if counts.keyless and keyless is not None:
+            record = sf.to_json(sf.struct("*")).alias("record")
+            _save(keyless.select(sf.lit("no record key").alias("reason"), record), f"{folder}/no-record-key")
+
+
+def require_quarantine(task: IngestionTask) -> None:
+    """Raise `TaskFailed` for a policy without the path that it needs."""
+    if task.bad_records is BadRecordPolicy.QUARANTINE and not task.quarantine_path:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST, "The policy for bad records is Quarantine, and no quarantine path is given."
+        )
+
+
+def _examples(task: IngestionTask, rows: SourceRows, paths: Sequence[str]) -> str:
+    corrupt = rows.corrupt
+    if corrupt is None:
+        return ""
+    with reading(task.files, paths):
+        files = corrupt.groupBy("source_file").count().orderBy(sf.desc("count"), "source_file")
+        found = files.limit(_MOST_EXAMPLES + 1).collect()
+    named = [f"{row['count']:,} in {row['source_file']}" for row in found[:_MOST_EXAMPLES]]
+    return f" ({', '.join(named)}{', and more' if len(found) > _MOST_EXAMPLES else ''})"
+
+
+def _save(frame: DataFrame, folder: str) -> None:
+    frame.write.mode("overwrite").json(folder)

@@ -1,0 +1,173 @@
+"""Reading the chosen files as one data frame that keeps what it cannot parse."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
+
+from hudi_jobs.causes import causes_of
+from hudi_jobs.classification import is_storage_failure, stage
+from hudi_jobs.contract import FailureReason, FileFormat, FileSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes
+
+CORRUPT_RECORD = "_corrupt_record"
+"""Column that holds the text of a row that could not be parsed."""
+
+_TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
+_MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
+_MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
+_HEADER_MISMATCH = re.compile(r"CSV header does not conform|Number of column in CSV header", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """What the files hold: all rows, unparsable ones included where the format can have them."""
+
+    frame: DataFrame
+    may_be_corrupt: bool
+
+    @property
+    def columns(self) -> list[str]:
+        """The source's own columns."""
+        return [name for name in self.frame.columns if name != CORRUPT_RECORD or not self.may_be_corrupt]
+
+    @property
+    def parsed(self) -> DataFrame:
+        """The rows that could be parsed, with the source's columns only."""
+        if not self.may_be_corrupt:
+            return self.frame
+        return self.frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
+
+    @property
+    def corrupt(self) -> DataFrame | None:
+        """File and text of the rows that could not be parsed."""
+        if not self.may_be_corrupt:
+            return None
+        rows = self.frame.withColumn("source_file", sf.col("_metadata.file_path")).where(self.is_corrupt.isNotNull())
+        return rows.select("source_file", sf.col(CORRUPT_RECORD).alias("record"))
+
+    @property
+    def is_corrupt(self) -> Column:
+        """A column that is null for a row that could be parsed.
+
+        It names every column, because Spark parses only columns that are named, and finds only their faults.
+        """
+        everything = sf.struct(*[sf.col(f"`{name}`") for name in self.frame.columns])
+        return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)
+
+
+def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
+    """Return full paths; a source that is itself a file has the empty relative path."""
+    base = root.rstrip("/")
+    return [f"{base}/{path}" if path else base for path in relative]
+
+
+def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> SourceRows:
+    """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
+    with reading(source, paths):
+        options = reader_options(source)
+        schema = _declared(spark, source)
+        if source.format not in _TEXT_FORMATS:
+            return SourceRows(_load(spark, source, options, schema, paths), may_be_corrupt=False)
+        if schema is None:
+            # CSV names come from the first header; enforceSchema=false then holds every other file to it.
+            sample = paths[:1] if source.format is FileFormat.CSV else paths
+            schema = _load(spark, source, options, None, sample).schema
+        schema = StructType([field for field in schema.fields if field.name != CORRUPT_RECORD])
+        widened = StructType([*schema.fields, StructField(CORRUPT_RECORD, StringType())])
+        return SourceRows(_load(spark, source, options, widened, paths), may_be_corrupt=True)
+
+
+def reader_options(source: FileSource) -> dict[str, str]:
+    """Return Spark's reader options: the user's, then those without which rows could vanish."""
+    options = {key.lower(): value for key, value in source.options.items()}
+    # Paths are exact: a bracket in a file's name is not a pattern.
+    options["__globPaths__"] = "false"
+    if source.format in _TEXT_FORMATS:
+        options |= {"mode": "PERMISSIVE", "columnnameofcorruptrecord": CORRUPT_RECORD}
+    if source.format is FileFormat.CSV and options.get("header", "").lower() == "true":
+        options["enforceschema"] = "false"
+    if source.format in _MERGING_FORMATS:
+        options["mergeschema"] = "true"
+    return options
+
+
+@contextmanager
+def reading(source: FileSource, paths: Sequence[str]) -> Iterator[None]:
+    """Name the file at fault in whatever goes wrong while the source is read."""
+    with stage(
+        f"The source {source.path} cannot be read as {source.format}", otherwise=FailureReason.SOURCE_UNREADABLE
+    ):
+        try:
+            yield
+        except TaskFailed:
+            raise
+        except Exception as error:
+            text = "\n".join(cause.message for cause in causes_of(error))
+            raise_for_file(text, source, paths, error)
+            raise
+
+
+def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: Exception) -> None:
+    """Raise `TaskFailed` when an error's text shows that one of the files is at fault."""
+    if is_storage_failure(text):
+        return
+    if _HEADER_MISMATCH.search(text):
+        raise TaskFailed(
+            FailureReason.COLUMN_MISSING,
+            f"The CSV header of {file_named_in(text, paths) or 'a file'} does not have the expected columns in their "
+            "order; correct the file or the declared schema.",
+        ) from error
+    if _MERGE_FAILED.search(text):
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The {source.format} files of {source.path} have columns of one name and different types; "
+            "write them with one type, or read fewer files per run.",
+        ) from error
+    file = file_named_in(text, paths)
+    if file is not None:
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"The file {file} cannot be read as {source.format}; it may be half-written. Replace or remove it.",
+        ) from error
+
+
+def file_named_in(text: str, paths: Sequence[str]) -> str | None:
+    """Return the first of the paths that the text names."""
+    bare = {path.partition("://")[2] or path.removeprefix("file:"): path for path in paths}
+    return next((path for short, path in bare.items() if short in text), None)
+
+
+def parse_ddl(spark: SparkSession, ddl: str) -> StructType:
+    """Parse a Spark DDL string such as `id BIGINT, at TIMESTAMP`."""
+    return StructType.fromJson(json.loads(classes(spark).org.apache.spark.sql.types.StructType.fromDDL(ddl).json()))
+
+
+def _declared(spark: SparkSession, source: FileSource) -> StructType | None:
+    if source.schema_ddl is None:
+        return None
+    try:
+        return parse_ddl(spark, source.schema_ddl)
+    except Exception as error:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST, f"The source's schema cannot be parsed: {causes_of(error)[-1].first_line}"
+        ) from error
+
+
+def _load(
+    spark: SparkSession,
+    source: FileSource,
+    options: Mapping[str, str],
+    schema: StructType | None,
+    paths: Sequence[str],
+) -> DataFrame:
+    reader: DataFrameReader = spark.read.format(source.format.value).options(**options)
+    if schema is not None:
+        reader = reader.schema(schema)
+    return reader.load(list(paths))

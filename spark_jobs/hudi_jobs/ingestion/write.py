@@ -1,0 +1,60 @@
+"""The write itself: one Hudi commit that holds the rows and the checkpoint, confirmed by reading the timeline again.
+
+The operator's options come complete. Here the operation is added, and two notes that Hudi copies into the commit's
+extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names their prefix.
+"""
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructField
+
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, RUN_KEY, FailureReason, TableDefinition, WriteOperation
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.table import HudiTable
+
+
+def write_options(options: dict[str, str], operation: WriteOperation, *, run: str, checkpoint: str) -> dict[str, str]:
+    """Return the options of one write."""
+    return {
+        **options,
+        "hoodie.datasource.write.operation": operation.hudi_name,
+        "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
+        CHECKPOINT_KEY: checkpoint,
+        RUN_KEY: run,
+    }
+
+
+def write_commit(spark: SparkSession, frame: DataFrame, table: TableDefinition, options: dict[str, str]) -> str:
+    """Write the frame and return the instant of the commit.
+
+    The timeline decides: a write that fails after its commit was completed has succeeded, and one that returns
+    without a commit has failed.
+    """
+    failure: TaskFailed | None = None
+    try:
+        with stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR):
+            frame.write.format("hudi").options(**options).mode("append").save(table.base_path)
+    except TaskFailed as error:
+        failure = error
+    with stage("The table's timeline cannot be read after the write", otherwise=FailureReason.HUDI_ERROR):
+        written = HudiTable.open(spark, table.base_path)
+        instant = None if written is None else written.find_commit(RUN_KEY, options[RUN_KEY])
+    if instant is not None:
+        return instant
+    raise failure or TaskFailed(
+        FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
+    )
+
+
+def nullable(frame: DataFrame) -> DataFrame:
+    """Return the frame with every column nullable, so that a constant in a transform does not bind later writes."""
+    if all(field.nullable for field in frame.schema.fields):
+        return frame
+    return frame.select(*[_nullable(field) for field in frame.schema.fields])
+
+
+def _nullable(field: StructField) -> Column:
+    column = sf.col(f"`{field.name}`")
+    # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
+    return column if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END").alias(field.name)

@@ -1,0 +1,66 @@
+"""Structured logging: one JSON object per line on standard error, without credentials."""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+_SECRET_NAME = re.compile(r"secret|password|passwd|token|credential|access[._-]?key|jaas|sas[._-]", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"(?i)((?:secret|password|token|access[._-]?key)[\w.-]*\s*[=:]\s*)[^\s,;&\"']+")
+_USER_INFO = re.compile(r"(\w+://)[^\s/@]+@")
+_HIDDEN = "[hidden]"
+
+
+class Redactor:
+    """Replaces credentials in text: known values wherever they stand, and whatever is assigned to a telling name."""
+
+    def __init__(self, settings: Iterable[Mapping[str, str]] = ()) -> None:
+        self._values = sorted(
+            {
+                value
+                for mapping in settings
+                for name, value in mapping.items()
+                if len(value) >= 6 and _SECRET_NAME.search(name) and "provider" not in name.lower()
+            },
+            key=len,
+            reverse=True,
+        )
+
+    def clean(self, text: str) -> str:
+        """Return the text without credentials."""
+        for value in self._values:
+            text = text.replace(value, _HIDDEN)
+        return _USER_INFO.sub(rf"\1{_HIDDEN}@", _ASSIGNMENT.sub(rf"\1{_HIDDEN}", text))
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one line of JSON; the dictionary under the extra name `fields` becomes fields of its own."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        entry: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["error"] = self.formatException(record.exc_info)
+        return self._redactor.clean(json.dumps(entry, default=str))
+
+
+def configure_logging(redactor: Redactor) -> None:
+    """Send this package's log to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter(redactor))
+    logger = logging.getLogger("hudi_jobs")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

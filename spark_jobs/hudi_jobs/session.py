@@ -1,0 +1,63 @@
+"""The Spark session of a run: what Hudi needs, sensible bounds for the object store, and the operator's settings."""
+
+import os
+import re
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+_PLACEHOLDER = re.compile(r"\$\((POD_NAME|POD_IP|POD_NAMESPACE|JOB_NAME|JOB_UID)\)")
+
+_DEFAULTS = {
+    "spark.app.name": "hudi-operator",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+    # A dead store is given up within about a minute instead of s3a's quarter of an hour.
+    "spark.hadoop.fs.s3a.attempts.maximum": "3",
+    "spark.hadoop.fs.s3a.retry.limit": "4",
+    "spark.hadoop.fs.s3a.retry.interval": "500ms",
+    "spark.hadoop.fs.s3a.retry.throttle.limit": "8",
+    "spark.hadoop.fs.s3a.connection.establish.timeout": "5000",
+    "spark.hadoop.fs.s3a.connection.timeout": "30000",
+    # Hudi 1.2.0 hung on S3 servers with Hadoop's defaults for these.
+    "spark.hadoop.fs.s3a.connection.maximum": "1000",
+    "spark.hadoop.fs.s3a.directory.marker.retention": "keep",
+    "spark.hadoop.fs.s3a.bucket.probe": "0",
+}
+
+_REQUIRED = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.speculation": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # A CSV row with too few columns is only noticed when all columns are parsed.
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # SQL that a table's owner writes sees the view `source`, and neither other files nor the environment.
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.variable.substitute": "false",
+}
+
+
+def spark_settings(requested: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole Spark configuration: defaults, then the request's, then what a correct run cannot do without."""
+    return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED}
+
+
+def _filled_in(value: str) -> str:
+    """Replace `$(POD_NAME)` and the like, which are only known inside the pod; nothing else of the environment."""
+    return _PLACEHOLDER.sub(lambda found: os.environ.get(found[1], found[0]), value)
+
+
+def open_session(requested: Mapping[str, str]) -> SparkSession:
+    """Start the JVM and a session in it.
+
+    All settings are given before the JVM starts, so that memory and ports are heeded.
+    """
+    builder = SparkSession.builder
+    for key, value in spark_settings(requested).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

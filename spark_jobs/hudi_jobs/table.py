@@ -1,0 +1,105 @@
+"""The Hudi table as its own metadata shows it, read by Hudi's Java classes through py4j."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from hudi_jobs.contract import FailureReason, TableDefinition
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+
+_META_FOLDER = ".hoodie"
+_WITH_HUDI_COLUMNS = False
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A completed commit: its instant time and what the writer noted in it."""
+
+    instant: str
+    notes: dict[str, str]
+
+
+class HudiTable:
+    """One look at an existing table; open it anew to see later commits."""
+
+    def __init__(self, spark: SparkSession, meta: JavaObject) -> None:
+        self._spark = spark
+        self._meta = meta
+
+    @classmethod
+    def open(cls, spark: SparkSession, base_path: str) -> "HudiTable | None":
+        """Open the table at a path, or return None where none has been created."""
+        jvm = classes(spark)
+        configuration = hadoop_configuration(spark)
+        folder = jvm.org.apache.hadoop.fs.Path(base_path, _META_FOLDER)
+        if not folder.getFileSystem(configuration).exists(folder):
+            return None
+        storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        meta = builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(True).build()
+        return cls(spark, meta)
+
+    def require(self, definition: TableDefinition) -> None:
+        """Raise `TaskFailed` when the table was made with another identity than the definition's."""
+        config = self._meta.getTableConfig()
+        pairs = (
+            ("name", str(config.getTableName()), definition.name),
+            ("type", str(config.getTableType().name()), definition.type.hudi_name),
+            ("record key", _fields(config.getRecordKeyFields()), list(definition.record_key)),
+            ("partition fields", _fields(config.getPartitionFields()), list(definition.partition_by)),
+        )
+        for what, found, wanted in pairs:
+            if found != wanted:
+                raise TaskFailed(
+                    FailureReason.TABLE_MISMATCH,
+                    f"The table at {definition.base_path} has the {what} {_text(found)}, and "
+                    f"{_text(wanted)} is declared; declare what the table has, or give another base path.",
+                )
+
+    def schema(self) -> StructType | None:
+        """Return the newest schema without Hudi's own columns, or None when nothing has been committed."""
+        jvm = classes(self._spark)
+        found = jvm.org.apache.hudi.common.table.TableSchemaResolver(self._meta).getTableSchemaIfPresent(
+            _WITH_HUDI_COLUMNS
+        )
+        if not found.isPresent():
+            return None
+        converted = jvm.org.apache.hudi.HoodieSchemaConversionUtils.convertHoodieSchemaToStructType(found.get())
+        return StructType.fromJson(json.loads(converted.json()))
+
+    def commits(self) -> Iterator[Commit]:
+        """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
+        timeline = self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        yield from self._read(timeline)
+
+    def _read(self, timeline: JavaObject) -> Iterator[Commit]:
+        instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
+        while instants.hasNext():
+            instant = instants.next()
+            replaces = str(instant.getAction()) == "replacecommit"
+            read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
+            notes = read(instant).getExtraMetadata()
+            yield Commit(str(instant.requestedTime()), {str(key): str(notes[key]) for key in notes if key != "schema"})
+
+    def newest_note(self, key: str) -> str | None:
+        """Return the value that the newest completed commit with this key carries.
+
+        Compactions and clusterings may carry no notes, so older commits are asked in turn.
+        """
+        return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
+
+    def find_commit(self, key: str, value: str) -> str | None:
+        """Return the instant of the newest completed commit that carries this note."""
+        return next((commit.instant for commit in self.commits() if commit.notes.get(key) == value), None)
+
+
+def _fields(option: JavaObject) -> list[str]:
+    return [str(name) for name in option.get()] if option.isPresent() else []
+
+
+def _text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else (", ".join(value) or "(none)")
