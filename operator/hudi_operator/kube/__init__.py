@@ -1,1 +1,1 @@
-"""kube"""
+"""The only place that talks to the Kubernetes API: a small asyncio client with timeouts and typed errors."""

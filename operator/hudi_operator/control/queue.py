@@ -1,0 +1,200 @@
+"""A queue of keys in which no key is worked on twice at once.
+
+It behaves as client-go's workqueue does: adding a key that waits already
+changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. One
+thing differs: when work on a key begins, an earlier wish to look at it later is dropped, because the outcome of the
+work says when to look again.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import structlog
+
+Key = TypeVar("Key", bound=Hashable)
+
+_log = structlog.get_logger(__name__)
+
+
+class KeyedQueue(Generic[Key]):
+    """Keys to work on now or later; use it on one event loop only. Times are seconds of that loop's clock."""
+
+    def __init__(
+        self,
+        *,
+        first_backoff: float = 1.0,
+        last_backoff: float = 300.0,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._first_backoff = first_backoff
+        self._last_backoff = last_backoff
+        self._draw = draw
+        self._waiting: dict[Key, float] = {}  # since when; the order is the order of work
+        self._later: dict[Key, asyncio.TimerHandle] = {}
+        self._working: set[Key] = set()
+        self._again: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+        self._order: asyncio.Queue[Key] = asyncio.Queue()
+        self._workers: list[asyncio.Task[None]] = []
+        self._stopping = False
+        self._ended = asyncio.Event()
+
+    @property
+    def depth(self) -> int:
+        """How many keys wait to be worked on now."""
+        return len(self._waiting)
+
+    @property
+    def working(self) -> int:
+        """How many keys are being worked on."""
+        return len(self._working)
+
+    @property
+    def oldest_seconds(self) -> float:
+        """How long the key that waits longest has waited."""
+        since = next(iter(self._waiting.values()), None)
+        return 0.0 if since is None else max(0.0, _now() - since)
+
+    def failures(self, key: Key) -> int:
+        """How often in a row the work on a key has failed."""
+        return self._failures.get(key, 0)
+
+    def add(self, key: Key) -> None:
+        """Have a key worked on as soon as a worker is free, after the current work on it if there is any."""
+        if self._stopping:
+            return
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._waiting:
+            self._waiting[key] = _now()
+            self._order.put_nowait(key)
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Have a key worked on in some seconds; of several wishes the earliest counts."""
+        if self._stopping:
+            return
+        loop = asyncio.get_running_loop()
+        due = loop.time() + max(0.0, seconds)
+        earlier = self._later.get(key)
+        if earlier is not None:
+            if earlier.when() <= due:
+                return
+            earlier.cancel()
+        self._later[key] = loop.call_at(due, self._fall_due, key)
+
+    def retry(self, key: Key, *, at_least: float = 0.0) -> float:
+        """Have a key worked on after its backoff, which doubles with every failure in a row; return the seconds.
+
+        Half of the backoff is random, so that tables that failed together do not come back together.
+        """
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        backoff = min(self._last_backoff, self._first_backoff * 2.0 ** min(failures, 62))
+        seconds = max(at_least, backoff * (0.5 + 0.5 * self._draw()))
+        self.add_after(key, seconds)
+        return seconds
+
+    def forget(self, key: Key) -> None:
+        """Start the backoff of a key anew."""
+        self._failures.pop(key, None)
+
+    def discard(self, key: Key) -> None:
+        """Drop a key that is gone for good; work on it that is under way ends by itself."""
+        self.forget(key)
+        self._waiting.pop(key, None)
+        self._again.discard(key)
+        handle = self._later.pop(key, None)
+        if handle is not None:
+            handle.cancel()
+
+    async def run(
+        self, *, workers: int, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None = None
+    ) -> None:
+        """Work on keys until `stop`.
+
+        The handler returns in how many seconds it wants the key again, or None. An exception, or work that takes
+        longer than the timeout, sends the key into its backoff and never ends a worker.
+        """
+        self._workers = [
+            asyncio.create_task(self._work(handler, timeout_seconds), name=f"queue-worker-{number}")
+            for number in range(workers)
+        ]
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    async def stop(self, *, grace_seconds: float) -> bool:
+        """Take no more keys, wait for the work under way, then cancel it; return whether all of it ended by itself."""
+        self._stopping = True
+        for handle in self._later.values():
+            handle.cancel()
+        self._later.clear()
+        self._waiting.clear()
+        self._again.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_seconds):
+                while self._working:
+                    self._ended.clear()
+                    await self._ended.wait()
+        finished = not self._working
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        return finished
+
+    def _fall_due(self, key: Key) -> None:
+        self._later.pop(key, None)
+        self.add(key)
+
+    async def _work(self, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None) -> None:
+        while True:
+            key = await self._order.get()
+            if self._waiting.pop(key, None) is None:
+                continue  # discarded while it waited
+            later = self._later.pop(key, None)
+            if later is not None:
+                later.cancel()
+            self._working.add(key)
+            try:
+                await self._handle(key, handler, timeout_seconds)
+            finally:
+                self._working.discard(key)
+                self._ended.set()
+                if key in self._again:
+                    self._again.discard(key)
+                    self.add(key)
+
+    async def _handle(
+        self, key: Key, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None
+    ) -> None:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                next_look = await handler(key)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            self._failed(key, error)  # something that the handler waited for was cancelled, not this worker
+        except Exception as error:  # noqa: BLE001 - one bad key must not end a worker
+            self._failed(key, error)
+        else:
+            self.forget(key)
+            if next_look is not None:
+                self.add_after(key, next_look)
+
+    def _failed(self, key: Key, error: BaseException) -> None:
+        asked_for = getattr(error, "retry_after", None)
+        seconds = self.retry(key, at_least=asked_for if isinstance(asked_for, int | float) else 0.0)
+        _log.warning(
+            "look failed",
+            key=str(key),
+            error=f"{type(error).__name__}: {error}",
+            failures=self.failures(key),
+            retry_seconds=round(seconds, 1),
+            exc_info=error,
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,127 @@
+"""What the operator's process is told from outside: environment variables that start with `HUDI_OPERATOR_`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+PREFIX = "HUDI_OPERATOR_"
+_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class InvalidSettings(ValueError):
+    """A setting has a value that cannot be used; the message names it and says what it may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of one operator process; the environment variable of `spark_image` is `HUDI_OPERATOR_SPARK_IMAGE`."""
+
+    spark_image: str
+    """Image of the Spark jobs."""
+
+    operator_namespace: str = "hudi-operator"
+    """Namespace of the operator itself, where it keeps the claims on base paths."""
+
+    instance: str = "hudi-operator"
+    """Name of this process in events: the pod's name."""
+
+    watch_namespaces: tuple[str, ...] = ()
+    """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
+
+    workers: int = 16
+    """How many tables are looked at at the same time."""
+
+    resync_seconds: float = 300.0
+    """How often all tables are listed, which finds what a watch has missed."""
+
+    poll_seconds: float = 30.0
+    """How often the timeline of a table is looked at when nothing else asks for it."""
+
+    reconcile_timeout_seconds: float = 300.0
+    """How long one look at a table may take."""
+
+    shutdown_seconds: float = 20.0
+    """How long the looks under way may go on after a signal to stop."""
+
+    health_port: int = 8080
+    """Port of /healthz and /readyz; 0 takes any free one."""
+
+    metrics_port: int = 9090
+    """Port of /metrics; 0 takes any free one."""
+
+    log_level: str = "INFO"
+    """DEBUG, INFO, WARNING or ERROR."""
+
+    log_format: str = "json"
+    """json, or text for people at a terminal."""
+
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Variables with the prefix that this version does not know; they are reported, not refused."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Read the settings; raise `InvalidSettings` for a value that cannot be used."""
+        given = {name: value.strip() for name, value in environment.items() if name.startswith(PREFIX)}
+        read = _Reader(given)
+        image = read.text("SPARK_IMAGE", "")
+        if not image:
+            raise InvalidSettings(f"{PREFIX}SPARK_IMAGE is not set; give it the name of the image of the Spark jobs")
+        return cls(
+            spark_image=image,
+            operator_namespace=read.text("OPERATOR_NAMESPACE", _own_namespace()),
+            instance=read.text("INSTANCE", environment.get("HOSTNAME") or cls.instance),
+            watch_namespaces=read.names("WATCH_NAMESPACES"),
+            workers=int(read.number("WORKERS", cls.workers, least=1)),
+            resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, least=1),
+            poll_seconds=read.number("POLL_SECONDS", cls.poll_seconds, least=1),
+            reconcile_timeout_seconds=read.number("RECONCILE_TIMEOUT_SECONDS", cls.reconcile_timeout_seconds, least=1),
+            shutdown_seconds=read.number("SHUTDOWN_SECONDS", cls.shutdown_seconds, least=0),
+            health_port=int(read.number("HEALTH_PORT", cls.health_port, least=0)),
+            metrics_port=int(read.number("METRICS_PORT", cls.metrics_port, least=0)),
+            log_level=read.choice("LOG_LEVEL", cls.log_level, _LOG_LEVELS),
+            log_format=read.choice("LOG_FORMAT", cls.log_format, ("json", "text")),
+            extra=read.unused(),
+        )
+
+
+class _Reader:
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = given
+        self._used: set[str] = set()
+
+    def text(self, name: str, default: str) -> str:
+        self._used.add(PREFIX + name)
+        return self._given.get(PREFIX + name) or default
+
+    def names(self, name: str) -> tuple[str, ...]:
+        return tuple(part.strip() for part in self.text(name, "").split(",") if part.strip())
+
+    def number(self, name: str, default: float, *, least: float) -> float:
+        text = self.text(name, str(default))
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not value >= least or value == float("inf"):
+            raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a number that is at least {least:g}")
+        return value
+
+    def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
+        text = self.text(name, default)
+        for value in allowed:
+            if text.lower() == value.lower():
+                return value
+        raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it one of {', '.join(allowed)}")
+
+    def unused(self) -> dict[str, str]:
+        return {name: value for name, value in self._given.items() if name not in self._used}
+
+
+def _own_namespace() -> str:
+    try:
+        return _NAMESPACE_FILE.read_text(encoding="utf-8").strip() or Settings.operator_namespace
+    except OSError:
+        return Settings.operator_namespace

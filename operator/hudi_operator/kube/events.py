@@ -1,0 +1,61 @@
+"""Kubernetes Events as documents: what `kubectl describe` shows below an object."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import structlog
+
+from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.transport import Document
+
+REPORTING_COMPONENT = "hudi-operator"
+_MESSAGE_LIMIT = 1024  # the API server refuses longer ones
+_NAME_LIMIT = 200
+
+_log = structlog.get_logger(__name__)
+
+
+class EventType(StrEnum):
+    """Whether an event needs somebody's attention."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+def event_manifest(about: Document, *, kind: EventType, reason: str, message: str, instance: str) -> Document:
+    """Return an event of core/v1 about an object; events about cluster-wide objects live in `default`."""
+    metadata = about["metadata"]
+    namespace = metadata.get("namespace") or "default"
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": f"{metadata['name'][:_NAME_LIMIT]}.", "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": about["apiVersion"],
+            "kind": about["kind"],
+            "name": metadata["name"],
+            **{key: metadata[key] for key in ("namespace", "uid", "resourceVersion") if metadata.get(key)},
+        },
+        "type": kind.value,
+        "reason": reason,
+        "message": message if len(message) <= _MESSAGE_LIMIT else message[: _MESSAGE_LIMIT - 3] + "...",
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+        "source": {"component": REPORTING_COMPONENT},
+        "reportingComponent": REPORTING_COMPONENT,
+        "reportingInstance": instance,
+    }
+
+
+def log_lost_event(event: Document, error: KubernetesError) -> None:
+    """Write down an event that could not be posted, so that it is not lost altogether."""
+    _log.warning(
+        "event not posted",
+        namespace=event["metadata"]["namespace"],
+        about=event["involvedObject"]["name"],
+        reason=event["reason"],
+        text=event["message"],
+        error=str(error),
+    )

@@ -1,0 +1,156 @@
+"""One HTTP request to the Kubernetes API: credentials, JSON, a timeout, and typed errors.
+
+Documents are plain dicts in the API's own camelCase. The generated model classes of the client are not used: they drop
+fields that they do not know, and cost memory and time for every object.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio import config
+from kubernetes.aio.client import ApiClient, ApiException, Configuration
+
+from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
+
+DEFAULT_TIMEOUT = 10.0
+"""Seconds that one call may take, connection and body included."""
+
+PAGE_SIZE = 500
+_LISTING_ATTEMPTS = 3
+_SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+MERGE_PATCH = "application/merge-patch+json"
+
+Document = dict[str, Any]
+"""A Kubernetes object or list as JSON."""
+
+
+async def load_configuration() -> Configuration:
+    """Find the API server and the credentials: KUBECONFIG, else the pod's service account, else ~/.kube/config."""
+    configuration = Configuration()
+    # The session must not take HTTPS_PROXY from the environment: it is meant for the world outside, and kopf
+    # ignores it as well. A proxy for the API server is named in the kubeconfig (`proxy-url`).
+    configuration.client_session_kwargs = {"trust_env": False}
+    kubeconfig = os.environ.get("KUBECONFIG")
+    try:
+        if not kubeconfig and _in_pod():
+            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        else:
+            await config.load_kube_config(  # type: ignore[no-untyped-call]
+                config_file=kubeconfig, client_configuration=configuration
+            )
+    except (config.ConfigException, OSError) as error:
+        raise Rejected(
+            f"no credentials for a Kubernetes API server: {error}; "
+            "set KUBECONFIG, or run in a pod that has a service account"
+        ) from error
+    return configuration
+
+
+def _in_pod() -> bool:
+    return _SERVICE_ACCOUNT_TOKEN.is_file()
+
+
+class Transport:
+    """Sends requests over one pool of connections; every method raises only `KubernetesError`."""
+
+    def __init__(self, configuration: Configuration, *, timeout_seconds: float = DEFAULT_TIMEOUT) -> None:
+        self._client = ApiClient(configuration)
+        self._client.user_agent = "hudi-operator"
+        self._timeout = timeout_seconds
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Document | None = None,
+        content_type: str = "application/json",
+    ) -> Document:
+        """Send one request and return the document of the answer."""
+        call = f"{method} {path}"
+        try:
+            async with asyncio.timeout(self._timeout):
+                status, headers, content = await self._send(method, path, query or {}, body, content_type)
+        except TimeoutError as error:
+            raise ApiUnavailable(f"{call}: no answer within {self._timeout:g} seconds") from error
+        except (aiohttp.ClientError, ApiException, OSError) as error:
+            raise ApiUnavailable(f"{call}: {type(error).__name__}: {error}") from error
+        if status >= 400:
+            raise error_from_response(call, status=status, headers=headers, body=content)
+        return _parse(call, content)
+
+    async def list_items(self, path: str, *, label_selector: str | None = None) -> AsyncIterator[Document]:
+        """Yield every object of a listing, page by page.
+
+        When the API server forgets the state of the listing half-way, the listing starts anew and objects may come
+        twice.
+        """
+        for attempt in range(1, _LISTING_ATTEMPTS + 1):
+            try:
+                async for item in self._pages(path, label_selector):
+                    yield item
+            except Expired as error:
+                if attempt == _LISTING_ATTEMPTS:
+                    raise ApiUnavailable(str(error), status=error.status, reason=error.reason) from error
+            else:
+                return
+
+    async def _pages(self, path: str, label_selector: str | None) -> AsyncIterator[Document]:
+        query = {"limit": str(PAGE_SIZE)}
+        if label_selector:
+            query["labelSelector"] = label_selector
+        while True:
+            page = await self.request("GET", path, query=query)
+            # Objects in a list carry neither apiVersion nor kind for built-in kinds; the list does.
+            kind = str(page.get("kind", "")).removesuffix("List")
+            for item in page.get("items") or ():
+                yield {"apiVersion": page.get("apiVersion"), "kind": kind, **item}
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            query["continue"] = token
+
+    async def _send(
+        self, method: str, path: str, query: Mapping[str, str], body: Document | None, content_type: str
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": self._client.user_agent}
+        # The hook of the configuration renews tokens that expire, as those of service accounts do.
+        await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+        url = self._client.configuration.host + path + ("?" + urlencode(query) if query else "")
+        response = await self._client.call_api(
+            method,
+            url,
+            header_params=headers,
+            body=body,
+            _request_timeout=aiohttp.ClientTimeout(total=self._timeout),
+        )
+        content = await response.read()  # type: ignore[no-untyped-call]
+        return response.status, response.headers, content
+
+
+def _parse(call: str, content: bytes) -> Document:
+    document: Any = None
+    with suppress(ValueError):
+        document = json.loads(content)
+    if not isinstance(document, dict):
+        raise Rejected(f"{call}: the answer is not a JSON document")
+    return document
