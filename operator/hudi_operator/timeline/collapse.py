@@ -49,6 +49,7 @@ class _Group:
     """The files of one instant while they are collected."""
 
     best: TimelineFile
+    best_name: str
     files: list[str] = field(default_factory=list)
     completed: int = 0
 
@@ -75,9 +76,10 @@ def collapse(names: Iterable[str], layout: Layout, *, folder: str = "") -> Colla
         key = (time, kind.family)
         group = groups.get(key)
         if group is None:
-            group = groups[key] = _Group(TimelineFile(time, completed_at, kind))
-        elif kind.rank > group.best.kind.rank or (kind.rank == group.best.kind.rank and name < group.files[0]):
+            group = groups[key] = _Group(TimelineFile(time, completed_at, kind), name)
+        elif kind.rank > group.best.kind.rank or (kind.rank == group.best.kind.rank and name < group.best_name):
             group.best = TimelineFile(time, completed_at, kind)
+            group.best_name = name
         group.completed += kind.rank == 2
         group.files.append(name)
     ordered = [groups[key] for key in sorted(groups)]

@@ -8,7 +8,7 @@ from hudi_operator.timeline.cache import ContentCache
 from hudi_operator.timeline.collapse import InstantFiles
 from hudi_operator.timeline.content import CLUSTER, Record, decode, operation_type, text_field
 from hudi_operator.timeline.errors import CorruptContent, TableUnreadable, UnreadableCause
-from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State
+from hudi_operator.timeline.model import Action, Layout, Problem, State
 
 # A file's own time is believed only if it is the instant's time plus a whole time zone offset, within this
 # many milliseconds; copying a table gives its files new times, which say nothing about the order of events.
@@ -85,17 +85,22 @@ class FileContents:
         return value
 
     def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool:
-        """Follow `findInstantsModifiedAfterByCompletionTime`, with file times compared to file times.
+        """Follow `findInstantsModifiedAfterByCompletionTime` where the name records no completion time.
 
-        Where the name records no completion time, Hudi formats the file's modification time in the zone of
-        the JVM that counts. Comparing it with the time of the compaction's requested file needs no zone.
+        Hudi then formats the file's modification time in the zone of the JVM that counts. Here the zone is the one
+        that the compaction's own file shows; if it shows none, because the table was copied, the instant counts as
+        completed before the compaction, which is the rule of the releases that wrote such tables.
         """
+        # The metadata table calls a compaction after the delta commit before it, with digits appended.
+        if compaction.instant.time.startswith(entry.instant.time):
+            return True
         completed = entry.file_in(State.COMPLETED, self._layout)
         requested = compaction.file_in(State.REQUESTED, self._layout)
-        if completed is None or requested is None:
+        started = _epoch_milliseconds(compaction.instant.time)
+        if completed is None or requested is None or started is None:
             return False
-        started = self._modified(requested)
-        return _is_original(compaction.instant, started) and self._modified(completed) > started
+        offset = _zone_offset(self._modified(requested) - started)
+        return offset is not None and self._modified(completed) - offset > started
 
     def check_plan(self, entry: InstantFiles) -> None:
         """Read the plan of a pending table service and report it if it is empty or damaged."""
@@ -161,13 +166,11 @@ def as_unreadable(error: StorageError) -> TableUnreadable:
     return TableUnreadable(_CAUSES[error.kind], str(error))
 
 
-def _is_original(instant: Instant, modified: int) -> bool:
-    named = _epoch_milliseconds(instant.time)
-    if named is None:
-        return False
-    offset = modified - named
-    drift = (offset + _QUARTER_HOUR // 2) % _QUARTER_HOUR - _QUARTER_HOUR // 2
-    return abs(offset) <= _WIDEST_OFFSET + _CLOCK_TOLERANCE and abs(drift) <= _CLOCK_TOLERANCE
+def _zone_offset(difference: int) -> int | None:
+    """Return the zone offset nearest to the difference between a file's time and its instant's, if it is one."""
+    offset = (difference + _QUARTER_HOUR // 2) // _QUARTER_HOUR * _QUARTER_HOUR
+    plausible = abs(offset) <= _WIDEST_OFFSET and abs(difference - offset) <= _CLOCK_TOLERANCE
+    return offset if plausible else None
 
 
 def _epoch_milliseconds(time: str) -> int | None:

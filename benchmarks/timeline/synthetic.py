@@ -1,0 +1,90 @@
+"""Merge-on-read timelines of any length, file for file as Hudi writes them, from the files of a real one.
+
+Contents are copied from a real table of the same layout, so that a reader that opens files finds real ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+_START = datetime(2026, 1, 1)  # noqa: DTZ001 - instant times carry no zone
+
+
+@dataclass(frozen=True)
+class Contents:
+    """One real file of each kind."""
+
+    properties: bytes
+    delta_commit: bytes
+    compaction_plan: bytes
+    compaction: bytes
+    clean_plan: bytes
+    clean: bytes
+
+
+def real_contents(table: Path) -> Contents:
+    """Take the files from a real layout-2 table with a compaction and a clean."""
+    timeline = table / ".hoodie" / "timeline"
+
+    def newest(pattern: str) -> bytes:
+        return sorted(timeline.glob(pattern))[-1].read_bytes()
+
+    return Contents(
+        properties=(table / ".hoodie" / "hoodie.properties").read_bytes(),
+        delta_commit=newest("*_*.deltacommit"),
+        compaction_plan=newest("*.compaction.requested"),
+        compaction=newest("*_*.commit"),
+        clean_plan=newest("*.clean.requested"),
+        clean=newest("*_*.clean"),
+    )
+
+
+def synthetic_files(contents: Contents, count: int) -> dict[str, bytes]:
+    """Return about `count` files of a timeline, by path below the base path.
+
+    Delta commits with a compaction after every fifth and a clean after every tenth; the newest compaction is pending
+    and the last write is in progress.
+    """
+    files: dict[str, bytes] = {".hoodie/hoodie.properties": contents.properties}
+    folder = ".hoodie/timeline/"
+    moment = _START
+    number = 0
+    while len(files) < count - 5:
+        number += 1
+        moment += timedelta(seconds=61, milliseconds=137)
+        if number % 11 == 10:
+            _add(files, folder, moment, "clean", "clean", contents.clean_plan, contents.clean)
+        elif number % 6 == 5:
+            _add(files, folder, moment, "compaction", "commit", contents.compaction_plan, contents.compaction)
+        else:
+            _add(files, folder, moment, "deltacommit", "deltacommit", b"", contents.delta_commit)
+    moment += timedelta(seconds=61)
+    files[f"{folder}{_stamp(moment)}.compaction.requested"] = contents.compaction_plan
+    moment += timedelta(seconds=61)
+    _add(files, folder, moment, "deltacommit", "deltacommit", b"", contents.delta_commit)
+    moment += timedelta(seconds=61)
+    files[f"{folder}{_stamp(moment)}.deltacommit.requested"] = b""
+    files[f"{folder}{_stamp(moment)}.deltacommit.inflight"] = contents.delta_commit
+    return files
+
+
+def write_locally(files: dict[str, bytes], base: Path) -> None:
+    """Put the files into a folder."""
+    (base / ".hoodie" / "timeline" / "history").mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (base / name).write_bytes(content)
+
+
+def _add(
+    files: dict[str, bytes], folder: str, moment: datetime, pending: str, completed: str, plan: bytes, content: bytes
+) -> None:
+    time = _stamp(moment)
+    files[f"{folder}{time}.{pending}.requested"] = plan
+    files[f"{folder}{time}.{pending}.inflight"] = b""
+    files[f"{folder}{time}_{_stamp(moment + timedelta(seconds=20))}.{completed}"] = content
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
