@@ -86,9 +86,7 @@ def create() -> None:
          "-subj", "/CN=hudi-dev", "-days", VALID_DAYS, "-addext", "keyUsage=critical,keyCertSign,cRLSign"]
     )  # fmt: skip
     make_key("service-accounts.key")
-    output_of(
-        ["openssl", "pkey", "-in", path("service-accounts.key"), "-pubout", "-out", path("service-accounts.pub")]
-    )
+    output_of(["openssl", "pkey", "-in", path("service-accounts.key"), "-pubout", "-out", path("service-accounts.pub")])
     sign(API_SERVER)
     for identity in CLIENTS:
         sign(identity)
@@ -98,9 +96,7 @@ def create() -> None:
 
 def make_key(name: str) -> None:
     """Create a private key on the curve P-256."""
-    output_of(
-        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path(name)]
-    )
+    output_of(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path(name)])
 
 
 def sign(identity: Identity) -> None:

@@ -17,7 +17,7 @@ def is_unified() -> bool:
 
 
 def hierarchies() -> list[Path]:
-    """Return the directories in which the pods' group has to exist: one in version 2, one per controller in version 1."""
+    """Return where the pods' group has to exist: in one place in version 2, per controller in version 1."""
     if is_unified():
         return [MOUNT_POINT]
     return [path for path in MOUNT_POINT.iterdir() if path.is_dir() and not path.is_symlink()]

@@ -50,16 +50,12 @@ def run_logged(
                 process.terminate()
                 process.wait()
     if process.returncode != 0:
-        raise DevError(
-            f"{what} failed (exit code {process.returncode}). The end of {log}:\n{end_of(log, lines=25)}"
-        )
+        raise DevError(f"{what} failed (exit code {process.returncode}). The end of {log}:\n{end_of(log, lines=25)}")
 
 
 def output_of(command: Sequence[str], *, given: str | None = None, timeout: float = 60) -> str:
     """Run a short program and return what it prints; raise DevError with its complaint when it fails."""
-    done = subprocess.run(
-        command, input=given, capture_output=True, text=True, timeout=timeout, check=False
-    )
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode != 0:
         complaint = (done.stderr or done.stdout).strip()
         raise DevError(f"`{' '.join(command)}` failed (exit code {done.returncode}): {complaint}")

@@ -2,17 +2,15 @@
 
 import fcntl
 import hashlib
-import json
 import os
 import shutil
 import sys
-import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster import base_image, containers, push_target, toolchain
-from localcluster.console import output_of, run_logged, say, stop_with
+from localcluster import base_image, containers, image_loading, toolchain
+from localcluster.console import output_of, run_logged, say, stop_with, succeeds
 from localcluster.settings import CACHE, CHECKOUT, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
@@ -26,33 +24,44 @@ BUILDAH = [
 CERTIFICATES = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
 
 
+BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "pyproject.toml", "uv.lock")
+
+
 @dataclass(frozen=True)
 class Image:
-    """One target of the Dockerfile and what of the checkout goes into it."""
+    """One target of the Dockerfile and the code that goes into it."""
 
     target: str
     variable: str
-    inputs: tuple[str, ...]
+    code: tuple[str, ...]
 
     def name(self) -> str:
         """Return the image's name; its tag stands for the content of everything it is built from."""
-        digest = hashlib.sha256()
-        for path in sorted(files_of(self.inputs)):
-            digest.update(f"{path.relative_to(CHECKOUT)}\0{path.stat().st_mode & 0o111:o}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-        return f"{repository()}/{self.target}:{digest.hexdigest()[:12]}"
+        return f"{repository()}/{self.target}:{digest_of_files((*BASE_INPUTS, *self.code))}"
+
+    def base_name(self) -> str:
+        """Return the name of the image of the slow stages, which holds none of our code."""
+        return f"{LOCAL_REPOSITORY}/{self.target}-base:{digest_of_files(BASE_INPUTS)}"
 
 
-BASE_INPUTS = ("Dockerfile", ".dockerignore", "dev/image", "pyproject.toml", "uv.lock", "spark_jobs/hudi_jobs")
 IMAGES = (
-    Image("operator", "OPERATOR_IMAGE", (*BASE_INPUTS, "operator/hudi_operator")),
-    Image("spark", "SPARK_IMAGE", BASE_INPUTS),
+    Image("operator", "OPERATOR_IMAGE", ("operator/hudi_operator", "spark_jobs/hudi_jobs")),
+    Image("spark", "SPARK_IMAGE", ("spark_jobs/hudi_jobs",)),
 )
 
 
 def repository() -> str:
     """Return the registry and path that image names begin with."""
     return os.environ.get("IMAGE_REPOSITORY") or LOCAL_REPOSITORY
+
+
+def digest_of_files(inputs: tuple[str, ...]) -> str:
+    """Return a short text that stands for the content of some files and directories of the checkout."""
+    digest = hashlib.sha256()
+    for path in sorted(files_of(inputs)):
+        digest.update(f"{path.relative_to(CHECKOUT)}\0{path.stat().st_mode & 0o111:o}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]
 
 
 def files_of(inputs: tuple[str, ...]) -> list[Path]:
@@ -97,7 +106,7 @@ def provide(image: Image) -> str:
     if not (shutil.which("docker") and not shutil.which("buildah")):
         toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
         build_with_buildah(image, name)
-        output_of([*BUILDAH, "push", name], timeout=1800) if current else load_from_buildah(name)
+        output_of([*BUILDAH, "push", name], timeout=1800) if current else image_loading.load(name, buildah=BUILDAH)
     else:
         build_with_docker(image, name)
         output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
@@ -105,56 +114,26 @@ def provide(image: Image) -> str:
 
 
 def build_with_buildah(image: Image, name: str) -> None:
-    """Build a target with buildah, which needs no daemon; steps whose inputs are unchanged are not run again."""
-    base_image.ensure(BUILDAH)
-    say(f"building {name}; log: {LOGS / f'image-{image.target}.log'}")
+    """Build a target with buildah, which needs no daemon."""
+    base = image.base_name()
+    if not succeeds([*BUILDAH, "inspect", "--type", "image", base]):
+        base_image.ensure(BUILDAH)
+        say(f"building {base}: minutes the first time; log: {LOGS / f'image-{image.target}.log'}")
+        build_target(image, target=f"{image.target}-base", name=base, arguments=())
+    say(f"building {name}")
+    build_target(image, target=image.target, name=name, arguments=(f"{image.target.upper()}_BASE={base}",))
+
+
+def build_target(image: Image, *, target: str, name: str, arguments: tuple[str, ...]) -> None:
+    """Build one stage of the Dockerfile; steps whose inputs are unchanged are not run again."""
     secrets = [f"--secret=id=ca-bundle,src={CERTIFICATES}"] if CERTIFICATES.exists() else []
     run_logged(
         [*BUILDAH, "bud", "--layers", "--isolation=chroot", "--network=host", "--pull=never", *secrets,
-         f"--target={image.target}", f"--tag={name}", f"--file={CHECKOUT / 'Dockerfile'}", str(CHECKOUT)],
+         *(f"--build-arg={argument}" for argument in arguments),
+         f"--target={target}", f"--tag={name}", f"--file={CHECKOUT / 'Dockerfile'}", str(CHECKOUT)],
         log_name=f"image-{image.target}",
-        what=f"building {image.target}",
+        what=f"building {target}",
     )  # fmt: skip
-
-
-def load_from_buildah(name: str) -> None:
-    """Hand an image over to containerd, with only those blobs that containerd lacks."""
-    say(f"loading {name}")
-    path, _, tag = name.rpartition(":")
-    with push_target.serving() as target:
-        run_logged(
-            [*BUILDAH, "push", "--format=oci", "--tls-verify=false", name, f"docker://{target}/{path}:{tag}"],
-            log_name="image-load",
-            what="handing the image over",
-        )
-    manifest_file = push_target.manifest_path(path, tag)
-    manifest = json.loads(manifest_file.read_text())
-    entry = containers.descriptor(manifest_file.read_bytes(), manifest["mediaType"])
-    entry["annotations"] = {"io.containerd.image.name": name}
-    files = {str(entry["digest"]): manifest_file}
-    for blob in (manifest["config"], *manifest["layers"]):
-        files[blob["digest"]] = push_target.DIRECTORY / blob["digest"].removeprefix("sha256:")
-    present = set(output_of([*containers.CTR, "content", "list", "--quiet"]).split())
-    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
-        archive = Path(directory) / "image.tar"
-        missing = {digest: file for digest, file in files.items() if digest not in present}
-        write_archive(archive, entry=entry, blobs=missing)
-        containers.import_archive(archive)
-
-
-def write_archive(archive: Path, *, entry: dict[str, object], blobs: dict[str, Path]) -> None:
-    """Write an OCI archive of one image with some of its blobs."""
-    with tempfile.TemporaryDirectory() as directory, tarfile.open(archive, "w") as output:
-        documents = {
-            "oci-layout": {"imageLayoutVersion": "1.0.0"},
-            "index.json": {"schemaVersion": 2, "manifests": [entry]},
-        }
-        for file_name, document in documents.items():
-            file = Path(directory) / file_name
-            file.write_text(json.dumps(document))
-            output.add(file, arcname=file_name)
-        for digest, file in blobs.items():
-            output.add(file, arcname=f"blobs/{digest.replace(':', '/')}")
 
 
 def build_with_docker(image: Image, name: str) -> None:

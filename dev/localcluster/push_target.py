@@ -6,6 +6,7 @@ speaks the part of the OCI distribution protocol that a push needs.
 
 import contextlib
 import hashlib
+import json
 import re
 import threading
 import uuid
@@ -114,6 +115,15 @@ class PushHandler(BaseHTTPRequestHandler):
 def manifest_path(repository: str, reference: str) -> Path:
     """Return where the manifest of a name is kept."""
     return DIRECTORY / f"name-{hashlib.sha256(f'{repository}:{reference}'.encode()).hexdigest()}"
+
+
+def drop_unused_blobs() -> None:
+    """Delete the blobs that no manifest names."""
+    manifests = [json.loads(path.read_text()) for path in DIRECTORY.glob("name-*")]
+    named = {blob["digest"] for manifest in manifests for blob in (manifest["config"], *manifest["layers"])}
+    for path in DIRECTORY.iterdir():
+        if not path.name.startswith(("name-", "upload-")) and f"sha256:{path.name}" not in named:
+            path.unlink()
 
 
 def digest_of(path: Path) -> str:

@@ -1,6 +1,6 @@
 """The one request to the S3 server that setting up needs: make a bucket."""
 
-import datetime
+import datetime as dt
 import hashlib
 import hmac
 import time
@@ -34,7 +34,7 @@ def make_bucket(endpoint: str, bucket: str, *, seconds: float = 20.0) -> None:
 def signed_put(endpoint: str, bucket: str) -> urllib.request.Request:
     """Return the request that makes a bucket, signed as AWS Signature Version 4 prescribes."""
     host = urllib.parse.urlsplit(endpoint).netloc
-    moment = datetime.datetime.now(datetime.UTC)
+    moment = dt.datetime.now(dt.UTC)
     stamp, day = moment.strftime("%Y%m%dT%H%M%SZ"), moment.strftime("%Y%m%d")
     headers = {"host": host, "x-amz-content-sha256": EMPTY_BODY, "x-amz-date": stamp}
     names = ";".join(headers)
@@ -47,7 +47,6 @@ def signed_put(endpoint: str, bucket: str) -> urllib.request.Request:
         key = hmac.digest(key, part.encode(), "sha256")
     signature = hmac.new(key, to_sign.encode(), "sha256").hexdigest()
     headers["authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={S3_ACCOUNT.access_key}/{scope}, SignedHeaders={names}, "
-        f"Signature={signature}"
+        f"AWS4-HMAC-SHA256 Credential={S3_ACCOUNT.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
     )
     return urllib.request.Request(f"{endpoint}/{bucket}", method="PUT", headers=headers)

@@ -103,8 +103,6 @@ def healthy() -> bool:
 
 def s3_endpoint() -> str:
     """Return the URL at which this machine reaches the S3 server in the cluster in use."""
-    template = (
-        '{range .items[0].status.addresses[?(@.type=="InternalIP")]}{.address}{end}'
-    )
+    template = '{range .items[0].status.addresses[?(@.type=="InternalIP")]}{.address}{end}'
     address = output_of(kubectl("get", "nodes", "-o", f"jsonpath={template}")).split()[0]
     return f"http://{address}:{S3_NODE_PORT}"
