@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster import base_image, containers, image_loading, toolchain
+from localcluster import base_image, containers, image_loading, mounts, toolchain
 from localcluster.console import output_of, run_logged, say, stop_with, succeeds
 from localcluster.settings import CACHE, CHECKOUT, LOGS, STATE, DevError
 
@@ -83,7 +83,10 @@ def main() -> None:
         CACHE.mkdir(parents=True, exist_ok=True)
         with (CACHE / "images.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            names = {image.variable: provide(image) for image in IMAGES}
+            try:
+                names = {image.variable: provide(image) for image in IMAGES}
+            finally:
+                mounts.unmount_below(CACHE / "buildah")
     except DevError as error:
         stop_with(error)
     except KeyboardInterrupt:
@@ -105,6 +108,8 @@ def provide(image: Image) -> str:
         return name
     if not (shutil.which("docker") and not shutil.which("buildah")):
         toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
+        # A build that was cut off leaves its working containers behind.
+        output_of([*BUILDAH, "rm", "--all"])
         build_with_buildah(image, name)
         output_of([*BUILDAH, "push", name], timeout=1800) if current else image_loading.load(name, buildah=BUILDAH)
     else:

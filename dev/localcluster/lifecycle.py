@@ -6,13 +6,23 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from localcluster import certificates, cgroups, components, containers, network, processes, s3, toolchain, workloads
-from localcluster.console import output_of, say, succeeds
+from localcluster import (
+    certificates,
+    cgroups,
+    components,
+    containers,
+    network,
+    probes,
+    processes,
+    s3,
+    toolchain,
+    workloads,
+)
+from localcluster.console import output_of, say
 from localcluster.settings import CHECKOUT, KUBECONFIG, LOGS, RUN, SOURCE, STATE, DevError
 
 OWNER = RUN / "owner.json"
@@ -113,9 +123,11 @@ def finish_setup() -> None:
     workloads.wait_for_api()
     say("the API server is ready")
     apply_workloads()
+    probes.wait_for_kubelet()
     workloads.wait_for_node()
     say("the node is ready")
     workloads.wait_for_deployments(*workloads.DEPLOYMENTS)
+    probes.wait_for_name_service()
     endpoint = workloads.s3_endpoint()
     for bucket in BUCKETS:
         s3.make_bucket(endpoint, bucket)
@@ -175,7 +187,7 @@ def stop_everything() -> None:
     processes.stop(["kube-apiserver"])
     processes.stop(["etcd"])
     network.remove()
-    unmount_below(RUN, state)
+    mounts.unmount_below(RUN, state)
     shutil.rmtree(RUN, ignore_errors=True)
 
 
@@ -183,24 +195,6 @@ def erase() -> None:
     """Forget all objects of this checkout's cluster, and the pods' volumes."""
     for name in ("etcd", "kubelet"):
         shutil.rmtree(STATE / name, ignore_errors=True)
-
-
-def mounts_below(*tops: Path) -> list[str]:
-    """Return the mount points below some directories, the innermost first."""
-    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    prefixes = tuple(f"{top}/" for top in tops)
-    return sorted((point for point in points if point.startswith(prefixes)), reverse=True)
-
-
-def unmount_below(*tops: Path) -> None:
-    """Take away every mount below some directories."""
-    for _ in range(3):
-        for point in mounts_below(*tops):
-            if not succeeds(["umount", point]):
-                succeeds(["umount", "--lazy", point])
-        if not mounts_below(*tops):
-            return
-        time.sleep(0.2)
 
 
 def leftovers() -> list[str]:
@@ -211,7 +205,7 @@ def leftovers() -> list[str]:
         for pid in processes.pids_of_command(lambda words: any(o in word for word in words[:40] for o in ours))
         if pid != os.getpid() and "dev/" not in Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     ]
-    left += [f"mount {point}" for point in mounts_below(RUN, STATE, components.CONTAINERD_ROOT)]
+    left += [f"mount {point}" for point in mounts.mounts_below(RUN, STATE, components.CONTAINERD_ROOT)]
     return left + network.leftovers() + cgroups.leftovers()
 
 
