@@ -55,10 +55,11 @@ class HudiTableClass(Model):
     metadata: ObjectMetadata
     spec: HudiTableClassSpec
 
-    @property
-    def is_default(self) -> bool:
-        """Whether tables that name no class belong to this one."""
-        return self.metadata.annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"
+
+def is_default_class(document: dict[str, Any]) -> bool:
+    """Whether tables that name no class belong to this one."""
+    annotations = (document.get("metadata") or {}).get("annotations") or {}
+    return bool(annotations.get(DEFAULT_CLASS_ANNOTATION) == "true")
 
 
 def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:

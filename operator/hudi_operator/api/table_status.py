@@ -1,6 +1,6 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -180,7 +180,10 @@ class ActiveJob(Model):
     """Memory of the driver's pod."""
 
     state: Annotated[str, Field(max_length=64)] = "Decided"
-    """What its pod does, for people."""
+    """What its pod does, as a word."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """What keeps its pod from starting, as a sentence."""
 
 
 class HudiTableStatus(Model):
@@ -221,3 +224,7 @@ class HudiTableStatus(Model):
 
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the status as it is written to the API server: absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

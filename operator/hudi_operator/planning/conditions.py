@@ -96,7 +96,7 @@ def _blocked(observation: Observation) -> _Verdict | None:
 def _starting_trouble(plan: Plan) -> _Verdict | None:
     for job in plan.active_jobs:
         if job.state in set(PodTrouble):
-            message = f"The pod of job {job.name} cannot start: {job.state}. {_START_ADVICE.get(job.state, '')}".strip()
+            message = f"Job {job.name} cannot start: {job.message} {_START_ADVICE.get(job.state, '')}".strip()
             return _Verdict(
                 ready=ConditionStatus.FALSE, reason=job.state, message=message, reconciling=PROGRESSING_WITH_RETRY
             )

@@ -90,7 +90,8 @@ def _must_stop(found: JobObservation, observation: Observation, *, desired_image
 
 def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
     state = found.trouble.value if found.trouble is not None else found.phase.value
-    return job.model_copy(update={"uid": found.uid, "state": state})
+    message = found.message[:500] if found.trouble is not None else ""
+    return job.model_copy(update={"uid": found.uid, "state": state, "message": message})
 
 
 def _adopted(found: JobObservation) -> ActiveJob:

@@ -1,0 +1,44 @@
+"""What is worth an Event: a condition that changed, and a run that ended differently than the one before."""
+
+from dataclasses import dataclass
+
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.table_status import HudiTableStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transition:
+    """One change that a person may want to know of."""
+
+    warning: bool
+    reason: str
+    message: str
+
+
+_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED)
+
+
+def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transition, ...]:
+    """Return the Events that the change from one status to the next deserves; none when nothing changed."""
+    found = [
+        transition
+        for kind in _WATCHED
+        if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
+    ]
+    return tuple(found)
+
+
+def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
+    if after is None:
+        if before is not None and before.type is ConditionType.SUSPENDED:
+            return Transition(warning=False, reason="Resumed", message="New jobs may start again.")
+        return None
+    if before is not None and before.status is after.status and _word(before) == _word(after):
+        return None
+    warning = after.type is ConditionType.READY and after.status is ConditionStatus.FALSE
+    return Transition(warning=warning, reason=after.reason, message=after.message)
+
+
+def _word(condition: Condition) -> str:
+    """Return what must differ for an Event: a ready table stays so whether its last run had something to do or not."""
+    return "" if condition.status is ConditionStatus.TRUE else condition.reason
