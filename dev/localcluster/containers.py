@@ -19,6 +19,8 @@ from localcluster.settings import (
 )
 
 IMAGE_PROGRAMS = ("pause", "coredns", "s3server")
+# The runtime's network library notes here what it set up for each pod.
+CNI_RESULTS = Path("/var/lib/cni/results")
 UNPRIVILEGED_USER = "65532:65532"
 CTR = ("ctr", "--address", str(CONTAINERD_SOCKET), "--namespace", "k8s.io")
 
@@ -118,6 +120,8 @@ def forget_containers() -> bool:
     names = remembered_containers()
     for name in names:
         succeeds([*CTR, "tasks", "delete", "--force", name])
+        for result in CNI_RESULTS.glob(f"*-{name}-*"):
+            result.unlink()
     if names:
         output_of([*CTR, "containers", "delete", *names], timeout=120)
     return bool(names)

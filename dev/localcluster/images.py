@@ -11,7 +11,7 @@ from pathlib import Path
 
 from localcluster import base_image, containers, image_loading, mounts, toolchain
 from localcluster.console import output_of, run_logged, say, stop_with, succeeds
-from localcluster.settings import CACHE, CHECKOUT, LOGS, STATE, DevError
+from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
 RECORD = STATE / "images.env"
@@ -103,6 +103,8 @@ def provide(image: Image) -> str:
     current = os.environ.get("CLUSTER", "") == "current"
     if current and not os.environ.get("IMAGE_REPOSITORY"):
         raise DevError("Set IMAGE_REPOSITORY to a registry path that you may push to and the cluster pulls from.")
+    if not current and not CONTAINERD_SOCKET.exists():
+        raise DevError("The local cluster is down. Start it with `make cluster-up`, then run this again.")
     if not current and name in containers.present_images():
         say(f"{name} is loaded already")
         return name

@@ -15,6 +15,7 @@ from localcluster import (
     cgroups,
     components,
     containers,
+    mounts,
     network,
     probes,
     processes,
@@ -188,6 +189,7 @@ def stop_everything() -> None:
     processes.stop(["etcd"])
     network.remove()
     mounts.unmount_below(RUN, state)
+    (state / KUBECONFIG.name).unlink(missing_ok=True)
     shutil.rmtree(RUN, ignore_errors=True)
 
 

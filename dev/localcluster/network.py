@@ -16,8 +16,6 @@ from localcluster.settings import (
 
 CNI_CONFIGURATION = RUN / "cni" / "net.d"
 CNI_STATE = RUN / "cni" / "networks"
-CNI_RESULTS = Path("/var/lib/cni/results")
-NETWORK_NAME = "hudi-operator-dev"
 FIREWALL_MARK = "hudi-operator-dev"
 TABLES = ("filter", "nat", "mangle")
 
@@ -47,7 +45,7 @@ def write_cni_configuration() -> None:
         "ipam": addresses,
     }
     CNI_CONFIGURATION.mkdir(parents=True, exist_ok=True)
-    document = {"cniVersion": "0.4.0", "name": NETWORK_NAME, "plugins": [bridge]}
+    document = {"cniVersion": "0.4.0", "name": "hudi-operator-dev", "plugins": [bridge]}
     (CNI_CONFIGURATION / "10-bridge.conflist").write_text(json.dumps(document, indent=2))
 
 
@@ -77,8 +75,6 @@ def remove() -> None:
     for name_space in Path("/run/netns").glob("cni-*"):
         succeeds(["umount", "-l", str(name_space)])
         name_space.unlink(missing_ok=True)
-    for result in CNI_RESULTS.glob(f"{NETWORK_NAME}-*"):
-        result.unlink(missing_ok=True)
     if succeeds(["ip", "link", "show", BRIDGE]):
         output_of(["ip", "link", "delete", BRIDGE])
     for program in ("iptables", "ip6tables"):

@@ -44,5 +44,5 @@ def resolves(name: str) -> bool:
             answer = client.recv(512)
         except OSError:
             return False
-    _, flags, _, answers = struct.unpack(">4H", answer[:8])
+    flags, answers = int.from_bytes(answer[2:4], "big"), int.from_bytes(answer[6:8], "big")
     return flags & RESPONSE_CODE == 0 and answers > 0
