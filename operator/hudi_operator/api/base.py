@@ -14,14 +14,14 @@ VERSION = "v1alpha1"
 _DURATION = re.compile(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST_SECONDS = 2**63 / 10**9  # Go counts nanoseconds in 64 bits
 
-_QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|K|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
+_QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$"
 _QUANTITY = re.compile(_QUANTITY_PATTERN)
 _FACTORS = {
     None: Decimal(1),
     "m": Decimal("0.001"),
     "k": Decimal(10**3),
-    "K": Decimal(10**3),
     "M": Decimal(10**6),
     "G": Decimal(10**9),
     "T": Decimal(10**12),
@@ -51,14 +51,17 @@ class Model(BaseModel):
 
 def parse_duration(text: str) -> timedelta:
     """Read a Go duration such as `1h30m`; raise ValueError for anything else."""
-    if not _DURATION.match(text):
+    if not _DURATION.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 1h30m")
-    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text)))
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
+    if seconds > _LONGEST_SECONDS:
+        raise ValueError(f"{text!r} is longer than the longest duration, 292 years")
+    return timedelta(seconds=seconds)
 
 
 def parse_quantity(text: str) -> Decimal:
     """Read a Kubernetes quantity such as `120Mi` or `500m`; raise ValueError for anything else."""
-    match = _QUANTITY.match(text)
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a quantity such as 120Mi, 2Gi or 500m")
     return Decimal(match.group(1)) * _FACTORS[match.group(3)]
@@ -99,6 +102,23 @@ Quantity = Annotated[
 """A Kubernetes quantity such as `120Mi`, `2Gi` or `500m`; plain numbers are accepted."""
 
 
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+"""The name of another Kubernetes object."""
+
+
 def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
     """Return the JSON schema extension for CEL rules, each given as (expression, sentence for the user)."""
     return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+
+
+def at_least(field: str, least: str) -> tuple[str, str]:
+    """Return the rule that a field with a duration, if it is set, is not shorter than a bound."""
+    return (f"!has(self.{field}) || duration(self.{field}) >= duration('{least}')", f"{field} must be at least {least}")
+
+
+def not_less(field: str, least: str) -> tuple[str, str]:
+    """Return the rule that a field with a quantity, if it is set, is not less than a bound."""
+    return (
+        f"!has(self.{field}) || quantity(string(self.{field})).compareTo(quantity('{least}')) >= 0",
+        f"{field} must be at least {least}",
+    )

@@ -2,21 +2,21 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from hudi_operator.api.base import Duration, Model, Quantity
+from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.paths import PathPrefix
 from hudi_operator.api.table_spec import Execution, OptionValue
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 
-PathPrefix = Annotated[str, Field(min_length=1, max_length=1024)]
 KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
 
 
 class ObjectStore(Model):
     """The S3-compatible store that jobs and the operator use."""
 
-    endpoint: Annotated[str, Field(pattern=r"^https?://[^/?#\s]+$", max_length=256)] | None = None
+    endpoint: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$", max_length=256)] | None = None
     """URL of the store; Amazon's own by default."""
 
     region: Annotated[str, Field(min_length=1, max_length=64)] = "us-east-1"
@@ -25,7 +25,7 @@ class ObjectStore(Model):
     path_style_access: bool = False
     """Put the bucket in the path instead of the host name, as most stores other than Amazon's need."""
 
-    credentials_secret_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    credentials_secret_name: Name | None = None
     """Secret in the table's namespace with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; jobs mount it by name.
 
     Without it the pods' own identity is used.
@@ -50,6 +50,15 @@ class ExecutionLimits(Model):
     executor_instances: Annotated[int, Field(ge=1)] = 50
     """Most executor pods of one application."""
 
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            not_less("driverMemory", "512Mi"),
+            not_less("driverCpu", "100m"),
+            not_less("executorMemory", "512Mi"),
+            not_less("executorCpu", "100m"),
+        )
+    )
+
 
 class JobSettings(Model):
     """How jobs run."""
@@ -63,17 +72,26 @@ class JobSettings(Model):
     ttl_after_finished: Duration = "1h"
     """How long finished jobs and their logs stay."""
 
-    driver_service_account_name: Annotated[str, Field(min_length=1, max_length=253)] = "hudi-driver"
+    driver_service_account_name: Name = "hudi-driver"
     """Service account of drivers in mode Cluster: it may manage pods in its namespace. Local drivers have no token."""
 
-    executor_service_account_name: Annotated[str, Field(min_length=1, max_length=253)] = "hudi-executor"
+    executor_service_account_name: Name = "hudi-executor"
     """Service account of executors: it needs no rights."""
 
-    image_pull_secret_names: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    image_pull_secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
     """Secrets in the table's namespace for pulling the Spark image."""
 
     node_selector: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
     """Nodes that jobs may run on."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            at_least("deadline", "1m"),
+            at_least("startTimeout", "10s"),
+            # The operator reads the outcome from the finished job.
+            at_least("ttlAfterFinished", "1m"),
+        )
+    )
 
 
 class RetrySettings(Model):
@@ -84,6 +102,17 @@ class RetrySettings(Model):
 
     max_delay: Duration = "10m"
     """Longest wait between two attempts."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            at_least("initialDelay", "1s"),
+            (
+                "duration(has(self.initialDelay) ? self.initialDelay : '10s') <= "
+                "duration(has(self.maxDelay) ? self.maxDelay : '10m')",
+                "initialDelay must not be longer than maxDelay (defaults 10s and 10m)",
+            ),
+        )
+    )
 
 
 class ConcurrencyLimits(Model):
@@ -99,7 +128,7 @@ class ConcurrencyLimits(Model):
 class HudiTableClassSpec(Model):
     """Walls and defaults for the tables that name this class."""
 
-    spark_image: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    spark_image: Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None = None
     """Image of drivers and executors; the operator's own default without it."""
 
     allowed_base_paths: Annotated[tuple[PathPrefix, ...], Field(min_length=1, max_length=64)]

@@ -6,9 +6,14 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import BadRecordPolicy, FileFormat, SchemaEvolution, TableType, WriteOperation
-from hudi_operator.api.base import Duration, Model, Quantity, rules
+from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath
 
 ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
+
+_NO_COLUMN_TWICE = ("self.all(one, self.exists_one(other, other == one))", "a column must not be named twice")
+# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+
 OptionValue = Annotated[str, Field(max_length=1024)]
 
 
@@ -111,10 +116,12 @@ class FileSizing(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.maxFileSize) || !has(self.smallFileLimit) || "
-                "quantity(string(self.smallFileLimit)).compareTo(quantity(string(self.maxFileSize))) <= 0",
-                "smallFileLimit must not be larger than maxFileSize",
+                "quantity(has(self.smallFileLimit) ? string(self.smallFileLimit) : '100Mi').compareTo("
+                "quantity(has(self.maxFileSize) ? string(self.maxFileSize) : '120Mi')) <= 0",
+                "smallFileLimit must not be larger than maxFileSize (defaults 100Mi and 120Mi)",
             ),
+            not_less("maxFileSize", "1Mi"),
+            not_less("recordSizeEstimate", "1"),
         )
     )
 
@@ -129,7 +136,7 @@ class MetadataTable(Model):
 class FileSourceSpec(Model):
     """Files under a prefix, on S3 or a file system that the Spark pods can reach."""
 
-    path: Annotated[str, Field(min_length=1, max_length=1024)]
+    path: SourcePath
     """Folder that is read recursively; names that start with `_` or `.` are ignored."""
 
     format: FileFormat
@@ -168,20 +175,17 @@ class Schedule(Model):
     every: Duration | None = None
     """Distance between the starts of two runs."""
 
-    cron: Annotated[str, Field(min_length=9, max_length=100)] | None = None
+    cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
     """Five-field cron expression."""
 
-    time_zone: Annotated[str, Field(max_length=64)] | None = None
+    time_zone: Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None = None
     """IANA time zone of the cron expression; UTC by default."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             ("has(self.every) != has(self.cron)", "exactly one of every and cron must be set"),
             ("!has(self.timeZone) || has(self.cron)", "timeZone is only for cron"),
-            (
-                "!has(self.every) || duration(self.every) >= duration('1s')",
-                "every must be at least 1s",
-            ),
+            at_least("every", "1s"),
         )
     )
 
@@ -192,7 +196,7 @@ class BadRecords(Model):
     policy: BadRecordPolicy = BadRecordPolicy.FAIL
     """Fail ends the run before anything is written; Quarantine sets the rows aside and goes on."""
 
-    quarantine_path: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
+    quarantine_path: QuarantinePath | None = None
     """Folder for rows set aside, one folder per run."""
 
     model_config = ConfigDict(
@@ -231,6 +235,8 @@ class Ingestion(Model):
 
     bad_records: BadRecords = BadRecords()
     """What becomes of rows that cannot be read or have no record key."""
+
+    model_config = ConfigDict(json_schema_extra=rules(not_less("maxBytesPerRun", "1")))
 
 
 class CompactionSpec(Model):
@@ -303,6 +309,8 @@ class Resources(Model):
     memory: Quantity | None = None
     """Memory of the pod; the JVM's heap is the part of it that Spark's overhead leaves."""
 
+    model_config = ConfigDict(json_schema_extra=rules(not_less("cpu", "100m"), not_less("memory", "512Mi")))
+
 
 class ExecutorResources(Resources):
     """Number and size of executor pods."""
@@ -327,7 +335,7 @@ class Execution(Model):
 class HudiTableSpec(Model):
     """The desired state of one Hudi table."""
 
-    table_class_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    table_class_name: Name | None = None
     """The HudiTableClass with the platform's walls and defaults; without it the class marked default."""
 
     management_policy: ManagementPolicy = ManagementPolicy.MANAGE
@@ -342,26 +350,7 @@ class HudiTableSpec(Model):
     table_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None = None
     """Name of the Hudi table; the resource's name by default."""
 
-    base_path: Annotated[
-        str,
-        Field(
-            max_length=1024,
-            json_schema_extra=rules(
-                ("self == oldSelf", "basePath cannot be changed; create another HudiTable instead"),
-                (
-                    "self.matches('^(s3|s3a|s3n)://[a-zA-Z0-9][a-zA-Z0-9._-]*/.*[^/].*$') || "
-                    "self.matches('^file:///+[^/]+/+[^/].*$')",
-                    "basePath must be a folder below a bucket (s3a://bucket/path) or a file path (file:///folder/path)",
-                ),
-                (
-                    "!self.matches('(^|/)[.][.]?(/|$)') && !self.matches('[%?#*\\\\\\\\\\\\s]') && "
-                    "!self.substring(self.indexOf('://') + 3).matches('[^/]//+')",
-                    "basePath must be plain: no '.' or '..' segments, no '//', no '%', '?', '#', '*', "
-                    "backslash or white space",
-                ),
-            ),
-        ),
-    ]
+    base_path: BasePath
     """Where the table lives; it cannot be changed."""
 
     type: Annotated[
@@ -375,15 +364,21 @@ class HudiTableSpec(Model):
         Field(
             min_length=1,
             max_length=32,
-            json_schema_extra=rules(("self == oldSelf", "recordKey cannot be changed; create another table")),
+            json_schema_extra=rules(
+                ("self == oldSelf", "recordKey cannot be changed; create another table"), _NO_COLUMN_TWICE
+            ),
         ),
     ]
     """Columns that identify a record."""
 
-    partition_by: Annotated[tuple[ColumnName, ...], Field(max_length=16)] = ()
+    partition_by: Annotated[
+        tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(_NO_COLUMN_TWICE))
+    ] = ()
     """Columns that make the partition path; none for a table without partitions."""
 
-    ordering_fields: Annotated[tuple[ColumnName, ...], Field(max_length=8)] = ()
+    ordering_fields: Annotated[
+        tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(_NO_COLUMN_TWICE))
+    ] = ()
     """Columns that decide which of two versions of a record wins; the later write wins without them."""
 
     schema_policy: Annotated[SchemaPolicy, Field(alias="schema")] = SchemaPolicy()
@@ -425,8 +420,8 @@ class HudiTableSpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "has(self.partitionBy) == has(oldSelf.partitionBy) && "
-                "(!has(self.partitionBy) || self.partitionBy == oldSelf.partitionBy)",
+                "(has(self.partitionBy) ? self.partitionBy : []) == "
+                "(has(oldSelf.partitionBy) ? oldSelf.partitionBy : [])",
                 "partitionBy cannot be changed; create another table",
             ),
             (
