@@ -1,0 +1,56 @@
+# Every target works on a fresh Debian 12 machine as root with git, make, python3 and Go 1.24 or newer.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+PYTHON := .venv/bin/python
+export UV_PYTHON_DOWNLOADS := never
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ The two commands
+.PHONY: demo test
+demo: bootstrap ## Start a cluster, install the operator, ingest real data, and check the result
+	@$(PYTHON) dev/demo.py
+
+test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
+	@$(PYTHON) dev/run_tests.py
+
+##@ Local cluster (CLUSTER=current uses the cluster that KUBECONFIG points to)
+.PHONY: cluster-up cluster-down cluster-status images deploy
+cluster-up: ## Start the local cluster, or repair it
+	@dev/cluster up
+
+cluster-down: ## Stop it and leave nothing running
+	@dev/cluster down
+
+cluster-status: ## Show what runs
+	@dev/cluster status
+
+images: ## Build the images of the operator and of Spark and load them into the cluster
+	@dev/images
+
+deploy: bootstrap images ## Install or upgrade the chart in the local cluster
+	@$(PYTHON) dev/deploy.py
+
+##@ While working on the code
+.PHONY: bootstrap check format crds unit integration
+bootstrap: # Install uv and Java where they are missing, and make .venv
+	@dev/bootstrap >/dev/null
+
+check: bootstrap ## Lint, types, layers and generated files
+	@$(PYTHON) dev/run_tests.py check
+
+format: bootstrap ## Format the code
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix-only --quiet .
+
+crds: bootstrap ## Generate crds/ and the chart's copy from the models
+	@$(PYTHON) -m hudi_operator.api.crd --write
+
+unit: bootstrap ## Tests that need neither Spark nor a cluster
+	@$(PYTHON) dev/run_tests.py check unit
+
+integration: bootstrap ## Tests with real Spark, Hudi and S3, without a cluster
+	@$(PYTHON) dev/run_tests.py integration

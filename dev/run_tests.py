@@ -1,0 +1,163 @@
+"""Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster]`.
+
+The programs of the local cluster and the images take longest to build, so they are built while the stages that need
+neither run. All stages run even after one has failed; the last line counts what passed and failed.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+REPORTS = ROOT / ".dev" / "test-reports"
+STAGES = ("check", "unit", "integration", "cluster")
+STARTED = time.monotonic()
+
+CHECKS: dict[str, Sequence[str]] = {
+    "format": ("ruff", "format", "--check", "--quiet", "."),
+    "lint": ("ruff", "check", "--quiet", "."),
+    "types": ("mypy",),
+    "layers": ("lint-imports",),
+    "crds": ("python", "-m", "hudi_operator.api.crd", "--check"),
+}
+PYTEST: dict[str, Sequence[str]] = {
+    "unit": ("-m", "not spark and not s3 and not cluster and not e2e"),
+    "integration": ("-m", "(spark or s3) and not cluster and not e2e"),
+    "cluster": ("-m", "cluster or e2e"),
+}
+
+
+@dataclass
+class Count:
+    """What passed, failed and was skipped."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other: "Count") -> None:
+        """Add another count."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def say(text: str) -> None:
+    """Print one line of progress with the seconds since the program began."""
+    print(f"[{time.monotonic() - STARTED:6.0f} s] {text}", flush=True)
+
+
+def run(command: Sequence[str], *, environment: dict[str, str] | None = None) -> int:
+    """Run a program with its output on the terminal and return its exit code."""
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, check=False).returncode
+
+
+def run_checks() -> Count:
+    """Run the checks that need only the code."""
+    count = Count()
+    for name, command in CHECKS.items():
+        done = subprocess.run(
+            (str(BIN / command[0]), *command[1:]), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        say(f"check {name}: {'passed' if done.returncode == 0 else 'FAILED'}")
+        if done.returncode != 0:
+            print(done.stdout[-6000:] + done.stderr[-6000:], flush=True)
+        count.add(Count(passed=done.returncode == 0, failed=done.returncode != 0))
+    return count
+
+
+def run_pytest(stage: str, *, environment: dict[str, str] | None = None) -> Count:
+    """Run the tests of one stage and count them from the report; a run without a report is one failure."""
+    report = REPORTS / f"{stage}.xml"
+    report.unlink(missing_ok=True)
+    command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}", *PYTEST[stage])
+    code = run(command, environment=environment)
+    count = read_report(report)
+    if code != 0 and count.failed == 0:
+        say(f"pytest ended with exit code {code} and no failed test")
+        count.failed = 1
+    return count
+
+
+def read_report(report: Path) -> Count:
+    """Count the test cases of a JUnit report."""
+    if not report.exists():
+        return Count()
+    count = Count()
+    for suite in ET.parse(report).getroot().iter("testsuite"):
+        total, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
+        failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        count.add(Count(passed=max(total - failed - skipped, 0), failed=failed, skipped=skipped))
+    return count
+
+
+class Preparation(threading.Thread):
+    """Builds the programs of the local cluster, at low priority, while other stages run."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.log = ROOT / ".dev" / "logs" / "prepare.log"
+
+    def run(self) -> None:
+        """Build; what fails here fails again, and visibly, when the cluster is started."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("wb") as output:
+            subprocess.run(
+                ("nice", "-n", "5", "dev/cluster", "tools"), cwd=ROOT, stdout=output, stderr=output, check=False
+            )
+
+
+def run_cluster_tests(preparation: Preparation | None) -> Count:
+    """Start an empty cluster, load the images, run the tests, and stop it whatever happens."""
+    if preparation is not None and preparation.is_alive():
+        say(f"waiting for the cluster's programs to be built; see {preparation.log}")
+        preparation.join()
+    try:
+        if run(("dev/cluster", "up", "--fresh")) or run(("dev/images",)):
+            say("the cluster could not be started")
+            return Count(failed=1)
+        kubeconfig = os.environ.get("KUBECONFIG", "") if os.environ.get("CLUSTER") == "current" else ""
+        return run_pytest("cluster", environment={"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")})
+    finally:
+        if os.environ.get("KEEP_CLUSTER") != "1":
+            run(("dev/cluster", "down"))
+
+
+def main() -> int:
+    """Run the stages that were asked for, or all."""
+    wanted = [stage for stage in STAGES if stage in sys.argv[1:]] or list(STAGES)
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    preparation: Preparation | None = None
+    if "cluster" in wanted and len(wanted) > 1 and os.environ.get("CLUSTER") != "current":
+        preparation = Preparation()
+        preparation.start()
+    total = Count()
+    lines = []
+    for stage in wanted:
+        say(f"stage {stage}")
+        began = time.monotonic()
+        if stage == "check":
+            count = run_checks()
+        elif stage == "cluster":
+            count = run_cluster_tests(preparation)
+        else:
+            count = run_pytest(stage)
+        total.add(count)
+        seconds = time.monotonic() - began
+        lines.append(
+            f"{stage:12} {count.passed:5} passed {count.failed:4} failed {count.skipped:4} skipped {seconds:6.0f} s"
+        )
+    print("\n" + "\n".join(lines))
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
