@@ -10,7 +10,6 @@ import fastavro
 
 from hudi_operator.storage import FileSystem
 from hudi_operator.timeline.archive import ArchiveDamaged, Found, archived_instant, read_part
-from hudi_operator.timeline.content import DECODING_ERRORS
 from hudi_operator.timeline.model import Instant, Problem
 
 _FILE = re.compile(r"^\.commits_\.archive\.(\d+)")
@@ -21,7 +20,11 @@ _SCHEMA_HEADER = 2
 
 
 def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
-    """Read every entry of every archive file; an instant has one entry per state."""
+    """Read the completed entries of every archive file.
+
+    An instant has an entry for each of its states, but only
+    completed instants are archived: a lone earlier state only shows that a block is missing.
+    """
     instants: list[Instant] = []
     problems: list[Problem] = []
     for name in sorted((name for name in names if _FILE.match(name)), key=_sequence):
@@ -59,22 +62,28 @@ def _blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _instants(block: bytes) -> list[Instant]:
-    """Take a block apart: format version, type, header, length, content (`HoodieAvroDataBlock`)."""
-    source = BytesIO(block)
     try:
-        _, kind = _integers(source, ">ii")
-        if kind != _AVRO_BLOCK:
-            return []
-        schema = _header(source).get(_SCHEMA_HEADER)
-        if schema is None:
-            raise ArchiveDamaged("it has no schema")
-        _integers(source, ">qi")
-        (count,) = _integers(source, ">i")
-        payloads = [_take(source, _integers(source, ">i")[0]) for _ in range(_bounded(count, len(block)))]
-        parsed = fastavro.parse_schema(json.loads(schema))
-        return [_instant(fastavro.schemaless_reader(BytesIO(payload), parsed, None)) for payload in payloads]
-    except (struct.error, *DECODING_ERRORS) as error:
+        return _entries(BytesIO(block), limit=len(block))
+    except ArchiveDamaged:
+        raise
+    except Exception as error:  # on damaged bytes the library raises whatever its parts raise
         raise ArchiveDamaged(f"{type(error).__name__} {error}".rstrip()) from error
+
+
+def _entries(source: BytesIO, *, limit: int) -> list[Instant]:
+    """Take a block apart: format version, type, header, length, content (`HoodieAvroDataBlock`)."""
+    _, kind = _integers(source, ">ii")
+    if kind != _AVRO_BLOCK:
+        return []
+    schema = _header(source).get(_SCHEMA_HEADER)
+    if schema is None:
+        raise ArchiveDamaged("it has no schema")
+    _integers(source, ">qi")
+    (count,) = _integers(source, ">i")
+    payloads = [_take(source, _integers(source, ">i")[0]) for _ in range(_bounded(count, limit))]
+    parsed = fastavro.parse_schema(json.loads(schema))
+    records = (fastavro.schemaless_reader(BytesIO(payload), parsed, None) for payload in payloads)
+    return [instant for record in records if (instant := _instant(record)).is_completed]
 
 
 def _header(source: BytesIO) -> dict[int, bytes]:

@@ -5,7 +5,6 @@ but did not rewrite are read as what they are. An empty file is legal and means 
 """
 
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -15,21 +14,6 @@ from hudi_operator.timeline.errors import CorruptContent
 
 AVRO_MAGIC = b"Obj\x01"
 CLUSTER = "CLUSTER"
-
-# What fastavro raises when it is given damaged bytes.
-DECODING_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    zlib.error,
-)
 
 Record = Mapping[str, Any]
 
@@ -104,20 +88,27 @@ def commit_metadata(record: Record | None) -> CommitMetadata:
     try:
         stats = tuple(
             _write_stat(stat, partition)
-            for partition, group in (record.get("partitionToWriteStats") or {}).items()
+            for partition, group in _mapping(record, "partitionToWriteStats").items()
             for stat in group or ()
             if stat is not None
         )
         replaced = {
             str(partition): tuple(str(file_id) for file_id in file_ids or ())
-            for partition, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
+            for partition, file_ids in _mapping(record, "partitionToReplaceFileIds").items()
         }
-        extra = {
-            str(key): str(value) for key, value in (record.get("extraMetadata") or {}).items() if value is not None
-        }
+        extra = {str(key): str(value) for key, value in _mapping(record, "extraMetadata").items() if value is not None}
         return CommitMetadata(operation_type(record), extra, stats, replaced, bool(record.get("compacted")))
     except (AttributeError, TypeError, ValueError) as error:
         raise CorruptContent(f"the commit metadata has an unexpected shape: {error}") from error
+
+
+def _mapping(record: Record, name: str) -> Record:
+    value = record.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is no map")
+    return value
 
 
 def _write_stat(stat: Record, partition: str) -> WriteStat:
@@ -159,7 +150,7 @@ def _decode_avro(data: bytes) -> Record:
         record = next(records)
     except StopIteration as error:
         raise CorruptContent("the Avro file holds no record") from error
-    except DECODING_ERRORS as error:
+    except Exception as error:  # on damaged bytes the library raises whatever its parts raise
         raise CorruptContent(f"the Avro file is damaged: {type(error).__name__} {error}".rstrip()) from error
     if not isinstance(record, dict):
         raise CorruptContent("the Avro file holds no record")

@@ -34,7 +34,7 @@ class TimelineReader:
 
     def __init__(self, filesystem: FileSystem, cache: ContentCache | None = None) -> None:
         self._filesystem = filesystem
-        self._cache = cache or ContentCache()
+        self._cache = ContentCache() if cache is None else cache
 
     def read(self, base_path: str, *, full: bool = False) -> Timeline:
         """Look at a table once.
