@@ -39,6 +39,7 @@ class KeyedQueue(Generic[Key]):
         self._failures: dict[Key, int] = {}
         self._order: asyncio.Queue[Key] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
+        self._last_taken = 0.0
         self._stopping = False
         self._ended = asyncio.Event()
 
@@ -57,6 +58,11 @@ class KeyedQueue(Generic[Key]):
         """How long the key that waits longest has waited."""
         since = next(iter(self._waiting.values()), None)
         return 0.0 if since is None else max(0.0, _now() - since)
+
+    @property
+    def seconds_without_progress(self) -> float:
+        """How long keys have waited without any of them being taken; 0 while none waits."""
+        return min(self.oldest_seconds, _now() - self._last_taken)
 
     def failures(self, key: Key) -> int:
         """How often in a row the work on a key has failed."""
@@ -155,6 +161,7 @@ class KeyedQueue(Generic[Key]):
             later = self._later.pop(key, None)
             if later is not None:
                 later.cancel()
+            self._last_taken = _now()
             self._working.add(key)
             try:
                 await self._handle(key, handler, timeout_seconds)

@@ -1,1 +1,1 @@
-"""telemetry"""
+"""What the operator says about itself: structured logs, metrics and health."""

@@ -1,0 +1,100 @@
+"""The sweep: lists all tables and classes from time to time, and finds what no watch event told of.
+
+Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
+with what it knew. One sweep per period bounds what any of that can cost.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from hudi_operator.control.keys import TableKey
+from hudi_operator.control.queue import KeyedQueue
+from hudi_operator.handlers.documents import own_key, text
+from hudi_operator.handlers.known import KnownObjects
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.telemetry.metrics import metrics
+
+_FIRST_RETRY = 1.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Sweep:
+    """Sweeps until it is cancelled; `namespaces` limits it, none means the whole cluster."""
+
+    def __init__(
+        self,
+        *,
+        kube: KubernetesClient,
+        queue: KeyedQueue[TableKey],
+        known: KnownObjects,
+        period_seconds: float,
+        namespaces: Sequence[str] = (),
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._kube = kube
+        self._queue = queue
+        self._known = known
+        self._period = period_seconds
+        self._namespaces: list[str | None] = list(namespaces) or [None]
+        self._draw = draw
+        self._last_attempt: float | None = None
+        self.completed = False
+        """Whether a sweep has gone through, so that every table is known."""
+
+    @property
+    def seconds_since_attempt(self) -> float:
+        """How long ago the last sweep was tried, successfully or not; an outage of the API is no standstill."""
+        return 0.0 if self._last_attempt is None else asyncio.get_running_loop().time() - self._last_attempt
+
+    async def run(self) -> None:
+        """Sweep now and once per period; after a failure sooner."""
+        retry = _FIRST_RETRY
+        while True:
+            self._last_attempt = asyncio.get_running_loop().time()
+            try:
+                await self.sweep()
+            except KubernetesError as error:
+                metrics.sweep_ended(succeeded=False)
+                _log.warning("sweep failed", error=str(error), retry_seconds=retry)
+                pause, retry = retry, min(self._period, retry * 2)
+            else:
+                metrics.sweep_ended(succeeded=True)
+                self.completed = True
+                pause, retry = self._period * (0.9 + 0.2 * self._draw()), _FIRST_RETRY
+            await asyncio.sleep(pause)
+
+    async def sweep(self) -> None:
+        """List everything once: what is new, changed or gone is looked at now, the rest spread over the period."""
+        before = self._known.tables
+        seen: set[TableKey] = set()
+        for namespace in self._namespaces:
+            async for document in self._kube.each_table(namespace):
+                key = own_key(document)
+                if key is None or key in seen:
+                    continue
+                seen.add(key)
+                if self._known.learn_table(key, document):
+                    self._queue.add(key)
+                else:
+                    self._queue.add_after(key, self._period * self._draw())
+        for key in before - seen:
+            self._known.forget_table(key)
+            self._queue.add(key)  # the look finds that it is gone and lets go of what belonged to it
+        metrics.set_tables(len(self._known))
+        await self._sweep_classes()
+
+    async def _sweep_classes(self) -> None:
+        before = self._known.classes
+        documents = {text(document, "metadata", "name"): document for document in await self._kube.list_classes()}
+        changed = {name for name, document in documents.items() if name and self._known.learn_class(name, document)}
+        for name in before - documents.keys():
+            self._known.forget_class(name)
+            changed.add(name)
+        for name in changed:
+            for key in self._known.of_class(name):
+                self._queue.add(key)

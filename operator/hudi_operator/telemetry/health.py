@@ -1,0 +1,73 @@
+"""Health of the process over HTTP: /healthz and /readyz on one port, /metrics on another.
+
+Health means progress. A port that answers proves only that the port answers, so /healthz fails when one of the checks
+says that the loop stands still.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Self
+
+from aiohttp import web
+
+from hudi_operator.telemetry.metrics import metrics
+
+Check = Callable[[], str | None]
+"""Says in a sentence what is wrong, or None."""
+
+
+class HealthServer:
+    """Serves health and metrics until it is closed; port 0 takes any free port.
+
+    `live` are the checks of /healthz: when one fails, the process should be restarted. `ready` are those of /readyz.
+    """
+
+    def __init__(
+        self,
+        *,
+        live: Mapping[str, Check],
+        ready: Mapping[str, Check],
+        health_port: int,
+        metrics_port: int,
+        host: str = "0.0.0.0",  # noqa: S104 - the kubelet and Prometheus come from outside the pod
+    ) -> None:
+        self._live = dict(live)
+        self._ready = dict(ready)
+        self._wanted = (health_port, metrics_port)
+        self._host = host
+        self._open = AsyncExitStack()
+        self.health_port = health_port
+        self.metrics_port = metrics_port
+
+    async def __aenter__(self) -> Self:
+        health, figures = web.Application(), web.Application()
+        health.router.add_get("/healthz", lambda _request: _answer(self._live))
+        health.router.add_get("/readyz", lambda _request: _answer(self._ready))
+        figures.router.add_get("/metrics", _metrics)
+        self.health_port = await self._serve(health, self._wanted[0])
+        self.metrics_port = await self._serve(figures, self._wanted[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def _serve(self, application: web.Application, port: int) -> int:
+        runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+        await runner.setup()
+        self._open.push_async_callback(runner.cleanup)
+        await web.TCPSite(runner, self._host, port).start()
+        return int(runner.addresses[0][1])
+
+
+async def _answer(checks: Mapping[str, Check]) -> web.Response:
+    lines, status = [], 200
+    for name, check in checks.items():
+        problem = check()
+        lines.append(f"{name}: {problem or 'ok'}")
+        if problem is not None:
+            status = 503
+    return web.Response(status=status, text="\n".join(lines) + "\n")
+
+
+async def _metrics(_request: web.Request) -> web.Response:
+    return web.Response(body=metrics.exposition(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})

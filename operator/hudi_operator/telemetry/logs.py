@@ -1,0 +1,72 @@
+"""Structured logging: one JSON document per event and line, for the operator's own messages and for its libraries'."""
+
+import logging
+import re
+import sys
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+REDACTED = "[redacted]"
+
+_SECRET_KEY = re.compile(r"secret|passw|token|credential|access_?key|private_?key|authorization", re.IGNORECASE)
+_SECRET_TEXT = re.compile(r"(?i)(bearer\s+)[\w.~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+
+_QUIET = {
+    "kopf.objects": logging.WARNING,  # one line per watch event says nothing that the operator does not say itself
+    "kubernetes": logging.WARNING,  # on DEBUG it writes whole documents
+    "aiohttp.access": logging.WARNING,
+    "asyncio": logging.WARNING,
+}
+
+
+def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Replace what looks like a secret, by its key or by its shape, at any depth."""
+    return {key: _without_secrets(key, value) for key, value in event.items()}
+
+
+def configure_logging(*, level: str = "INFO", style: str = "json", stream: TextIO | None = None) -> None:
+    """Send the logs of the operator, of kopf and of every other library to one stream, in one format.
+
+    `style` is `json`, or `text` for people at a terminal.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=_rendering(style)))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name, least in _QUIET.items():
+        logging.getLogger(name).setLevel(max(least, root.level))
+
+
+def _rendering(style: str) -> list[Processor]:
+    common: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact]
+    if style == "text":
+        return [*common, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    return [*common, structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=str)]
+
+
+def _without_secrets(key: str, value: Any) -> Any:  # noqa: ANN401 - log events hold anything
+    if _SECRET_KEY.search(key) and isinstance(value, str | bytes):
+        return REDACTED
+    if isinstance(value, str):
+        return _SECRET_TEXT.sub(lambda match: (match.group(1) or "") + REDACTED, value)
+    if isinstance(value, dict):
+        return {inner: _without_secrets(str(inner), item) for inner, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_secrets(key, item) for item in value]
+    return value
