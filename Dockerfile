@@ -3,9 +3,6 @@
 #   docker build --target spark -t hudi-operator-spark .
 # Behind a proxy with its own certificate authority add: --secret id=ca-bundle,src=/etc/ssl/certs/ca-certificates.crt
 ARG DEBIAN=docker.io/library/debian:bookworm-slim
-# The slow stages; a build that changes only code may name images of them that exist already.
-ARG OPERATOR_BASE=operator-base
-ARG SPARK_BASE=spark-base
 
 FROM ${DEBIAN} AS python
 ENV LANG=C.UTF-8 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -70,7 +67,7 @@ WORKDIR /tmp
 USER 65532:65532
 ENTRYPOINT ["python3", "-m", "hudi_operator"]
 
-FROM ${OPERATOR_BASE} AS operator
+FROM operator-base AS operator
 COPY --from=operator-code /code /opt/hudi/lib/python3.11/site-packages
 
 FROM python AS spark-base
@@ -89,5 +86,5 @@ WORKDIR /tmp
 USER 185:185
 ENTRYPOINT ["spark-entrypoint"]
 
-FROM ${SPARK_BASE} AS spark
+FROM spark-base AS spark
 COPY --from=spark-code /code /opt/hudi/lib/python3.11/site-packages

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from localcluster import lifecycle, toolchain
+from localcluster import foreign, lifecycle, toolchain
 from localcluster.console import say, stop_with
 from localcluster.settings import DevError
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         case "status":
             sys.exit(0 if lifecycle.status() else 1)
         case "up" | "reset" if current:
-            lifecycle.use_current()
+            foreign.use_current()
         case "down" if current:
             say("CLUSTER=current: the cluster is not ours to stop")
         case "down":

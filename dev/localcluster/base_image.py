@@ -7,6 +7,13 @@ from pathlib import Path
 from localcluster.console import output_of, run_logged, say, succeeds
 from localcluster.settings import CACHE
 
+# A store of its own, so that nobody's other images are touched.
+BUILDAH = [
+    "buildah",
+    f"--root={CACHE / 'buildah'}",
+    "--runroot=/run/hudi-operator-buildah",
+    "--storage-driver=overlay",
+]
 NAME = "docker.io/library/debian:bookworm-slim"
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 SECURITY_MIRROR = os.environ.get("DEBIAN_SECURITY_MIRROR", "http://deb.debian.org/debian-security")
@@ -22,12 +29,12 @@ UNNEEDED = (
 )
 
 
-def ensure(buildah: list[str]) -> None:
+def ensure() -> None:
     """Make the base image present in buildah's store."""
-    if succeeds([*buildah, "inspect", "--type", "image", NAME]):
+    if succeeds([*BUILDAH, "inspect", "--type", "image", NAME]):
         return
     say(f"pulling {NAME}")
-    if succeeds([*buildah, "pull", "--quiet", NAME], timeout=PULL_SECONDS):
+    if succeeds([*BUILDAH, "pull", "--quiet", NAME], timeout=PULL_SECONDS):
         return
     say("no registry can be reached: making the base image with debootstrap, about a minute")
     root = CACHE / "debootstrap"
@@ -39,10 +46,10 @@ def ensure(buildah: list[str]) -> None:
         what="debootstrap",
     )
     slim(root)
-    container = output_of([*buildah, "from", "scratch"]).strip()
-    output_of([*buildah, "add", "--quiet", container, str(root), "/"], timeout=300)
-    output_of([*buildah, "config", "--cmd", "bash", container])
-    output_of([*buildah, "commit", "--quiet", "--rm", container, NAME], timeout=300)
+    container = output_of([*BUILDAH, "from", "scratch"]).strip()
+    output_of([*BUILDAH, "add", "--quiet", container, str(root), "/"], timeout=300)
+    output_of([*BUILDAH, "config", "--cmd", "bash", container])
+    output_of([*BUILDAH, "commit", "--quiet", "--rm", container, NAME], timeout=300)
     shutil.rmtree(root)
 
 

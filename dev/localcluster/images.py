@@ -10,17 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localcluster import base_image, containers, image_loading, mounts, toolchain
+from localcluster.base_image import BUILDAH
 from localcluster.console import output_of, run_logged, say, stop_with, succeeds
 from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
 RECORD = STATE / "images.env"
-BUILDAH = [
-    "buildah",
-    f"--root={CACHE / 'buildah'}",
-    "--runroot=/run/hudi-operator-buildah",
-    "--storage-driver=overlay",
-]
 CERTIFICATES = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
 
 
@@ -124,19 +119,19 @@ def build_with_buildah(image: Image, name: str) -> None:
     """Build a target with buildah, which needs no daemon."""
     base = image.base_name()
     if not succeeds([*BUILDAH, "inspect", "--type", "image", base]):
-        base_image.ensure(BUILDAH)
+        base_image.ensure()
         say(f"building {base}: minutes the first time; log: {LOGS / f'image-{image.target}.log'}")
-        build_target(image, target=f"{image.target}-base", name=base, arguments=())
+        build_target(image, target=f"{image.target}-base", name=base, options=())
     say(f"building {name}")
-    build_target(image, target=image.target, name=name, arguments=(f"{image.target.upper()}_BASE={base}",))
+    build_target(image, target=image.target, name=name, options=(f"--build-context={image.target}-base=docker-image://{base}",))
 
 
-def build_target(image: Image, *, target: str, name: str, arguments: tuple[str, ...]) -> None:
+def build_target(image: Image, *, target: str, name: str, options: tuple[str, ...]) -> None:
     """Build one stage of the Dockerfile; steps whose inputs are unchanged are not run again."""
     secrets = [f"--secret=id=ca-bundle,src={CERTIFICATES}"] if CERTIFICATES.exists() else []
     run_logged(
         [*BUILDAH, "bud", "--layers", "--isolation=chroot", "--network=host", "--pull=never", *secrets,
-         *(f"--build-arg={argument}" for argument in arguments),
+         *options,
          f"--target={target}", f"--tag={name}", f"--file={CHECKOUT / 'Dockerfile'}", str(CHECKOUT)],
         log_name=f"image-{image.target}",
         what=f"building {target}",

@@ -24,7 +24,7 @@ from localcluster import (
     workloads,
 )
 from localcluster.console import output_of, say
-from localcluster.settings import CHECKOUT, KUBECONFIG, LOGS, RUN, SOURCE, STATE, DevError
+from localcluster.settings import CHECKOUT, KUBECONFIG, LOGS, RUN, SOURCE, STATE, DevError, tool_image
 
 OWNER = RUN / "owner.json"
 LOCK = Path("/run/hudi-operator-dev.lock")
@@ -129,6 +129,11 @@ def finish_setup() -> None:
     say("the node is ready")
     workloads.wait_for_deployments(*workloads.DEPLOYMENTS)
     probes.wait_for_name_service()
+    make_buckets()
+
+
+def make_buckets() -> None:
+    """Make the buckets that examples and tests use, and say where they are."""
     endpoint = workloads.s3_endpoint()
     for bucket in BUCKETS:
         s3.make_bucket(endpoint, bucket)
@@ -137,31 +142,7 @@ def finish_setup() -> None:
 
 def apply_workloads() -> None:
     """Apply the manifests of the in-cluster programs."""
-    workloads.apply("coredns.yaml", "s3.yaml")
-
-
-def use_current() -> None:
-    """Put the S3 server into the cluster that KUBECONFIG points to, and point our kubeconfig at it."""
-    given = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    source = Path(given.split(":")[0]).resolve()
-    if not source.exists():
-        raise DevError(f"CLUSTER=current needs a kubeconfig, and {source} does not exist. Set KUBECONFIG.")
-    STATE.mkdir(exist_ok=True)
-    if source != KUBECONFIG.resolve():
-        shutil.copyfile(source, KUBECONFIG)
-        KUBECONFIG.chmod(0o600)
-    workloads.wait_for_api(seconds=20)
-    workloads.apply("s3.yaml")
-    workloads.wait_for_deployments(("storage", "s3"))
-    endpoint = workloads.s3_endpoint()
-    for bucket in BUCKETS:
-        s3.make_bucket(endpoint, bucket)
-    registry = os.environ.get("IMAGE_REPOSITORY")
-    say(f"S3 serves at {endpoint}, in the cluster at http://s3.storage.svc:9000")
-    say(
-        f"images are expected in {registry}" if registry
-        else "set IMAGE_REPOSITORY to a registry that this cluster pulls from, before `make images`"
-    )  # fmt: skip
+    workloads.apply("coredns.yaml", "s3.yaml", s3_image=tool_image(toolchain.S3_SERVER))
 
 
 def down() -> None:

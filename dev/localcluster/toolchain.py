@@ -43,6 +43,7 @@ KUBERNETES_PROGRAMS = (
 OWN_PROGRAMS = ("etcd", "coredns", "pause")
 S3_SERVER = "s3server"  # a Go module of its own: its libraries are newer than those of Kubernetes
 HELM = "helm"
+ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, S3_SERVER, HELM)
 
 
 def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None:
@@ -69,15 +70,14 @@ def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None
     )
 
 
-def ensure_tools() -> Path:
-    """Build the cluster's programs unless they are in the cache, and return their directory."""
+def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
+    """Build programs of the cluster unless they are in the cache, and return their directory."""
     target = tools_directory()
     link_programs(target)
-    steps = [*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, S3_SERVER, HELM]
-    missing = [name for name in steps if not (target / name).exists()]
+    missing = [name for name in names if not (target / name).exists()]
     if not missing:
         return target
-    say(f"building {len(missing)} programs from Go modules into {target}; the first time takes about 10 minutes")
+    say(f"building {', '.join(missing)} from Go modules into {target}; all of them take about 8 minutes once")
     target.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
     go = find_go()

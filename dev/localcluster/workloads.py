@@ -1,7 +1,6 @@
 """What runs in the cluster: name service and S3 server, and the questions asked of the API server."""
 
 import json
-import os
 import shutil
 import string
 import time
@@ -32,11 +31,11 @@ def kubectl(*arguments: str) -> list[str]:
     return [program, "--kubeconfig", str(KUBECONFIG), *arguments]
 
 
-def manifest(name: str) -> str:
+def manifest(name: str, *, s3_image: str) -> str:
     """Return a manifest with the addresses and images of this cluster filled in."""
     values = {
         "COREDNS_IMAGE": tool_image("coredns"),
-        "S3_IMAGE": os.environ.get("S3_IMAGE") or tool_image("s3server"),
+        "S3_IMAGE": s3_image,
         "DNS_ADDRESS": DNS_ADDRESS,
         "S3_ACCESS_KEY": S3_ACCOUNT.access_key,
         "S3_SECRET_KEY": S3_ACCOUNT.secret_key,
@@ -55,10 +54,12 @@ def wait_for_api(*, seconds: float = 90.0) -> None:
         time.sleep(0.2)
 
 
-def apply(*names: str) -> None:
+def apply(*names: str, s3_image: str) -> None:
     """Create or update the objects of some manifests."""
     for name in names:
-        output_of(kubectl("apply", "--server-side", "--force-conflicts", "-f", "-"), given=manifest(name))
+        output_of(
+            kubectl("apply", "--server-side", "--force-conflicts", "-f", "-"), given=manifest(name, s3_image=s3_image)
+        )
 
 
 def wait_for_node(*, seconds: int = 90) -> None:
