@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,7 +148,7 @@ def test_a_table_without_an_archive_has_an_empty_one(real_table: Callable[[str],
     assert archive(real_table("1.2.0-empty-table")) == ArchivedTimeline(())
 
 
-def test_a_store_that_fails_is_not_an_empty_archive(make_table) -> None:
+def test_a_store_that_fails_is_not_an_empty_archive(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     properties, _ = TimelineReader(filesystem).read_properties("/t")
     filesystem.broken = {"/t/.hoodie/timeline/history": StorageErrorKind.UNREACHABLE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 
 import fastavro
 import pytest
@@ -42,7 +43,7 @@ DAMAGED = [
 ]
 
 
-def read(filesystem) -> Timeline:
+def read(filesystem: Any) -> Timeline:
     return TimelineReader(filesystem).read("/t")
 
 
@@ -51,7 +52,7 @@ def problem_files(timeline: Timeline) -> list[str]:
 
 
 @pytest.mark.parametrize("content", DAMAGED)
-def test_a_damaged_requested_replace_leaves_what_depends_on_it_unknown(content: bytes, make_table) -> None:
+def test_a_damaged_requested_replace_leaves_what_depends_on_it_unknown(content: bytes, make_table: Any) -> None:
     timeline = read(make_table({"1_2.commit": b"", "3.replacecommit.requested": content, "5_6.commit": b""}))
     counters = timeline.counters
     assert (counters.pending_clusterings, counters.inflight_writes) == (None, None)
@@ -61,21 +62,21 @@ def test_a_damaged_requested_replace_leaves_what_depends_on_it_unknown(content: 
     assert problem_files(timeline) == ["3.replacecommit.requested"]
 
 
-def test_damage_below_the_latest_clustering_changes_no_count(make_table) -> None:
+def test_damage_below_the_latest_clustering_changes_no_count(make_table: Any) -> None:
     files = {"1.replacecommit.requested": b"garbage", "1_2.replacecommit": b"", "3.clustering.requested": CLUSTER}
     counters = read(make_table(files)).counters
     assert (counters.commits_since_clustering, counters.last_clustering) == (0, "3")
     assert counters.pending_clusterings == ("3",)
 
 
-def test_a_completed_replace_answers_for_its_damaged_request(make_table) -> None:
+def test_a_completed_replace_answers_for_its_damaged_request(make_table: Any) -> None:
     timeline = read(make_table({"3.replacecommit.requested": b"garbage", "3_4.replacecommit": CLUSTER}))
     assert timeline.counters.last_clustering == "3"
     assert problem_files(timeline) == ["3.replacecommit.requested"]
 
 
 @pytest.mark.parametrize("content", [one for one in DAMAGED if not one.startswith(b'{"')])
-def test_a_damaged_clean_leaves_only_its_own_count_unknown(content: bytes, make_table) -> None:
+def test_a_damaged_clean_leaves_only_its_own_count_unknown(content: bytes, make_table: Any) -> None:
     timeline = read(make_table({"1_2.commit": b"", "3_4.clean": content}))
     assert timeline.counters.commits_since_clean is None
     assert timeline.counters.last_clean == "3"
@@ -83,31 +84,31 @@ def test_a_damaged_clean_leaves_only_its_own_count_unknown(content: bytes, make_
     assert problem_files(timeline) == ["3_4.clean"]
 
 
-def test_a_clean_whose_boundary_is_no_text_is_damaged(make_table) -> None:
+def test_a_clean_whose_boundary_is_no_text_is_damaged(make_table: Any) -> None:
     assert read(make_table({"3_4.clean": b'{"lastCompletedCommitTimestamp": 7}'})).counters.commits_since_clean is None
 
 
 @pytest.mark.parametrize("name", ["3.compaction.requested", "3.logcompaction.requested", "3.clustering.requested"])
 @pytest.mark.parametrize(("content", "says"), [(b"", "is empty"), (b"garbage", "cannot be read")])
-def test_a_pending_plan_that_cannot_be_run_is_reported(name: str, content: bytes, says: str, make_table) -> None:
+def test_a_pending_plan_that_cannot_be_run_is_reported(name: str, content: bytes, says: str, make_table: Any) -> None:
     timeline = read(make_table({name: content}))
     assert [says in problem.reason for problem in timeline.problems] == [True]
     assert timeline.counters.earliest_pending is not None
 
 
-def test_a_zero_byte_clustering_plan_still_is_a_pending_clustering(make_table) -> None:
+def test_a_zero_byte_clustering_plan_still_is_a_pending_clustering(make_table: Any) -> None:
     counters = read(make_table(["3.clustering.requested"])).counters
     assert counters.pending_clusterings == ("3",)
     assert counters.commits_since_clustering == 0
 
 
-def test_a_plan_without_its_requested_file_is_reported(make_table) -> None:
+def test_a_plan_without_its_requested_file_is_reported(make_table: Any) -> None:
     timeline = read(make_table(["3.compaction.inflight"]))
     assert timeline.instants == (Instant("3", Action.COMPACTION, State.INFLIGHT),)
     assert problem_files(timeline) == ["3.compaction.inflight"]
 
 
-def test_a_lone_inflight_replace_may_be_a_clustering(make_table) -> None:
+def test_a_lone_inflight_replace_may_be_a_clustering(make_table: Any) -> None:
     filesystem = make_table(["3.replacecommit.inflight"], timeline_layout_version="1", table_version="6")
     assert read(filesystem).counters.pending_clusterings is None
 
@@ -115,24 +116,24 @@ def test_a_lone_inflight_replace_may_be_a_clustering(make_table) -> None:
 @pytest.mark.parametrize(
     "name", ["20260102.vacuum.requested", "20260102_3.commit.tmp", "notes.txt", ".hidden", "20260102"]
 )
-def test_a_file_that_is_no_part_of_the_timeline_is_reported_and_ignored(name: str, make_table) -> None:
+def test_a_file_that_is_no_part_of_the_timeline_is_reported_and_ignored(name: str, make_table: Any) -> None:
     timeline = read(make_table({"1_2.commit": b"", name: b"?"}))
     assert problem_files(timeline) == [name]
     assert len(timeline.instants) == 1
 
 
 @pytest.mark.parametrize("name", [".1_2.commit.crc", "history_$folder$", ""])
-def test_the_leftovers_of_storage_layers_are_no_problem(name: str, make_table) -> None:
+def test_the_leftovers_of_storage_layers_are_no_problem(name: str, make_table: Any) -> None:
     assert read(make_table({"1_2.commit": b"", name: b"?"})).problems == ()
 
 
 @pytest.mark.parametrize("name", ["hoodie.properties.backup", "lock", ".1.commit.crc", ".hoodie.properties.crc"])
-def test_what_hudi_keeps_beside_a_layout_1_timeline_is_no_problem(name: str, make_table) -> None:
+def test_what_hudi_keeps_beside_a_layout_1_timeline_is_no_problem(name: str, make_table: Any) -> None:
     filesystem = make_table(["1.commit", name], timeline_layout_version="1", table_version="6")
     assert read(filesystem).problems == ()
 
 
-def test_a_file_that_goes_while_it_is_read_leaves_its_count_unknown(make_table) -> None:
+def test_a_file_that_goes_while_it_is_read_leaves_its_count_unknown(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": b"", "3_4.clean": avro(lastCompletedCommitTimestamp="1")})
     listing = filesystem.list_directory("/t/.hoodie/timeline")
     del filesystem.files["/t/.hoodie/timeline/3_4.clean"]
@@ -154,7 +155,7 @@ def test_a_file_that_goes_while_it_is_read_leaves_its_count_unknown(make_table) 
     "broken", ["/t/.hoodie/hoodie.properties", "/t/.hoodie/timeline", "/t/.hoodie/timeline/3_4.clean"]
 )
 def test_a_store_that_fails_is_not_an_absent_table(
-    kind: StorageErrorKind, cause: UnreadableCause, broken: str, make_table
+    kind: StorageErrorKind, cause: UnreadableCause, broken: str, make_table: Any
 ) -> None:
     filesystem = make_table({"3_4.clean": b"x"})
     filesystem.broken = {broken: kind}
@@ -163,13 +164,13 @@ def test_a_store_that_fails_is_not_an_absent_table(
     assert caught.value.cause is cause
 
 
-def test_a_path_without_a_table_is_said_to_be_none(make_table) -> None:
+def test_a_path_without_a_table_is_said_to_be_none(make_table: Any) -> None:
     with pytest.raises(NotAHudiTable, match=r"/elsewhere.*does not exist\."):
         TimelineReader(make_table([])).read("/elsewhere")
 
 
 @pytest.mark.parametrize("content", [b"garbage", b"{", b'{"partitionToWriteStats": 3}', b'{"extraMetadata": []}'])
-def test_a_damaged_commit_is_never_skipped_when_its_metadata_matters(content: bytes, make_table) -> None:
+def test_a_damaged_commit_is_never_skipped_when_its_metadata_matters(content: bytes, make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": b'{"extraMetadata": {"k": "old"}}', "3_4.commit": content})
     reader = TimelineReader(filesystem)
     with pytest.raises(CorruptContent, match="3"):

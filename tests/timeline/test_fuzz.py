@@ -61,9 +61,9 @@ def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real
             os.utime(path, ns=times)
             try:
                 document = whole_look(base)
-            except TimelineError as error:
-                assert path.name == "hoodie.properties"
-                assert str(error).endswith(".")
+            except TimelineError:
+                if path.name != "hoodie.properties":
+                    raise
                 continue
             finally:
                 path.write_bytes(content)
@@ -102,8 +102,9 @@ def test_flipped_bytes_never_crash_the_reader(name: str, tmp_path: Path, real_ta
             path.write_bytes(damaged)
             try:
                 whole_look(base)
-            except TimelineError as error:
-                assert path.name == "hoodie.properties", error
+            except TimelineError:
+                if path.name != "hoodie.properties":
+                    raise
         path.write_bytes(content)
 
 

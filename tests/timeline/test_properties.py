@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -105,7 +106,7 @@ def test_the_checksum_covers_database_and_name() -> None:
         (WHOLE + b"hoodie.table.checksum=1\n", "damaged"),
     ],
 )
-def test_the_backup_is_read_where_the_file_is_not_whole(main: bytes | None, state: str, make_table) -> None:
+def test_the_backup_is_read_where_the_file_is_not_whole(main: bytes | None, state: str, make_table: Any) -> None:
     filesystem = make_table([], timeline_layout_version="1")
     filesystem.files = {BACKUP: WHOLE} | ({} if main is None else {MAIN: main})
     filesystem.files["/t/.hoodie/1.commit"] = b""
@@ -118,7 +119,7 @@ def test_the_backup_is_read_where_the_file_is_not_whole(main: bytes | None, stat
 
 @pytest.mark.parametrize("main", [b"", b"#cut"])
 @pytest.mark.parametrize("backup", [None, b"", WHOLE + b"hoodie.table.checksum=1\n"])
-def test_without_a_usable_backup_the_table_is_corrupt(main: bytes, backup: bytes | None, make_table) -> None:
+def test_without_a_usable_backup_the_table_is_corrupt(main: bytes, backup: bytes | None, make_table: Any) -> None:
     filesystem = make_table([])
     filesystem.files = {MAIN: main} | ({} if backup is None else {BACKUP: backup})
     with pytest.raises(TableUnreadable) as caught:
@@ -126,14 +127,14 @@ def test_without_a_usable_backup_the_table_is_corrupt(main: bytes, backup: bytes
     assert caught.value.cause is UnreadableCause.CORRUPT
 
 
-def test_no_properties_at_all_is_no_table(make_table) -> None:
+def test_no_properties_at_all_is_no_table(make_table: Any) -> None:
     filesystem = make_table([])
     filesystem.files = {}
     with pytest.raises(NotAHudiTable):
         TimelineReader(filesystem).read("/t")
 
 
-def test_a_newer_table_is_refused_although_an_older_backup_exists(make_table) -> None:
+def test_a_newer_table_is_refused_although_an_older_backup_exists(make_table: Any) -> None:
     filesystem = make_table([], table_version="10")
     filesystem.files[BACKUP] = WHOLE
     with pytest.raises(TableUnreadable) as caught:

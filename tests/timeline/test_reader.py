@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,14 +31,14 @@ def commit(**extra: str) -> bytes:
     return json.dumps({"operationType": "UPSERT", "extraMetadata": extra}).encode()
 
 
-def test_a_look_is_one_listing_and_reads_only_what_is_counted(make_table) -> None:
+def test_a_look_is_one_listing_and_reads_only_what_is_counted(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "3_4.clean": CLEAN, "5_6.clean": CLEAN, "7_8.commit": commit()})
     TimelineReader(filesystem).read("/t")
     assert filesystem.lists == 1
     assert filesystem.reads == ["/t/.hoodie/hoodie.properties", "/t/.hoodie/timeline/5_6.clean"]
 
 
-def test_an_unmoved_table_costs_one_listing_and_no_reading(make_table) -> None:
+def test_an_unmoved_table_costs_one_listing_and_no_reading(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "5_6.clean": CLEAN})
     reader = TimelineReader(filesystem)
     first = reader.read("/t")
@@ -46,7 +47,7 @@ def test_an_unmoved_table_costs_one_listing_and_no_reading(make_table) -> None:
     assert (filesystem.lists, filesystem.reads) == (2, [])
 
 
-def test_the_properties_are_read_again_now_and_then(make_table) -> None:
+def test_the_properties_are_read_again_now_and_then(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     reader = TimelineReader(filesystem)
     for _ in range(LOOKS_BETWEEN_FULL_LISTINGS + 2):
@@ -54,7 +55,7 @@ def test_the_properties_are_read_again_now_and_then(make_table) -> None:
     assert filesystem.reads.count("/t/.hoodie/hoodie.properties") == 2
 
 
-def test_a_new_instant_costs_only_what_it_adds(make_table) -> None:
+def test_a_new_instant_costs_only_what_it_adds(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "5_6.clean": CLEAN})
     reader = TimelineReader(filesystem)
     reader.read("/t")
@@ -64,7 +65,7 @@ def test_a_new_instant_costs_only_what_it_adds(make_table) -> None:
     assert filesystem.reads == ["/t/.hoodie/hoodie.properties", "/t/.hoodie/timeline/7_8.clean"]
 
 
-def test_a_problem_is_looked_at_again(make_table) -> None:
+def test_a_problem_is_looked_at_again(make_table: Any) -> None:
     filesystem = make_table({"1.compaction.requested": b""})
     reader = TimelineReader(filesystem)
     assert len(reader.read("/t").problems) == 1
@@ -72,7 +73,7 @@ def test_a_problem_is_looked_at_again(make_table) -> None:
     assert reader.read("/t").problems == ()
 
 
-def test_tables_share_one_bounded_cache(make_table) -> None:
+def test_tables_share_one_bounded_cache(make_table: Any) -> None:
     cache = ContentCache(max_bytes=4096)
     for _ in range(100):
         TimelineReader(make_table({"1_2.commit": commit(), "5_6.clean": CLEAN}), cache).read("/t")
@@ -83,7 +84,7 @@ def long_timeline(length: int) -> dict[str, bytes]:
     return {f"{1_000_000 + number}_{1_000_001 + number}.deltacommit": b"" for number in range(length)}
 
 
-def test_the_end_of_a_long_timeline_is_enough_once_it_is_known(make_table) -> None:
+def test_the_end_of_a_long_timeline_is_enough_once_it_is_known(make_table: Any) -> None:
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
@@ -100,7 +101,7 @@ def test_the_end_of_a_long_timeline_is_enough_once_it_is_known(make_table) -> No
 @pytest.mark.parametrize(
     "name", ["1002000.restore.requested", "1002000.rollback.requested", "1001999_1002005.savepoint"]
 )
-def test_what_rewrites_history_makes_a_whole_listing(name: str, make_table) -> None:
+def test_what_rewrites_history_makes_a_whole_listing(name: str, make_table: Any) -> None:
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
@@ -110,7 +111,7 @@ def test_what_rewrites_history_makes_a_whole_listing(name: str, make_table) -> N
     assert reader.read("/t").counters.delta_commits_since_compaction == 1999
 
 
-def test_a_vanished_recent_file_makes_a_whole_listing(make_table) -> None:
+def test_a_vanished_recent_file_makes_a_whole_listing(make_table: Any) -> None:
     filesystem = make_table(long_timeline(2000))
     filesystem.offsets = True
     reader = TimelineReader(filesystem)
@@ -121,7 +122,7 @@ def test_a_vanished_recent_file_makes_a_whole_listing(make_table) -> None:
 
 
 @pytest.mark.parametrize("layout", ["1", "2"])
-def test_the_newest_commit_with_a_key_is_found(layout: str, make_table) -> None:
+def test_the_newest_commit_with_a_key_is_found(layout: str, make_table: Any) -> None:
     names = [("1", "2"), ("3", "4"), ("5", "6"), ("7", "8")]
     contents = [commit(k="first"), commit(k="second"), commit(), b""]
     files = {
@@ -136,7 +137,7 @@ def test_the_newest_commit_with_a_key_is_found(layout: str, make_table) -> None:
     assert reader.find_extra_metadata("/t", reader.read("/t"), "other") is None
 
 
-def test_the_newest_commit_is_the_one_that_completed_last(make_table) -> None:
+def test_the_newest_commit_is_the_one_that_completed_last(make_table: Any) -> None:
     reader = TimelineReader(make_table({"1_9.commit": commit(k="late"), "3_4.commit": commit(k="early")}))
     assert reader.find_extra_metadata("/t", reader.read("/t"), "k") == (
         Instant("1", Action.COMMIT, State.COMPLETED, "9"),
@@ -190,7 +191,7 @@ def test_real_plans_of_every_release_are_read(release: str, real_table: Callable
     assert all(one.file_id and one.base_file for group in replace.groups for one in group)
 
 
-def test_content_that_is_gone_is_said_to_be_gone(make_table) -> None:
+def test_content_that_is_gone_is_said_to_be_gone(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     reader = TimelineReader(filesystem)
     timeline = reader.read("/t")

@@ -1,0 +1,122 @@
+"""The same tables on an S3 server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_operator.cli.timeline import run
+from hudi_operator.storage import CountingFileSystem, S3Options, open_filesystem
+from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
+from hudi_operator.timeline.archive import read_archive
+from hudi_operator.timeline.document import timeline_document
+
+pytestmark = pytest.mark.s3
+
+TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["0.14.0-mor-archived", "0.15.0-cow-archived-upgraded-by-1.1.1", "1.0.2-cow-clustering", "1.2.0-mor-archived"],
+)
+def test_a_table_on_s3_is_read_as_hudi_reads_it(name: str, s3_server: Any, real_table: Callable[[str], Path]) -> None:
+    url = s3_server.upload(real_table(name), name)
+    expected = json.loads((TABLES / f"{name}.json").read_text())["table"]["judge"]
+    filesystem, base = open_filesystem(url, s3_server.options)
+    timeline = TimelineReader(filesystem).read(base)
+    archive = read_archive(filesystem, base, timeline.properties)
+    document = timeline_document(url, timeline, archived=archive.instants, archive_problems=archive.problems)
+    if timeline.properties.layout == 1:
+        # Uploading gives the files new times, by which this layout tells what completed after a compaction.
+        assert document["problems"] == []
+        document["counters"].pop("deltaCommitsSinceCompaction")
+        expected["counters"].pop("deltaCommitsSinceCompaction")
+    assert {key: document[key] for key in expected} == expected
+
+
+def test_an_unmoved_table_costs_one_request(s3_server: Any, real_table: Callable[[str], Path]) -> None:
+    url = s3_server.upload(real_table("1.2.0-mor-compaction"), "cost")
+    inner, base = open_filesystem(url, s3_server.options)
+    filesystem = CountingFileSystem(inner)
+    reader = TimelineReader(filesystem)
+    reader.read(base)
+    assert filesystem.lists == 1
+    before = filesystem.reads
+    reader.read(base)
+    assert (filesystem.lists, filesystem.reads) == (2, before)
+
+
+def test_a_listing_can_start_at_a_name(s3_server: Any) -> None:
+    client = s3_server.client()
+    for name in ("1", "2_3.commit", "2.inflight", "4", "history/5", "history/6"):
+        client.put_object(Bucket=s3_server.bucket, Key=f"offset/{name}", Body=b"")
+    filesystem, path = open_filesystem(f"s3://{s3_server.bucket}/offset", s3_server.options)
+    assert sorted(filesystem.list_directory(path, start_after="2").names) == ["2.inflight", "2_3.commit", "4"]
+    assert sorted(filesystem.list_directory(path).names) == ["1", "2.inflight", "2_3.commit", "4"]
+
+
+def test_a_long_timeline_is_listed_in_pages_and_then_from_its_end(s3_server: Any) -> None:
+    client = s3_server.client()
+    properties = b"hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n"
+    client.put_object(Bucket=s3_server.bucket, Key="long/.hoodie/hoodie.properties", Body=properties)
+    for number in range(2100):
+        key = f"long/.hoodie/timeline/{1_000_000 + number}_{1_000_001 + number}.deltacommit"
+        client.put_object(Bucket=s3_server.bucket, Key=key, Body=b"")
+    inner, base = open_filesystem(f"s3://{s3_server.bucket}/long", s3_server.options)
+    filesystem = CountingFileSystem(inner)
+    reader = TimelineReader(filesystem)
+    assert reader.read(base).counters.delta_commits_since_compaction == 2100
+    assert filesystem.lists == 3
+    client.put_object(Bucket=s3_server.bucket, Key="long/.hoodie/timeline/1002100_1002101.deltacommit", Body=b"")
+    assert reader.read(base).counters.delta_commits_since_compaction == 2101
+    assert (filesystem.lists, filesystem.reads) == (4, 1)
+
+
+def failure(url: str, options: S3Options) -> Exception:
+    filesystem, base = open_filesystem(url, options)
+    with pytest.raises((NotAHudiTable, TableUnreadable)) as caught:
+        TimelineReader(filesystem).read(base)
+    assert str(caught.value).endswith(".")
+    return caught.value
+
+
+def test_an_absent_table_is_not_a_failing_store(s3_server: Any) -> None:
+    assert isinstance(failure(f"s3://{s3_server.bucket}/nothing", s3_server.options), NotAHudiTable)
+
+
+def test_an_absent_bucket_is_not_an_absent_table(s3_server: Any) -> None:
+    error = failure("s3://no-such-bucket-anywhere/t", s3_server.options)
+    assert isinstance(error, TableUnreadable)
+    assert error.cause is UnreadableCause.NOT_FOUND
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://no-such-host.invalid:9000"])
+def test_a_dead_store_is_given_up_within_seconds(endpoint: str, s3_server: Any) -> None:
+    started = time.monotonic()
+    error = failure("s3://lake/t", replace(s3_server.options, endpoint=endpoint))
+    assert isinstance(error, TableUnreadable)
+    assert error.cause is UnreadableCause.UNREACHABLE
+    assert time.monotonic() - started < 30
+
+
+def test_the_command_takes_the_store_from_its_options_or_the_environment(
+    s3_server: Any,
+    real_table: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url = s3_server.upload(real_table("1.2.0-cow-writes"), "command")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3_server.options.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3_server.options.secret_key)
+    assert run([url, "-o", "json", "--s3-endpoint", s3_server.options.endpoint]) == 0
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.options.endpoint)
+    assert run([url, "-o", "json"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
