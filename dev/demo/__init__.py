@@ -1,0 +1,1 @@
+"""The demonstration: real flights into a real table on a real cluster."""

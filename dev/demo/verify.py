@@ -1,0 +1,80 @@
+"""Compares the flights table with the original data, row by row and value by value, with Spark's own Hudi reader.
+
+Run as a program of its own: `verify.py TABLE ENDPOINT JARS`; it prints one JSON line. Credentials come from the environment.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from demo.flights import read_flights
+
+_TEXT_COLUMNS = ("carrier", "tailnum", "origin", "dest", "time_hour")
+
+
+def main(table: str, endpoint: str, jars: str) -> None:
+    """Read both sides and print how they differ."""
+    spark = open_session(endpoint, jars)
+    flights = read_flights()
+    columns = list(flights[0])
+    expected = spark.createDataFrame(
+        [tuple(row[column] or None for column in columns) for row in flights],
+        schema=", ".join(f"{column} STRING" for column in columns),
+    )
+    actual = as_text(spark.read.format("hudi").load(table), columns)
+    missing = expected.exceptAll(actual)
+    unexpected = actual.exceptAll(expected)
+    print(
+        json.dumps(
+            {
+                "expectedRows": expected.count(),
+                "actualRows": actual.count(),
+                "missingRows": missing.count(),
+                "unexpectedRows": unexpected.count(),
+                "examples": [row.asDict() for row in unexpected.limit(3).collect()],
+            }
+        )
+    )
+    spark.stop()
+
+
+def as_text(frame: DataFrame, columns: list[str]) -> DataFrame:
+    """Return the columns as the original file spells them."""
+    zulu = "date_format(time_hour, \"yyyy-MM-dd'T'HH:mm:ss'Z'\") AS time_hour"
+    return frame.selectExpr(
+        *(zulu if column == "time_hour" else f"CAST({column} AS STRING) AS {column}" for column in columns)
+    )
+
+
+def open_session(endpoint: str, jars: str) -> SparkSession:
+    """Start Spark in this process with the jars of the Spark image."""
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "3g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        "spark.jars": ",".join(str(path) for path in sorted(Path(jars).glob("*.jar"))),
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+        "spark.hadoop.fs.s3a.connection.maximum": "1000",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+    }
+    builder = SparkSession.builder.appName("verify")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
