@@ -123,7 +123,9 @@ def build_with_buildah(image: Image, name: str) -> None:
         say(f"building {base}: minutes the first time; log: {LOGS / f'image-{image.target}.log'}")
         build_target(image, target=f"{image.target}-base", name=base, options=())
     say(f"building {name}")
-    build_target(image, target=image.target, name=name, options=(f"--build-context={image.target}-base=docker-image://{base}",))
+    build_target(
+        image, target=image.target, name=name, options=(f"--build-context={image.target}-base=docker-image://{base}",)
+    )
 
 
 def build_target(image: Image, *, target: str, name: str, options: tuple[str, ...]) -> None:

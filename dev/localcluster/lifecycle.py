@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def up(*, fresh: bool) -> None:
         return
     toolchain.ensure_packages(toolchain.PROGRAMS, with_cni=True)
     toolchain.ensure_tools()
-    if found and (found != mine or fresh):
+    if (found and (found != mine or fresh)) or (not found and strays(STATE)):
         stop_everything()
         found = None
     if fresh:
@@ -168,6 +168,7 @@ def stop_everything() -> None:
     containers.end_shims()
     processes.stop(["kube-apiserver"])
     processes.stop(["etcd"])
+    processes.end_processes(strays(state), patience=5.0)
     network.remove()
     mounts.unmount_below(RUN, state)
     (state / KUBECONFIG.name).unlink(missing_ok=True)
@@ -180,14 +181,20 @@ def erase() -> None:
         shutil.rmtree(STATE / name, ignore_errors=True)
 
 
+def strays(state: Path) -> list[int]:
+    """Return the running programs of a node, found by their command lines and not by what we noted of them."""
+    names = {component.name for component in components.all_components()} | {"containerd-shim-runc-v2"}
+    places = (str(RUN), str(state))
+
+    def ours(words: Sequence[str]) -> bool:
+        return Path(words[0]).name in names and any(place in word for word in words for place in places)
+
+    return processes.pids_of_command(ours)
+
+
 def leftovers() -> list[str]:
     """Name all that a stopped cluster has left behind on the machine."""
-    ours = (str(RUN), str(STATE))
-    left = [
-        f"process {pid}"
-        for pid in processes.pids_of_command(lambda words: any(o in word for word in words[:40] for o in ours))
-        if pid != os.getpid() and "dev/" not in Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-    ]
+    left = [f"process {pid}" for pid in strays(STATE)]
     left += [f"mount {point}" for point in mounts.mounts_below(RUN, STATE, components.CONTAINERD_ROOT)]
     return left + network.leftovers() + cgroups.leftovers()
 
