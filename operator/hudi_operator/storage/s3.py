@@ -1,6 +1,7 @@
 """S3-compatible stores through `obstore`, which can start a listing at a key; `pyarrow.fs` cannot."""
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -23,6 +24,19 @@ _PAGE = 1000
 _BUFFER = 64 * 1024
 # The last of the usual credential sources; failing there means that no source had any.
 _INSTANCE_METADATA = "169.254.169.254"
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+# Some stores answer these with 404 or 400.
+_REFUSALS = frozenset(
+    {
+        "AccessDenied",
+        "AccountProblem",
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "SignatureDoesNotMatch",
+        "XAdminUserNotFound",
+    }
+)
 _DENIED = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 
 
@@ -124,20 +138,21 @@ class S3FileSystem:
 
     def _storage_error(self, path: str, error: Exception) -> StorageError:
         text = str(error)
+        code = found.group(1) if (found := _CODE.search(text)) else None
         where = self._endpoint or "the S3 endpoint of the region"
-        if "<Code>NoSuchBucket</Code>" in text:
+        if code == "NoSuchBucket":
             message = f"{where} knows no bucket {self._bucket!r}: create it or correct the path."
             return StorageError(StorageErrorKind.NO_BUCKET, message)
         # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
-        if isinstance(error, FileNotFoundError) and ("<Code>NoSuchKey</Code>" in text or "method: HEAD" in text):
+        if isinstance(error, FileNotFoundError) and (code == "NoSuchKey" or "method: HEAD" in text):
             return StorageError(StorageErrorKind.NOT_FOUND, f"s3://{path} does not exist.")
         if _INSTANCE_METADATA in text:
             message = f"There are no credentials for s3://{path}: neither given nor in the environment."
             return StorageError(StorageErrorKind.ACCESS_DENIED, message)
-        if isinstance(error, _DENIED) or "403 Forbidden" in text or "401 Unauthorized" in text:
+        if code in _REFUSALS or isinstance(error, _DENIED) or "403 Forbidden" in text or "401 Unauthorized" in text:
             message = f"{where} refused to read s3://{path}: check the credentials and the bucket policy."
             return StorageError(StorageErrorKind.ACCESS_DENIED, message)
-        message = f"s3://{path} cannot be read from {where}: {_short(text)}."
+        message = f"s3://{path} cannot be read from {where}: {code or _short(text)}."
         return StorageError(StorageErrorKind.UNREACHABLE, message)
 
 
