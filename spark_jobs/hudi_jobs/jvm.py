@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from py4j.java_gateway import is_instance_of
 from pyspark import SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 JavaObject: TypeAlias = Any
 """Something that lives in the JVM; py4j knows no types."""
@@ -23,6 +23,11 @@ def hadoop_configuration(spark: SparkSession) -> JavaObject:
 def session_state(spark: SparkSession) -> JavaObject:
     """Return the parser, the functions and the catalog of this session."""
     return spark._jsparkSession.sessionState()  # noqa: SLF001
+
+
+def query_execution(frame: DataFrame) -> JavaObject:
+    """Return how Spark plans and runs the frame."""
+    return frame._jdf.queryExecution()  # noqa: SLF001
 
 
 def is_a(spark: SparkSession, java: JavaObject, name: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
 
@@ -17,8 +17,10 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.read import SourceRows, reading
+from hudi_jobs.jvm import query_execution
 
 _MOST_EXAMPLES = 3
+_OBSERVATION = "source"
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,42 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
     return reduce(or_, parts)
 
 
-def observed(rows: SourceRows) -> tuple[DataFrame, Observation]:
-    """Return the parsed rows, and the counts of all rows that become known when those are first used."""
-    observation = Observation()
+def observed(rows: SourceRows) -> DataFrame:
+    """Return the parsed rows so that whoever reads them also counts all rows."""
+    return SourceRows(rows.frame.observe(_OBSERVATION, *_source_counts(rows)), rows.may_be_corrupt).parsed
+
+
+def count(rows: SourceRows, kept: DataFrame, keys: Sequence[str]) -> Counts:
+    """Fill the cache of the rows to write, and count them and their source in that one pass.
+
+    Spark leaves the source out, or reads only its beginning, where the transform needs no more of it (`WHERE false`,
+    `LIMIT`). Its rows are then counted in a pass of their own, so that no bad row goes unnoticed.
+    """
+    keyless = sf.count(sf.when(without_key(kept.schema, keys), 1))
+    query = kept.agg(keyless.alias("keyless"))
+    without = int(query.collect()[0]["keyless"])
+    execution = query_execution(query)
+    metrics = execution.observedMetrics()
+    if metrics.contains(_OBSERVATION) and "Limit" not in str(query_execution(kept).analyzed().toString()):
+        row = metrics.apply(_OBSERVATION)
+        return Counts(read=int(row.getLong(0)), corrupt=int(row.getLong(1)), keyless=without)
+    found = _count_source(rows)
+    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=without)
+
+
+def count_unparsable(rows: SourceRows) -> Counts:
+    """Count rows that have no column at all, and so no record key."""
+    found = _count_source(rows)
+    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=found["read"] - found["corrupt"])
+
+
+def _count_source(rows: SourceRows) -> Row:
+    return rows.frame.agg(*_source_counts(rows)).collect()[0]
+
+
+def _source_counts(rows: SourceRows) -> tuple[Column, Column]:
     corrupt = sf.count(rows.is_corrupt) if rows.may_be_corrupt else sf.count(sf.lit(None))
-    frame = rows.frame.observe(observation, sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt"))
-    return SourceRows(frame, rows.may_be_corrupt).parsed, observation
+    return sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt")
 
 
 def refuse(task: IngestionTask, counts: Counts, rows: SourceRows, paths: Sequence[str]) -> None:
@@ -96,7 +128,7 @@ def _examples(task: IngestionTask, rows: SourceRows, paths: Sequence[str]) -> st
     corrupt = rows.corrupt
     if corrupt is None:
         return ""
-    with reading(task.files, paths):
+    with reading(rows.frame.sparkSession, task.files, paths):
         files = corrupt.groupBy("source_file").count().orderBy(sf.desc("count"), "source_file")
         found = files.limit(_MOST_EXAMPLES + 1).collect()
     named = [f"{row['count']:,} in {row['source_file']}" for row in found[:_MOST_EXAMPLES]]

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
@@ -14,11 +16,17 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.avro_files import schemas_of
+from hudi_jobs.ingestion.schema_gate import fits
 from hudi_jobs.jvm import classes
 
 CORRUPT_RECORD = "_corrupt_record"
 """Column that holds the text of a row that could not be parsed."""
 
+NO_COLUMN = "_no_column"
+"""Stands in where the rows of a source have no column at all, because none could be parsed."""
+
+_MOST_PROBES = 200
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
@@ -35,7 +43,7 @@ class SourceRows:
     @property
     def columns(self) -> list[str]:
         """The source's own columns."""
-        return [name for name in self.frame.columns if name != CORRUPT_RECORD or not self.may_be_corrupt]
+        return [name for name in self.frame.columns if name not in {CORRUPT_RECORD, NO_COLUMN}]
 
     @property
     def parsed(self) -> DataFrame:
@@ -49,15 +57,14 @@ class SourceRows:
         """File and text of the rows that could not be parsed."""
         if not self.may_be_corrupt:
             return None
-        rows = self.frame.withColumn("source_file", sf.col("_metadata.file_path")).where(self.is_corrupt.isNotNull())
-        return rows.select("source_file", sf.col(CORRUPT_RECORD).alias("record"))
+        # Kept whole first: Spark parses only columns that are asked for, and finds only their faults.
+        rows = self.frame.withColumn("source_file", sf.col("_metadata.file_path")).persist(StorageLevel.DISK_ONLY)
+        corrupt = rows.where(sf.col(CORRUPT_RECORD).isNotNull())
+        return corrupt.select("source_file", sf.col(CORRUPT_RECORD).alias("record"))
 
     @property
     def is_corrupt(self) -> Column:
-        """A column that is null for a row that could be parsed.
-
-        It names every column, because Spark parses only columns that are named, and finds only their faults.
-        """
+        """A column that is null for a row that could be parsed; it names every column, so that all are parsed."""
         everything = sf.struct(*[sf.col(f"`{name}`") for name in self.frame.columns])
         return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)
 
@@ -70,17 +77,21 @@ def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
 
 def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> SourceRows:
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
-    with reading(source, paths):
+    with reading(spark, source, paths):
         options = reader_options(source)
         schema = _declared(spark, source)
+        if source.format is FileFormat.AVRO:
+            return SourceRows(_load_avro(spark, source, options, schema, paths), may_be_corrupt=False)
         if source.format not in _TEXT_FORMATS:
             return SourceRows(_load(spark, source, options, schema, paths), may_be_corrupt=False)
         if schema is None:
             # CSV names come from the first header; enforceSchema=false then holds every other file to it.
             sample = paths[:1] if source.format is FileFormat.CSV else paths
             schema = _load(spark, source, options, None, sample).schema
-        schema = StructType([field for field in schema.fields if field.name != CORRUPT_RECORD])
-        widened = StructType([*schema.fields, StructField(CORRUPT_RECORD, StringType())])
+        fields = [field for field in schema.fields if field.name != CORRUPT_RECORD]
+        # Spark refuses to read nothing but the column of corrupt records.
+        fields = fields or [StructField(NO_COLUMN, StringType())]
+        widened = StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
         return SourceRows(_load(spark, source, options, widened, paths), may_be_corrupt=True)
 
 
@@ -99,7 +110,7 @@ def reader_options(source: FileSource) -> dict[str, str]:
 
 
 @contextmanager
-def reading(source: FileSource, paths: Sequence[str]) -> Iterator[None]:
+def reading(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> Iterator[None]:
     """Name the file at fault in whatever goes wrong while the source is read."""
     with stage(
         f"The source {source.path} cannot be read as {source.format}", otherwise=FailureReason.SOURCE_UNREADABLE
@@ -111,6 +122,8 @@ def reading(source: FileSource, paths: Sequence[str]) -> Iterator[None]:
         except Exception as error:
             text = "\n".join(cause.message for cause in causes_of(error))
             raise_for_file(text, source, paths, error)
+            if not is_storage_failure(text):
+                _probe(spark, source, paths)
             raise
 
 
@@ -122,7 +135,7 @@ def raise_for_file(text: str, source: FileSource, paths: Sequence[str], error: E
         raise TaskFailed(
             FailureReason.COLUMN_MISSING,
             f"The CSV header of {file_named_in(text, paths) or 'a file'} does not have the expected columns in their "
-            "order; correct the file or the declared schema.",
+            "order; correct the file or the declared columns, or read fewer files per run.",
         ) from error
     if _MERGE_FAILED.search(text):
         raise TaskFailed(
@@ -158,6 +171,47 @@ def _declared(spark: SparkSession, source: FileSource) -> StructType | None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST, f"The source's schema cannot be parsed: {causes_of(error)[-1].first_line}"
         ) from error
+
+
+def _probe(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> None:
+    """Open the files one by one, to name the one at fault where Spark's error does not."""
+    if source.format in _TEXT_FORMATS:
+        return
+    for path in paths[:_MOST_PROBES]:
+        try:
+            _load(spark, source, reader_options(source), None, [path]).limit(1).collect()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it comes from this file
+            raise_for_file(path, source, [path], error)
+
+
+def _load_avro(
+    spark: SparkSession,
+    source: FileSource,
+    options: Mapping[str, str],
+    schema: StructType | None,
+    paths: Sequence[str],
+) -> DataFrame:
+    """Read each group of files that share a schema by itself: Spark would take one file's schema for all."""
+    groups: dict[str, list[str]] = {}
+    for path, own in zip(paths, schemas_of(spark, paths), strict=True):
+        groups.setdefault(own, []).append(path)
+    frames = [_load(spark, source, options, schema, members) for members in groups.values()]
+    for frame in frames[1:]:
+        require_mergeable(frames[0].schema, frame.schema)
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+
+
+def require_mergeable(one: StructType, other: StructType) -> None:
+    """Raise `TaskFailed` when a column has types in two files that have no common one."""
+    types = {field.name: field.dataType for field in one.fields}
+    for field in other.fields:
+        known = types.get(field.name, field.dataType)
+        if not (fits(known, field.dataType) or fits(field.dataType, known)):
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"The column {field.name} is {known.simpleString()} in one file and {field.dataType.simpleString()} "
+                "in another; write them with one type, or read fewer files per run.",
+            )
 
 
 def _load(

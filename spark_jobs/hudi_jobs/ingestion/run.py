@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
@@ -23,7 +22,16 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import Checkpoint, SourceFile, decode_checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.files import Selection, is_candidate, select_files
 from hudi_jobs.ingestion.listing import list_source
-from hudi_jobs.ingestion.quality import Counts, observed, quarantine, refuse, require_quarantine, without_key
+from hudi_jobs.ingestion.quality import (
+    Counts,
+    count,
+    count_unparsable,
+    observed,
+    quarantine,
+    refuse,
+    require_quarantine,
+    without_key,
+)
 from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
 from hudi_jobs.ingestion.schema_gate import require_columns, require_compatible
 from hudi_jobs.ingestion.transform import apply_transform
@@ -130,26 +138,22 @@ class _Run:
 
     def _checked(self) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""
-        parsed, observation = observed(self._rows)
-        frame = nullable(apply_transform(self._context.spark, parsed, self._task.transform_sql))
+        frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
         self._gate(frame)
-        keyless = without_key(frame.schema, self._definition.record_key)
         kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        with reading(self._task.files, self._paths):
-            found = kept.agg(sf.count(sf.lit(1)).alias("rows"), sf.count(sf.when(keyless, 1)).alias("keyless")).first()
-        seen = observation.get
-        counts = Counts(read=seen["read"], corrupt=seen["corrupt"], keyless=0 if found is None else found["keyless"])
+        with reading(self._context.spark, self._task.files, self._paths):
+            counts = count(self._rows, kept, self._definition.record_key)
+        keyless = without_key(frame.schema, self._definition.record_key)
         if counts.bad:
             self._settle(counts, kept.where(keyless))
         return (kept.where(~keyless) if counts.keyless else kept), counts
 
     def _unparsable(self) -> tuple[DataFrame, Counts]:
         """No row gave a column, so there is nothing to write but the checkpoint."""
-        with reading(self._task.files, self._paths):
-            number = self._rows.frame.persist().count()
-        counts = Counts(read=number, corrupt=number, keyless=0)
+        with reading(self._context.spark, self._task.files, self._paths):
+            counts = count_unparsable(self._rows)
         if counts.bad:
-            self._settle(counts, None)
+            self._settle(counts, self._rows.parsed)
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,

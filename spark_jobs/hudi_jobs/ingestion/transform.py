@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, is_a, session_state
+from hudi_jobs.jvm import JavaObject, is_a, session_state
 
 VIEW = "source"
 
@@ -15,8 +15,21 @@ _ACTING_PLANS = (
     f"{_CATALYST}.plans.logical.ParsedStatement",
     f"{_CATALYST}.plans.logical.ScriptTransformation",
 )
-_ESCAPING_FUNCTIONS = ("reflect", "java_method", "try_reflect")
-"""They call any static Java method, so they could read the driver's environment."""
+ESCAPING_FUNCTIONS = (
+    "reflect",
+    "java_method",
+    "try_reflect",
+    "hudi_query",
+    "hudi_table_changes",
+    "hudi_query_timeline",
+    "hudi_filesystem_view",
+    "hudi_metadata",
+    "hudi_vector_search",
+    "hudi_vector_search_batch",
+)
+"""Functions that look beyond the source: the first three call any static Java method, the others read any table."""
+
+_IF_IT_EXISTS = True
 
 
 def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> DataFrame:
@@ -47,7 +60,6 @@ def _acts(spark: SparkSession, plan: JavaObject) -> bool:
 
 
 def _drop_functions(spark: SparkSession) -> None:
-    registry = session_state(spark).functionRegistry()
-    identifier = classes(spark).org.apache.spark.sql.catalyst.FunctionIdentifier
-    for name in _ESCAPING_FUNCTIONS:
-        registry.dropFunction(identifier(name))
+    catalog = session_state(spark).catalog()
+    for name in ESCAPING_FUNCTIONS:
+        catalog.dropTempFunction(name, _IF_IT_EXISTS)

@@ -6,7 +6,7 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructField
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, RUN_KEY, FailureReason, TableDefinition, WriteOperation
@@ -48,13 +48,27 @@ def write_commit(spark: SparkSession, frame: DataFrame, table: TableDefinition, 
 
 
 def nullable(frame: DataFrame) -> DataFrame:
-    """Return the frame with every column nullable, so that a constant in a transform does not bind later writes."""
-    if all(field.nullable for field in frame.schema.fields):
-        return frame
-    return frame.select(*[_nullable(field) for field in frame.schema.fields])
+    """Return the frame with every column nullable, nested ones as well.
+
+    Otherwise a constant in a transform would bind later writes to have no nulls, and a new field of a struct could not
+    be added because older rows have none.
+    """
+    columns = [_nullable(field) for field in frame.schema.fields]
+    return frame if frame.schema == without_bounds(frame.schema) else frame.select(*columns)
+
+
+def without_bounds(kind: DataType) -> DataType:
+    """Return the type with every part of it nullable."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, without_bounds(field.dataType)) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(without_bounds(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, without_bounds(kind.valueType))
+    return kind
 
 
 def _nullable(field: StructField) -> Column:
-    column = sf.col(f"`{field.name}`")
     # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
-    return column if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END").alias(field.name)
+    column = sf.col(f"`{field.name}`") if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END")
+    return column.cast(without_bounds(field.dataType)).alias(field.name)

@@ -1,0 +1,128 @@
+"""Looking into Avro files before Spark does: their schemas, and whether they are whole.
+
+Avro's reader takes the end of a file that was cut off as the end of the data, so Spark would read a half-written file
+without a word and lose the rest. A whole Avro file ends with the sync marker that its header announces.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes, hadoop_configuration
+
+_MAGIC = b"Obj\x01"
+_MARKER = 16
+_FIRST_READ = 64 * 1024
+_AT_ONCE = 8
+
+ReadRange = Callable[[int, int], bytes]
+"""Reads so many bytes from an offset."""
+
+
+class BrokenAvro(ValueError):
+    """The bytes are not a whole Avro file."""
+
+
+class _Short(Exception):
+    """More bytes are needed; nothing is wrong yet."""
+
+
+@dataclass(frozen=True)
+class AvroHeader:
+    """What the beginning of an Avro file says: its schema as JSON, its sync marker, and how long the header is."""
+
+    schema: str
+    marker: bytes
+    length: int
+
+
+def schemas_of(spark: SparkSession, paths: Sequence[str]) -> list[str]:
+    """Return the schema of each file; raise `TaskFailed` for the first one that is not a whole Avro file."""
+
+    def schema_of(path: str) -> str:
+        root = classes(spark).org.apache.hadoop.fs.Path(path)
+        filesystem = root.getFileSystem(hadoop_configuration(spark))
+        size = int(filesystem.getFileStatus(root).getLen())
+        stream = filesystem.open(root)
+
+        def read(offset: int, count: int) -> bytes:
+            stream.seek(offset)
+            return bytes(classes(spark).org.apache.commons.io.IOUtils.toByteArray(stream, count))
+
+        try:
+            return read_whole(read, size).schema
+        except BrokenAvro as error:
+            raise TaskFailed(
+                FailureReason.SOURCE_UNREADABLE,
+                f"The file {path} cannot be read as avro; it may be half-written. Replace or remove it.",
+            ) from error
+        finally:
+            stream.close()
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(schema_of, paths))
+
+
+def read_whole(read: ReadRange, size: int) -> AvroHeader:
+    """Return the header of a file of `size` bytes; raise `BrokenAvro` when its end is missing."""
+    amount = min(size, _FIRST_READ)
+    while True:
+        try:
+            header = parse_header(read(0, amount))
+            break
+        except _Short as error:
+            if amount == size:
+                raise BrokenAvro("the header is cut off") from error
+            amount = min(size, amount * 4)
+    if size > header.length and read(size - _MARKER, _MARKER) != header.marker:
+        raise BrokenAvro("the end is cut off")
+    return header
+
+
+def parse_header(data: bytes) -> AvroHeader:
+    """Parse an object container file's header as the Avro specification lays it out."""
+    if len(data) >= len(_MAGIC) and not data.startswith(_MAGIC):
+        raise BrokenAvro("no Avro file")
+    metadata: dict[bytes, bytes] = {}
+    at = len(_MAGIC)
+    while True:
+        count, at = _long(data, at)
+        if count == 0:
+            break
+        if count < 0:
+            count, (_, at) = -count, _long(data, at)
+        for _ in range(count):
+            key, at = _bytes(data, at)
+            metadata[key], at = _bytes(data, at)
+    marker, end = data[at : at + _MARKER], at + _MARKER
+    if len(marker) < _MARKER:
+        raise _Short
+    if b"avro.schema" not in metadata:
+        raise BrokenAvro("no schema")
+    return AvroHeader(schema=metadata[b"avro.schema"].decode(), marker=marker, length=end)
+
+
+def _long(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise _Short
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7
+
+
+def _bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    length, at = _long(data, at)
+    if length < 0:
+        raise BrokenAvro("a negative length")
+    if at + length > len(data):
+        raise _Short
+    return data[at : at + length], at + length

@@ -1,0 +1,147 @@
+"""A Spark session with Hudi, and a small landing zone and table for each test."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import IngestionTask, JobRequest, Service, TableDefinition, TableTask, TaskResult
+from hudi_jobs.driver import Driver
+from hudi_jobs.session import open_session
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.jobs.hudi_options import owned_hudi_options
+
+REPOSITORY = Path(__file__).parents[2]
+MAVEN = "https://repo1.maven.org/maven2"
+NOON = 1_700_000_000
+"""Seconds since the epoch at which the files of a test begin to arrive."""
+
+
+@pytest.fixture(scope="session")
+def class_path() -> str:
+    """The jars of the Spark image, downloaded where they are not cached."""
+    cache = Path(os.environ.get("HUDI_OPERATOR_CACHE", Path.home() / ".cache/hudi-operator")) / "jars"
+    image = REPOSITORY / "dev/image"
+    repository = os.environ.get("MAVEN_REPOSITORY", MAVEN)
+    subprocess.run([sys.executable, image / "fetch_jars.py", image / "jars.txt", cache, repository], check=True)
+    lines = (image / "jars.txt").read_text().splitlines()
+    return ":".join(str(cache / Path(line.split()[1]).name) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.fixture(scope="session")
+def spark_conf(class_path: str) -> dict[str, str]:
+    """What the operator would put into the request of a small table, and where the jars are."""
+    return {
+        "spark.master": "local[2]",
+        "spark.driver.extraClassPath": class_path,
+        "spark.driver.memory": "1500m",
+        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.log.level": "ERROR",
+        "spark.default.parallelism": "2",
+    }
+
+
+@pytest.fixture(scope="session")
+def spark(spark_conf: dict[str, str]) -> Iterator[SparkSession]:
+    """One JVM for all tests of this folder that do not kill theirs."""
+    session = open_session(spark_conf)
+    yield session
+    session.stop()
+
+
+@dataclass
+class Lake:
+    """A source folder and a table in it; `ingest` is one run of the driver in this process."""
+
+    spark: SparkSession
+    root: str
+    folder: Path
+    table: dict[str, Any] = field(default_factory=dict)
+    ingestion: dict[str, Any] = field(default_factory=dict)
+    runs: int = 0
+
+    @property
+    def source(self) -> str:
+        return f"{self.root}/in"
+
+    @property
+    def base_path(self) -> str:
+        return f"{self.root}/table"
+
+    @property
+    def landing(self) -> Path:
+        """The source as a local folder; tests on other stores copy it there."""
+        path = self.folder / "in"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def put(self, name: str, text: str | bytes, *, at: float = 0) -> Path:
+        """Write a file that arrived `at` seconds after noon."""
+        path = self.landing / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        os.utime(path, (NOON + at, NOON + at))
+        return path
+
+    def request(self, *, run: str | None = None, conf: dict[str, str] | None = None, **changes: Any) -> JobRequest:
+        """The request of the next run; changes are fields of the ingestion task."""
+        self.runs += 1
+        definition = TableDefinition.model_validate(
+            {"name": "flights", "basePath": self.base_path, "type": "CopyOnWrite", "recordKey": ["id"]} | self.table
+        )
+        files = {"path": self.source, "format": "csv", "options": {"header": "true"}}
+        ingestion = {**self.ingestion, **changes}
+        ingestion["files"] = {**files, **ingestion.pop("files", {})}
+        task = TableTask(
+            id="flights",
+            service=Service.INGESTION,
+            table=definition,
+            hudi_options=hudi_options(definition),
+            ingestion=IngestionTask.model_validate(ingestion),
+        )
+        return JobRequest(run=run or f"run-{self.runs}", spark_conf=conf or {}, tasks=(task,))
+
+    def ingest(self, **changes: Any) -> TaskResult:
+        """Run the driver once and return its one result."""
+        outcome = Driver(self.request(**changes), lambda _: self.spark).run()
+        return outcome.results[0]
+
+    def rows(self, *columns: str) -> list[tuple[Any, ...]]:
+        """The table's rows in order, without Hudi's own columns."""
+        frame = self.spark.read.format("hudi").load(self.base_path)
+        names = columns or [name for name in frame.columns if not name.startswith("_hoodie_")]
+        return sorted(tuple(row) for row in frame.select(*names).collect())
+
+    def instants(self) -> list[str]:
+        """Completed instants of a local table, by their file names."""
+        timeline = self.folder / "table/.hoodie/timeline"
+        return sorted(path.name for path in timeline.glob("*_*") if not path.name.startswith("."))
+
+
+def hudi_options(definition: TableDefinition) -> dict[str, str]:
+    """The options that the operator builds for this table."""
+    spec = {
+        "basePath": "s3a://lake/flights",
+        "type": definition.type,
+        "recordKey": definition.record_key,
+        "partitionBy": definition.partition_by,
+        "orderingFields": definition.ordering_fields,
+        "tableName": definition.name,
+    }
+    table = HudiTable.model_validate({"metadata": {"name": definition.name, "namespace": "team"}, "spec": spec})
+    return owned_hudi_options(table)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    """An empty landing zone and no table yet, on the local file system."""
+    lake = Lake(spark=spark, root=str(tmp_path), folder=tmp_path)
+    lake.landing.mkdir(exist_ok=True)
+    return lake

@@ -1,0 +1,207 @@
+"""Ingestion of good input: what a run reads, what the table then holds, and what the commit says."""
+
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import Outcome, TaskResult
+
+pytestmark = pytest.mark.spark
+
+FIRST = "id,carrier,delay,at\n1,AA,5,1\n2,UA,7,1\n3,AA,0,1\n"
+CORRECTION = "id,carrier,delay,at\n2,UA,9,2\n4,DL,1,2\n"
+TYPED = {"files": {"schemaDdl": "id INT, carrier STRING, delay INT, at INT"}}
+
+
+def succeeded(result: TaskResult) -> TaskResult:
+    assert result.outcome is Outcome.SUCCEEDED, result
+    return result
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_an_upsert_adds_and_corrects_rows(lake: Any, table_type: str) -> None:
+    lake.table = {"type": table_type, "orderingFields": ["at"], "partitionBy": ["carrier"]}
+    lake.put("a.csv", FIRST)
+    first = succeeded(lake.ingest(**TYPED))
+    assert (first.rows_read, first.files_read, first.bytes_read, first.more_input) == (3, 1, len(FIRST), False)
+
+    lake.put("b.csv", CORRECTION, at=60)
+    second = succeeded(lake.ingest(**TYPED))
+
+    assert second.rows_read == 2
+    assert second.checkpoint == "2023-11-14T22:14:20.000Z b.csv"
+    assert lake.rows("id", "carrier", "delay") == [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]
+    assert [name.partition("_")[0] for name in lake.instants()] == [first.instant, second.instant]
+
+
+def test_an_older_row_does_not_replace_a_newer_one(lake: Any) -> None:
+    lake.table = {"orderingFields": ["at"]}
+    lake.put("a.csv", CORRECTION)
+    succeeded(lake.ingest(**TYPED))
+    lake.put("b.csv", FIRST, at=60)
+    succeeded(lake.ingest(**TYPED))
+    assert lake.rows("id", "delay") == [(1, 5), (2, 9), (3, 0), (4, 1)]
+
+
+def test_a_run_without_new_files_makes_no_commit(lake: Any) -> None:
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest())
+    before = lake.instants()
+
+    again = lake.ingest()
+
+    assert again.outcome is Outcome.NOTHING_TO_DO
+    assert "No new files" in again.message
+    assert again.instant is None
+    assert lake.instants() == before
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ("Upsert", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+        ("Insert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+        ("BulkInsert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+        ("Delete", [(1, "AA", 5), (3, "AA", 0)]),
+        ("InsertOverwrite", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+    ],
+)
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_each_operation_does_what_it_says(
+    lake: Any, table_type: str, operation: str, expected: list[tuple[Any, ...]]
+) -> None:
+    lake.table = {"type": table_type, "orderingFields": ["at"], "partitionBy": ["carrier"]}
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest(**TYPED))
+    lake.put("b.csv", CORRECTION, at=60)
+    second = succeeded(lake.ingest(**TYPED, operation=operation))
+    assert lake.rows("id", "carrier", "delay") == expected
+    assert second.instant == lake.instants()[-1].partition("_")[0]
+    assert lake.ingest(**TYPED, operation=operation).outcome is Outcome.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("operation", ["Upsert", "Insert", "BulkInsert", "Delete", "InsertOverwrite"])
+def test_rows_that_the_transform_leaves_out_still_move_the_checkpoint(lake: Any, operation: str) -> None:
+    lake.table = {"orderingFields": ["at"]}
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest(**TYPED))
+    lake.put("b.csv", CORRECTION, at=60)
+    nothing = {"transformSql": "SELECT * FROM source WHERE false"}
+    second = succeeded(lake.ingest(**TYPED, **nothing, operation=operation))
+    assert second.rows_read == 2
+    if operation != "InsertOverwrite":
+        assert lake.rows("id") == [(1,), (2,), (3,)]
+    assert lake.ingest(**TYPED, operation=operation).outcome is Outcome.NOTHING_TO_DO
+
+
+def test_a_first_run_without_rows_creates_the_table_and_moves_the_checkpoint(lake: Any) -> None:
+    lake.put("a.csv", "id,carrier,delay,at\n")
+    succeeded(lake.ingest(**TYPED))
+    assert lake.rows() == []
+    lake.put("b.csv", FIRST, at=60)
+    succeeded(lake.ingest(**TYPED))
+    assert lake.rows("id") == [(1,), (2,), (3,)]
+
+
+def test_the_transform_reads_the_view_source(lake: Any) -> None:
+    late = "WITH late AS (SELECT * FROM source WHERE delay > 0)"
+    sql = f"{late} SELECT CAST(id AS INT) AS id, upper(carrier) AS c, 1 AS one FROM late"
+    lake.put("a.csv", FIRST.lower())
+    succeeded(lake.ingest(transformSql=sql))
+    assert lake.rows() == [(1, "AA", 1), (2, "UA", 1)]
+
+
+def test_a_constant_of_the_transform_does_not_bind_later_writes(lake: Any) -> None:
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest(transformSql="SELECT id, 1 AS flag FROM source"))
+    lake.put("b.csv", CORRECTION, at=60)
+    succeeded(lake.ingest(transformSql="SELECT id, CAST(NULL AS INT) AS flag FROM source"))
+    assert lake.rows("id", "flag")[0] == ("1", 1)
+
+
+def test_limits_split_the_input_into_runs(lake: Any) -> None:
+    for number in range(5):
+        lake.put(f"{number}.csv", f"id,carrier\n{number},AA\n", at=number)
+    first = succeeded(lake.ingest(maxFiles=2))
+    assert (first.files_read, first.more_input) == (2, True)
+    second = succeeded(lake.ingest(maxBytes=1))
+    assert (second.files_read, second.more_input) == (1, True)
+    third = succeeded(lake.ingest(maxFiles=2))
+    assert (third.files_read, third.more_input) == (2, False)
+    assert len(lake.rows()) == 5
+
+
+@pytest.mark.parametrize("late_by", [0, 30])
+def test_a_file_that_shows_up_late_is_read_once(lake: Any, late_by: int) -> None:
+    lake.put("m.csv", "id,carrier\n1,AA\n", at=100)
+    succeeded(lake.ingest(operation="Insert"))
+    lake.put("a.csv", "id,carrier\n2,AA\n", at=100 - late_by)
+    assert succeeded(lake.ingest(operation="Insert")).files_read == 1
+    assert lake.ingest(operation="Insert").outcome is Outcome.NOTHING_TO_DO
+    assert lake.rows("id") == [("1",), ("2",)]
+
+
+def test_a_glob_chooses_files_and_hidden_ones_are_left_alone(lake: Any) -> None:
+    lake.put("day=1/a.csv", "id,carrier\n1,AA\n")
+    lake.put("day=1/a.txt", "nothing to see")
+    lake.put("_staging/b.csv", "id,carrier\n2,AA\n")
+    lake.put(".c.csv", "id,carrier\n3,AA\n")
+    succeeded(lake.ingest(files={"pathGlob": "*.csv"}))
+    assert lake.rows("id") == [("1",)]
+
+
+def test_names_with_special_characters_are_read(lake: Any) -> None:
+    lake.put("a [1] {x}?%20 ü.csv", FIRST)
+    assert succeeded(lake.ingest()).rows_read == 3
+
+
+def test_another_source_path_starts_anew(lake: Any) -> None:
+    lake.put("one/a.csv", FIRST)
+    lake.put("two/a.csv", CORRECTION)
+    succeeded(lake.ingest(files={"path": f"{lake.source}/one"}))
+    assert succeeded(lake.ingest(files={"path": f"{lake.source}/two/"})).rows_read == 2
+    assert lake.ingest(files={"path": f"{lake.source}/two"}).outcome is Outcome.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("file_format", ["json", "parquet", "avro", "orc"])
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_the_other_formats_bring_their_own_types(lake: Any, file_format: str, table_type: str) -> None:
+    rows = lake.spark.sql(
+        "SELECT * FROM VALUES (1L, 'AA', 1.5D, array(1L, 2L)), (2L, 'UA', 2.5D, array()) t(id, c, d, l)"
+    )
+    lake.table = {"type": table_type}
+    rows.write.format(file_format).save(f"{lake.source}/first")
+    result = succeeded(lake.ingest(files={"format": file_format, "options": {}}))
+    assert result.rows_read == 2
+    assert lake.rows("id", "c", "d", "l") == [(1, "AA", 1.5, [1, 2]), (2, "UA", 2.5, [])]
+    assert lake.ingest(files={"format": file_format, "options": {}}).outcome is Outcome.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("file_format", ["json", "parquet", "avro", "orc"])
+def test_a_column_that_only_newer_files_have_is_not_lost(lake: Any, file_format: str) -> None:
+    lake.spark.sql("SELECT 1L AS id").write.format(file_format).save(f"{lake.source}/a")
+    lake.spark.sql("SELECT 2L AS id, 'B7' AS gate").write.format(file_format).save(f"{lake.source}/b")
+    assert succeeded(lake.ingest(files={"format": file_format, "options": {}})).files_read == 2
+    assert lake.rows("id", "gate") == [(1, None), (2, "B7")]
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("1", "2147483648L", [(1, 1), (2, 2147483648)]),
+        ("2147483648L", "2", [(1, 2147483648), (2, 2)]),
+        ("CAST(1.5 AS FLOAT)", "2.5D", [(1, 1.5), (2, 2.5)]),
+        ("named_struct('a', 1)", "named_struct('a', 2, 'b', 'x')", [(1, (1, None)), (2, (2, "x"))]),
+        ("array(1)", "array(2147483648L)", [(1, [1]), (2, [2147483648])]),
+    ],
+)
+def test_accepted_changes_of_a_type_keep_old_and_new_values(
+    lake: Any, table_type: str, old: str, new: str, expected: list[tuple[Any, ...]]
+) -> None:
+    lake.table = {"type": table_type}
+    for number, value in enumerate((old, new), start=1):
+        lake.put(f"{number}.csv", f"id\n{number}\n", at=number)
+        sql = f"SELECT CAST(id AS INT) AS id, {value} AS v FROM source"
+        succeeded(lake.ingest(transformSql=sql))
+    assert lake.rows("id", "v") == expected
