@@ -5,7 +5,7 @@ import os
 import sys
 
 from localcluster import foreign, lifecycle, toolchain
-from localcluster.console import say, stop_with
+from localcluster.console import interrupt_on_termination, say, stop_with
 from localcluster.settings import DevError
 
 DESCRIPTION = """\
@@ -15,6 +15,7 @@ With CLUSTER=current nothing local is started, and the cluster that KUBECONFIG p
 
 def main() -> None:
     """Carry out one command."""
+    interrupt_on_termination()
     parser = argparse.ArgumentParser(
         prog="dev/cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,15 +1,37 @@
 """Progress on the terminal, and programs that run with their output in a log file."""
 
+import contextlib
+import fcntl
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from localcluster.settings import LOGS, DevError
 
 HEARTBEAT_SECONDS = 15.0
 STARTED = time.monotonic()
+
+
+def interrupt_on_termination() -> None:
+    """Treat a request to end as Ctrl-C is treated, so that programs that were started are ended as well."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def alone(lock: Path, *, meanwhile: str) -> Iterator[None]:
+    """Hold a lock file while the context lasts; say what happens meanwhile when another program holds it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{meanwhile}; waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def say(text: str) -> None:

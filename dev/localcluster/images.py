@@ -1,6 +1,5 @@
 """Entry point of `dev/images`: builds the operator's and the Spark jobs' images and loads them into the cluster."""
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from localcluster import base_image, containers, image_loading, mounts, toolchain
 from localcluster.base_image import BUILDAH
-from localcluster.console import output_of, run_logged, say, stop_with, succeeds
+from localcluster.console import alone, interrupt_on_termination, output_of, run_logged, say, stop_with, succeeds
 from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
@@ -73,11 +72,10 @@ def files_of(inputs: tuple[str, ...]) -> list[Path]:
 
 def main() -> None:
     """Build what has changed, load it, and record the names."""
+    interrupt_on_termination()
     try:
         STATE.mkdir(exist_ok=True)
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with (CACHE / "images.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone(CACHE / "images.lock", meanwhile="another program is building images"):
             try:
                 names = {image.variable: provide(image) for image in IMAGES}
             finally:

@@ -1,7 +1,6 @@
 """Starting, stopping and looking at the cluster as a whole."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -23,7 +22,7 @@ from localcluster import (
     toolchain,
     workloads,
 )
-from localcluster.console import output_of, say
+from localcluster.console import alone, output_of, say
 from localcluster.settings import CHECKOUT, KUBECONFIG, LOGS, RUN, SOURCE, STATE, DevError, tool_image
 
 OWNER = RUN / "owner.json"
@@ -44,12 +43,7 @@ def exclusive() -> Iterator[None]:
     """Let only one program at a time change the machine's cluster."""
     if os.geteuid() != 0:
         raise DevError("The local cluster needs root. Run this as root, or use CLUSTER=current with your own cluster.")
-    with LOCK.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another program is starting or stopping the cluster; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(LOCK, meanwhile="another program is starting or stopping the cluster"):
         yield
 
 

@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from localcluster.console import output_of, run_logged, say
+from localcluster.console import alone, output_of, run_logged, say
 from localcluster.settings import (
     CACHE,
     HELM_VERSION,
@@ -74,15 +74,20 @@ def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
     """Build programs of the cluster unless they are in the cache, and return their directory."""
     target = tools_directory()
     link_programs(target)
-    missing = [name for name in names if not (target / name).exists()]
-    if not missing:
-        return target
-    say(f"building {', '.join(missing)} from Go modules into {target}; all of them take about 8 minutes once")
+    if any(not (target / name).exists() for name in names):
+        with alone(CACHE / "tools.lock", meanwhile="another program is building the same"):
+            build([name for name in names if not (target / name).exists()], target)
+    return target
+
+
+def build(names: list[str], target: Path) -> None:
+    """Build some programs one after the other."""
+    say(f"building {', '.join(names)} from Go modules into {target}; all of them take about 8 minutes once")
     target.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
     go = find_go()
-    for number, name in enumerate(missing, start=1):
-        say(f"building {name} ({number} of {len(missing)})")
+    for number, name in enumerate(names, start=1):
+        say(f"building {name} ({number} of {len(names)})")
         # A build that is cut off must not leave half a program under the final name.
         unfinished = target / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -96,7 +101,6 @@ def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
         )
         (unfinished / name).rename(target / name)
         unfinished.rmdir()
-    return target
 
 
 def link_programs(target: Path) -> None:
