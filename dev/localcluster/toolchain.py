@@ -76,7 +76,9 @@ def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
     link_programs(target)
     if any(not (target / name).exists() for name in names):
         with alone(CACHE / "tools.lock", meanwhile="another program is building the same"):
-            build([name for name in names if not (target / name).exists()], target)
+            # Somebody else may have built them while this waited.
+            if missing := [name for name in names if not (target / name).exists()]:
+                build(missing, target)
     return target
 
 
@@ -84,7 +86,8 @@ def build(names: list[str], target: Path) -> None:
     """Build some programs one after the other."""
     say(f"building {', '.join(names)} from Go modules into {target}; all of them take about 8 minutes once")
     target.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
+    flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
+    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
     go = find_go()
     for number, name in enumerate(names, start=1):
         say(f"building {name} ({number} of {len(names)})")
