@@ -107,7 +107,7 @@ def test_layout_1_compares_file_times_in_the_writers_zone(
         ({"1_2.commit": b"", "3_4.replacecommit": CLUSTER, "5_6.commit": b""}, 1, "3"),
         ({"1_2.commit": b"", "3_4.replacecommit": avro(operationType="INSERT_OVERWRITE")}, 2, None),
         # A compaction's commit counts too.
-        ({"1.clustering.requested": CLUSTER, "1_2.replacecommit": b"", "3.compaction.requested": b"", "3_4.commit": b""},
+        ({"1.clustering.requested": CLUSTER, "1_2.replacecommit": b"", "3.compaction.requested": b"", "3_4.commit": b""},  # noqa: E501
          1, "1"),
     ],
 )  # fmt: skip

@@ -1,0 +1,25 @@
+"""Looks at a timeline with hudi-rs, in an environment of its own. Prints the median milliseconds of a look."""
+
+import json
+import statistics
+import sys
+import time
+
+from hudi import HudiTableBuilder
+
+uri, looks, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+
+
+def look() -> int:
+    builder = HudiTableBuilder.from_base_uri(uri)
+    for key, value in options.items():
+        builder = builder.with_storage_option(key, value)
+    return len(builder.build().get_timeline().get_completed_deltacommits(False))
+
+
+times = []
+for _ in range(looks + 1):
+    started = time.perf_counter()
+    commits = look()
+    times.append((time.perf_counter() - started) * 1000)
+print(json.dumps({"median": statistics.median(times[1:]), "first": times[0], "delta_commits": commits}))
