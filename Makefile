@@ -12,7 +12,7 @@ help: ## Show this list
 ##@ The two commands
 .PHONY: demo test
 demo: bootstrap ## Start a cluster, install the operator, ingest real data, and check the result
-	@$(PYTHON) dev/demo.py
+	@PYTHONPATH=dev $(PYTHON) -m demo
 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
@@ -32,7 +32,7 @@ images: ## Build the images of the operator and of Spark and load them into the 
 	@dev/images
 
 deploy: bootstrap images ## Install or upgrade the chart in the local cluster
-	@$(PYTHON) dev/deploy.py
+	@PYTHONPATH=dev $(PYTHON) dev/deploy.py
 
 ##@ While working on the code
 .PHONY: bootstrap check format crds unit integration

