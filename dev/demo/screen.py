@@ -3,7 +3,7 @@
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -22,7 +22,7 @@ class Screen:
     _told: set[str] = field(default_factory=set)
     _started: float = field(default_factory=time.monotonic)
 
-    def __enter__(self) -> "Screen":
+    def __enter__(self) -> Self:
         if sys.stdout.isatty():
             self._live = Live(console=self.console, refresh_per_second=4)
             self._live.__enter__()
