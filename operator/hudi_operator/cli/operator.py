@@ -1,7 +1,10 @@
 """`hudi-operator run`, `crds` and `version`."""
 
 import asyncio
+import logging
+import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 
 
@@ -17,7 +20,10 @@ def run() -> None:
     configure_logging(level=settings.log_level, style=settings.log_format)
     from hudi_operator.cli.serve import serve  # noqa: PLC0415
 
-    sys.exit(asyncio.run(serve(settings)))
+    code = asyncio.run(serve(settings))
+    logging.shutdown()
+    # A thread that still waits for a store that does not answer must not hold up the end of the process.
+    os._exit(code)
 
 
 def crds() -> None:
@@ -29,4 +35,7 @@ def crds() -> None:
 
 def version() -> None:
     """Print the version."""
-    print(installed_version("hudi-operator"))
+    try:
+        print(installed_version("hudi-operator"))
+    except PackageNotFoundError:
+        print("unknown: the code runs without being installed")

@@ -1,6 +1,7 @@
 """What the operator's process is told from outside: environment variables that start with `HUDI_OPERATOR_`."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Self
 
 PREFIX = "HUDI_OPERATOR_"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_NAMESPACE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -74,13 +76,13 @@ class Settings:
             operator_namespace=read.text("OPERATOR_NAMESPACE", _own_namespace()),
             instance=read.text("INSTANCE", environment.get("HOSTNAME") or cls.instance),
             watch_namespaces=read.names("WATCH_NAMESPACES"),
-            workers=int(read.number("WORKERS", cls.workers, least=1)),
+            workers=read.whole_number("WORKERS", cls.workers, least=1, most=1000),
             resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, least=1),
             poll_seconds=read.number("POLL_SECONDS", cls.poll_seconds, least=1),
             reconcile_timeout_seconds=read.number("RECONCILE_TIMEOUT_SECONDS", cls.reconcile_timeout_seconds, least=1),
             shutdown_seconds=read.number("SHUTDOWN_SECONDS", cls.shutdown_seconds, least=0),
-            health_port=int(read.number("HEALTH_PORT", cls.health_port, least=0)),
-            metrics_port=int(read.number("METRICS_PORT", cls.metrics_port, least=0)),
+            health_port=read.whole_number("HEALTH_PORT", cls.health_port, least=0, most=65535),
+            metrics_port=read.whole_number("METRICS_PORT", cls.metrics_port, least=0, most=65535),
             log_level=read.choice("LOG_LEVEL", cls.log_level, _LOG_LEVELS),
             log_format=read.choice("LOG_FORMAT", cls.log_format, ("json", "text")),
             extra=read.unused(),
@@ -97,7 +99,11 @@ class _Reader:
         return self._given.get(PREFIX + name) or default
 
     def names(self, name: str) -> tuple[str, ...]:
-        return tuple(part.strip() for part in self.text(name, "").split(",") if part.strip())
+        names = tuple(part.strip() for part in self.text(name, "").split(",") if part.strip())
+        for one in names:
+            if not _NAMESPACE_NAME.fullmatch(one):
+                raise InvalidSettings(f"{PREFIX}{name} holds {one!r}; give it names of namespaces, without patterns")
+        return names
 
     def number(self, name: str, default: float, *, least: float) -> float:
         text = self.text(name, str(default))
@@ -108,6 +114,12 @@ class _Reader:
         if not value >= least or value == float("inf"):
             raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a number that is at least {least:g}")
         return value
+
+    def whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
+        text = self.text(name, str(default))
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a whole number from {least} to {most}")
+        return int(text)
 
     def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
         text = self.text(name, default)

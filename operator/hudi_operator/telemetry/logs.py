@@ -56,7 +56,12 @@ def configure_logging(*, level: str = "INFO", style: str = "json", stream: TextI
 def _rendering(style: str) -> list[Processor]:
     common: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact]
     if style == "text":
-        return [*common, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        return [
+            *common,
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
+        ]
     return [*common, structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=str)]
 
 

@@ -1,0 +1,100 @@
+"""A namespace in the real cluster, with the resource definitions in place, for every test that wants one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from hudi_operator.kube.transport import Transport
+
+CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
+Eventually = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> None:
+    """Apply the CustomResourceDefinitions to the cluster that KUBECONFIG names."""
+    if not os.environ.get("KUBECONFIG"):
+        pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
+    asyncio.run(_apply_definitions())
+
+
+@pytest.fixture
+async def transport(cluster: None) -> AsyncIterator[Transport]:  # noqa: ARG001 - wanted for what it does
+    """Plain requests to the API server, for what the operator itself never does."""
+    async with await _open_transport() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def namespace(transport: Transport) -> AsyncIterator[str]:
+    """A namespace of its own for one test; deleted afterwards, with what still holds it."""
+    from hudi_operator.kube.errors import NotFound  # noqa: PLC0415 - see _open_transport
+
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    await transport.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}})
+    yield name
+    tables = f"/apis/hudi-operator.io/v1alpha1/namespaces/{name}/huditables"
+    await transport.request("DELETE", f"/api/v1/namespaces/{name}")
+    async for table in transport.list_items(tables):
+        patch = {"metadata": {"finalizers": None}}
+        with contextlib.suppress(NotFound):
+            await transport.request(
+                "PATCH",
+                f"{tables}/{table['metadata']['name']}",
+                body=patch,
+                content_type="application/merge-patch+json",
+            )
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """Wait until a look, plain or asynchronous, finds something true, and return that; fail after a while."""
+
+    async def wait(look: Callable[[], Any], *, seconds: float = 30) -> Any:
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = look()
+                    if asyncio.iscoroutine(found):
+                        found = await found
+                    if found:
+                        return found
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            pytest.fail(f"this did not come to be within {seconds:g} seconds", pytrace=True)
+
+    return wait
+
+
+async def _apply_definitions() -> None:
+    async with await _open_transport() as transport:
+        for path in CRDS:
+            document = yaml.safe_load(path.read_text())
+            place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{document['metadata']['name']}"
+            how = {"fieldManager": "tests", "force": "true"}
+            apply = "application/apply-patch+yaml"
+            await transport.request("PATCH", place, query=how, body=document, content_type=apply)
+            while not _established(await transport.request("GET", place)):  # noqa: ASYNC110 - no event tells
+                await asyncio.sleep(0.1)
+
+
+def _established(document: dict[str, Any]) -> bool:
+    conditions = document.get("status", {}).get("conditions", [])
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+
+async def _open_transport() -> Transport:
+    # Imported late: most tests need no cluster, and the client takes most of a second to import.
+    from hudi_operator.kube.transport import Transport, load_configuration  # noqa: PLC0415
+
+    return Transport(await load_configuration(), timeout_seconds=30)

@@ -1,0 +1,76 @@
+import pytest
+
+from hudi_operator.control.settings import InvalidSettings, Settings
+
+IMAGE = {"HUDI_OPERATOR_SPARK_IMAGE": "spark:1"}
+
+
+def test_the_image_of_the_jobs_is_all_that_has_to_be_set() -> None:
+    settings = Settings.from_environment(IMAGE)
+    assert settings.spark_image == "spark:1"
+    assert settings.watch_namespaces == ()
+    assert (settings.workers, settings.health_port, settings.metrics_port) == (16, 8080, 9090)
+
+
+def test_every_setting_has_a_variable() -> None:
+    settings = Settings.from_environment(
+        {
+            **IMAGE,
+            "HUDI_OPERATOR_OPERATOR_NAMESPACE": "ops",
+            "HUDI_OPERATOR_INSTANCE": "pod-1",
+            "HUDI_OPERATOR_WATCH_NAMESPACES": "team-a, team-b,",
+            "HUDI_OPERATOR_WORKERS": "4",
+            "HUDI_OPERATOR_RESYNC_SECONDS": "60",
+            "HUDI_OPERATOR_POLL_SECONDS": "2.5",
+            "HUDI_OPERATOR_RECONCILE_TIMEOUT_SECONDS": "30",
+            "HUDI_OPERATOR_SHUTDOWN_SECONDS": "0",
+            "HUDI_OPERATOR_HEALTH_PORT": "1",
+            "HUDI_OPERATOR_METRICS_PORT": "2",
+            "HUDI_OPERATOR_LOG_LEVEL": "debug",
+            "HUDI_OPERATOR_LOG_FORMAT": "text",
+        }
+    )
+    assert settings == Settings(
+        spark_image="spark:1",
+        operator_namespace="ops",
+        instance="pod-1",
+        watch_namespaces=("team-a", "team-b"),
+        workers=4,
+        resync_seconds=60,
+        poll_seconds=2.5,
+        reconcile_timeout_seconds=30,
+        shutdown_seconds=0,
+        health_port=1,
+        metrics_port=2,
+        log_level="DEBUG",
+        log_format="text",
+    )
+
+
+def test_the_pod_names_the_instance_unless_told_otherwise() -> None:
+    assert Settings.from_environment({**IMAGE, "HOSTNAME": "pod-7"}).instance == "pod-7"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SPARK_IMAGE", " "),
+        ("WATCH_NAMESPACES", "team-a,team-*"),
+        ("WORKERS", "0"),
+        ("WORKERS", "many"),
+        ("WORKERS", "2.5"),
+        ("RESYNC_SECONDS", "-1"),
+        ("POLL_SECONDS", "nan"),
+        ("POLL_SECONDS", "inf"),
+        ("HEALTH_PORT", "70000"),
+        ("LOG_LEVEL", "loud"),
+        ("LOG_FORMAT", "xml"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"HUDI_OPERATOR_{name}"):
+        Settings.from_environment({**IMAGE, f"HUDI_OPERATOR_{name}": value})
+
+
+def test_a_misspelt_variable_is_reported() -> None:
+    assert Settings.from_environment({**IMAGE, "HUDI_OPERATOR_WORKRES": "3"}).extra == {"HUDI_OPERATOR_WORKRES": "3"}

@@ -1,0 +1,284 @@
+"""The client against a real API server: what its answers mean cannot be guessed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
+from hudi_operator.kube.events import EventType
+from hudi_operator.kube.transport import Transport
+
+pytestmark = pytest.mark.cluster
+
+TABLES = "/apis/hudi-operator.io/v1alpha1/namespaces/{}/huditables"
+FINALIZER = "tests.hudi-operator.io/keep"
+Document = dict[str, Any]
+Eventually = Callable[..., Awaitable[Any]]
+
+
+def status(message: str, **more: Any) -> Document:
+    return {"observedGeneration": 1, "message": message, "conditions": [], "activeJobs": [], "history": [], **more}
+
+
+def job(name: str, **labels: str) -> Document:
+    container = {"name": "main", "image": "registry.invalid/never:1", "command": ["true"]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {"tests": "yes", **labels}},
+        "spec": {
+            "suspend": True,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+        },
+    }
+
+
+@pytest.fixture
+def new_table(transport: Transport, namespace: str) -> Callable[[str], Awaitable[Document]]:
+    async def create(name: str) -> Document:
+        spec = {"basePath": f"s3a://lake/{namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
+        document = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTable", "spec": spec}
+        return await transport.request("POST", TABLES.format(namespace), body={**document, "metadata": {"name": name}})
+
+    return create
+
+
+async def until_unopposed(
+    kube: KubernetesClient, table: Document, write: Callable[[Document], Awaitable[Document | None]]
+) -> Any:
+    """Write as the operator does: read, write, and read again when somebody else was faster."""
+    for _ in range(20):
+        latest = await kube.get_table(table["metadata"]["namespace"], table["metadata"]["name"])
+        assert latest is not None
+        try:
+            return await write(latest)
+        except Conflict:
+            continue
+    raise AssertionError("somebody else always writes first")
+
+
+class TestTables:
+    async def test_a_table_that_does_not_exist_is_none(self, kube: KubernetesClient, namespace: str) -> None:
+        assert await kube.get_table(namespace, "nowhere") is None
+        assert await kube.get_table("no-such-namespace", "nowhere") is None
+        assert await kube.get_class("no-such-class") is None
+
+    async def test_tables_are_listed_by_namespace_and_cluster_wide(
+        self, kube: KubernetesClient, namespace: str, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        for name in ("a", "b"):
+            await new_table(name)
+        names = {table["metadata"]["name"] for table in await kube.list_tables(namespace)}
+        everywhere = {(table["metadata"]["namespace"], table["metadata"]["name"]) for table in await kube.list_tables()}
+        assert names == {"a", "b"}
+        assert {(namespace, "a"), (namespace, "b")} <= everywhere
+
+    async def test_a_new_status_replaces_the_old_one_with_the_fields_that_it_lacks(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        first = status("first", services={"ingestion": {"due": False, "reason": "Waiting", "message": "m"}})
+        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, first))
+        assert written["status"]["services"]["ingestion"]["reason"] == "Waiting"
+        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("second")))
+        assert written["status"]["message"] == "second"
+        assert "services" not in written["status"]
+        assert written["spec"] == table["spec"]
+        assert written["metadata"]["generation"] == table["metadata"]["generation"]
+
+    async def test_a_status_decided_on_an_old_view_is_refused(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("newer")))
+        with pytest.raises(Conflict):
+            await kube.replace_table_status(table, status("older"))
+
+    async def test_a_status_for_a_table_that_was_deleted_and_made_again_is_refused(
+        self,
+        kube: KubernetesClient,
+        eventually: Eventually,
+        transport: Transport,
+        namespace: str,
+        new_table: Callable[[str], Awaitable[Document]],
+    ) -> None:
+        table = await new_table("a")
+        await until_unopposed(kube, table, lambda latest: _delete(kube, transport, latest))
+        await eventually(lambda: _is_none(kube.get_table(namespace, "a")))
+        with pytest.raises(NotFound):
+            await kube.replace_table_status(table, status("for nobody"))
+        again = await new_table("a")
+        mixed = {**again, "metadata": {**again["metadata"], "uid": table["metadata"]["uid"]}}
+        with pytest.raises(Conflict):
+            await kube.replace_table_status(mixed, status("for the old one"))
+
+    async def test_the_same_status_is_not_written_again(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("x")))
+        assert await kube.replace_table_status(written, written["status"]) is written
+
+    async def test_a_status_that_breaks_the_schema_is_rejected_and_not_taken_for_a_conflict(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        with pytest.raises(Rejected, match="observedGeneration"):
+            await until_unopposed(
+                kube, table, lambda latest: kube.replace_table_status(latest, {"observedGeneration": "one"})
+            )
+
+    async def test_a_finalizer_is_added_once_and_removed_without_touching_others(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        other = "tests.hudi-operator.io/other"
+        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, other))
+        added = await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, FINALIZER))
+        assert {other, FINALIZER} <= set(added["metadata"]["finalizers"])
+        assert await kube.add_finalizer(added, FINALIZER) is added
+        removed = await until_unopposed(kube, table, lambda latest: kube.remove_finalizer(latest, FINALIZER))
+        assert FINALIZER not in removed["metadata"]["finalizers"]
+        assert other in removed["metadata"]["finalizers"]
+
+    async def test_finalizers_of_an_old_view_are_refused_so_that_nobody_elses_is_lost(
+        self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
+    ) -> None:
+        table = await new_table("a")
+        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, "tests.hudi-operator.io/other"))
+        with pytest.raises(Conflict):
+            await kube.add_finalizer(table, FINALIZER)
+
+    async def test_removing_the_last_finalizer_lets_a_deleted_table_go(
+        self,
+        kube: KubernetesClient,
+        eventually: Eventually,
+        transport: Transport,
+        namespace: str,
+        new_table: Callable[[str], Awaitable[Document]],
+    ) -> None:
+        table = await new_table("a")
+        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, FINALIZER))
+        await transport.request("DELETE", f"{TABLES.format(namespace)}/a")
+        held = await kube.get_table(namespace, "a")
+        assert held is not None
+        assert held["metadata"]["deletionTimestamp"]
+        await until_unopposed(kube, table, lambda latest: kube.remove_finalizer(latest, FINALIZER))
+        await eventually(lambda: _is_none(kube.get_table(namespace, "a")))
+
+
+class TestJobs:
+    async def test_a_job_is_created_once_and_found_by_its_labels(self, kube: KubernetesClient, namespace: str) -> None:
+        created = await kube.create_job(namespace, job("run", shape="round"))
+        await kube.create_job(namespace, job("other"))
+        with pytest.raises(AlreadyExists):
+            await kube.create_job(namespace, job("run"))
+        found = await kube.list_jobs("tests=yes,shape=round", namespace)
+        assert [one["metadata"]["uid"] for one in found] == [created["metadata"]["uid"]]
+        assert (found[0]["kind"], found[0]["apiVersion"]) == ("Job", "batch/v1")
+        everywhere = {one["metadata"]["uid"] for one in await kube.list_jobs("tests=yes")}
+        assert created["metadata"]["uid"] in everywhere
+
+    async def test_a_job_is_deleted_only_by_its_uid_and_gone_is_no_error(
+        self, kube: KubernetesClient, eventually: Eventually, namespace: str
+    ) -> None:
+        created = await kube.create_job(namespace, job("run"))
+        with pytest.raises(Conflict):
+            await kube.delete_job(namespace, "run", uid="00000000-0000-0000-0000-000000000000")
+        assert await kube.get_job(namespace, "run") is not None
+        assert await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"]) is True
+        await eventually(lambda: _is_none(kube.get_job(namespace, "run")))
+        assert await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"]) is False
+
+    async def test_the_pods_of_a_deleted_job_go_with_it(
+        self, kube: KubernetesClient, eventually: Eventually, namespace: str
+    ) -> None:
+        manifest = job("run")
+        manifest["spec"]["suspend"] = False
+        created = await kube.create_job(namespace, manifest)
+        selector = "batch.kubernetes.io/job-name=run"
+        await eventually(lambda: kube.list_pods(namespace, selector))
+        await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"])
+        await eventually(lambda: _is_empty(kube.list_pods(namespace, selector)), seconds=60)
+
+    async def test_a_job_that_the_api_server_refuses_says_why(self, kube: KubernetesClient, namespace: str) -> None:
+        with pytest.raises(Rejected, match="restartPolicy"):
+            await kube.create_job(namespace, {"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
+
+    async def test_a_job_in_a_namespace_that_does_not_exist_is_not_found(self, kube: KubernetesClient) -> None:
+        with pytest.raises(NotFound, match="no-such-namespace"):
+            await kube.create_job("no-such-namespace", job("x"))
+
+
+class TestClaims:
+    async def test_only_one_of_many_gets_a_claim(self, kube: KubernetesClient) -> None:
+        attempts = await asyncio.gather(
+            *(kube.create_claim("path", holder=f"table-{number}") for number in range(10)), return_exceptions=True
+        )
+        winners = [attempt for attempt in attempts if isinstance(attempt, dict)]
+        losers = [attempt for attempt in attempts if isinstance(attempt, AlreadyExists)]
+        assert (len(winners), len(losers)) == (1, 9)
+        held = await kube.get_claim("path")
+        assert held is not None
+        assert held["spec"]["holderIdentity"] == winners[0]["spec"]["holderIdentity"]
+
+    async def test_a_claim_is_listed_changed_and_released(self, kube: KubernetesClient) -> None:
+        first = await kube.create_claim("path", holder="a", labels={"for": "tests"}, annotations={"path": "s3a://x"})
+        assert [one["metadata"]["name"] for one in await kube.list_claims("for=tests")] == ["path"]
+        changed = await kube.replace_claim({**first, "spec": {"holderIdentity": "b"}})
+        with pytest.raises(Conflict):
+            await kube.replace_claim({**first, "spec": {"holderIdentity": "c"}})
+        assert changed["spec"]["holderIdentity"] == "b"
+        assert changed["metadata"]["annotations"] == {"path": "s3a://x"}
+        with pytest.raises(Conflict):
+            await kube.delete_claim("path", uid="00000000-0000-0000-0000-000000000000")
+        assert await kube.delete_claim("path", uid=changed["metadata"]["uid"]) is True
+        assert await kube.delete_claim("path", uid=changed["metadata"]["uid"]) is False
+        assert await kube.get_claim("path") is None
+
+
+class TestEvents:
+    async def test_an_event_stands_with_its_object(
+        self,
+        kube: KubernetesClient,
+        transport: Transport,
+        namespace: str,
+        new_table: Callable[[str], Awaitable[Document]],
+    ) -> None:
+        table = await new_table("a")
+        await kube.create_event(table, kind=EventType.WARNING, reason="TestsFail", message="x" * 5000)
+        events = [
+            event
+            async for event in transport.list_items(f"/api/v1/namespaces/{namespace}/events")
+            if event["reason"] == "TestsFail"
+        ]
+        assert len(events) == 1
+        assert events[0]["involvedObject"]["uid"] == table["metadata"]["uid"]
+        assert events[0]["type"] == "Warning"
+        assert len(events[0]["message"]) == 1024
+        assert (events[0]["reportingComponent"], events[0]["reportingInstance"]) == ("hudi-operator", "tests")
+
+    async def test_an_event_that_cannot_be_posted_harms_nothing(self, kube: KubernetesClient) -> None:
+        about = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "namespace": "no-such-namespace"}}
+        await kube.create_event(about, kind=EventType.NORMAL, reason="Lost", message="nobody sees this")
+
+
+async def _delete(kube: KubernetesClient, transport: Transport, table: Document) -> Document | None:
+    metadata = table["metadata"]
+    for finalizer in metadata.get("finalizers") or ():
+        table = await kube.remove_finalizer(table, finalizer) or table
+    await transport.request("DELETE", f"{TABLES.format(metadata['namespace'])}/{metadata['name']}")
+    return None
+
+
+async def _is_none(answer: Awaitable[Document | None]) -> bool:
+    return await answer is None
+
+
+async def _is_empty(answer: Awaitable[list[Document]]) -> bool:
+    return not await answer
