@@ -9,5 +9,6 @@ from hudi_operator.api.table_class import RetrySettings
 def retry_delay(failures: int, settings: RetrySettings) -> timedelta:
     """Return the wait after this many failures in a row: doubling from the initial delay up to the ceiling."""
     initial, ceiling = parse_duration(settings.initial_delay), parse_duration(settings.max_delay)
-    doublings = min(max(failures - 1, 0), 30)
-    return min(initial * int(2**doublings), ceiling)
+    growth: int = 2 ** min(max(failures - 1, 0), 30)
+    # Divided, not multiplied: a long delay doubled thirty times is longer than any timedelta.
+    return ceiling if initial >= ceiling / growth else initial * growth
