@@ -9,6 +9,9 @@ from croniter.croniter import CroniterError
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_spec import Schedule
 
+_CHANCE = frozenset({"h", "r"})
+"""Letters by which croniter draws a time by lot, another one each time; no month or weekday begins with them."""
+
 
 class InvalidSchedule(ValueError):
     """A schedule that names no point in time; the message is a sentence for the table's owner."""
@@ -32,6 +35,8 @@ def next_run(schedule: Schedule, *, previous: datetime, first: bool) -> datetime
 def _next_match(expression: str, *, previous: datetime, zone: ZoneInfo) -> datetime:
     if len(expression.split()) != 5:
         raise InvalidSchedule(f"schedule.cron {expression!r} must have five fields, for example '*/15 * * * *'")
+    if any(part[:1] in _CHANCE for field in expression.lower().split() for part in field.split(",")):
+        raise InvalidSchedule(f"schedule.cron {expression!r} must name its times: H and R stand for random ones")
     try:
         match = croniter(expression, previous.astimezone(zone)).get_next(datetime)
     except (CroniterError, ValueError) as error:
