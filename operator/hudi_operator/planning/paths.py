@@ -36,7 +36,7 @@ def path_hash(canonical: str) -> str:
 
 def overlap(first: str, second: str) -> bool:
     """Whether two canonical paths are the same folder or one lies inside the other."""
-    return first == second or first.startswith(f"{second}/") or second.startswith(f"{first}/")
+    return first == second or first.startswith(_inside(second)) or second.startswith(_inside(first))
 
 
 def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
@@ -46,4 +46,9 @@ def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
     """
     path = canonical_path(url)
     allowed = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
-    return any(path == prefix or path.startswith(f"{prefix.rstrip('/')}/") for prefix in allowed)
+    return any(path == prefix or path.startswith(_inside(prefix)) for prefix in allowed)
+
+
+def _inside(folder: str) -> str:
+    """Return how the paths below a canonical path begin; only the root of the file system ends with a slash."""
+    return folder if folder.endswith("/") else f"{folder}/"
