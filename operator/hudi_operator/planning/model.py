@@ -84,6 +84,12 @@ class PodTrouble(StrEnum):
     DEADLINE_EXCEEDED = "DeadlineExceeded"
 
 
+START_TROUBLES = frozenset(
+    {PodTrouble.IMAGE_PULL_FAILED, PodTrouble.UNSCHEDULABLE, PodTrouble.CONFIGURATION, PodTrouble.FORBIDDEN}
+)
+"""Troubles of a pod that has not started; the others ended one that had."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobObservation:
     """What is known about one Job and its driver's pod."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.model import Failure, JobObservation, PodTrouble, TimelineLook
+from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
 from hudi_operator.planning.times import format_time
 
 NOT_CONFIRMED = "NotConfirmed"
@@ -64,8 +64,10 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
 
 
 def _lost(job: ActiveJob) -> Failure:
-    if job.state in set(PodTrouble):
+    if job.state in START_TROUBLES:
         return Failure(reason=job.state, message=f"Job {job.name} could not start in time and was given up.")
+    if job.state in set(PodTrouble):
+        return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
     return Failure(
         reason=JOB_LOST,
         message=f"Job {job.name} vanished before it reported: somebody deleted it, or its time ran out.",

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import (
+    START_TROUBLES,
     Action,
     CreateJob,
     JobObservation,
     JobPhase,
     Observation,
-    PodTrouble,
     StopJob,
 )
 from hudi_operator.planning.outcomes import conclude
@@ -19,10 +19,6 @@ from hudi_operator.planning.times import format_time, parse_time
 
 _CREATION_GRACE = timedelta(minutes=2)
 """How long a Job whose intent is recorded may be created late; later the schedule decides anew."""
-
-_START_TROUBLES = frozenset(
-    {PodTrouble.IMAGE_PULL_FAILED, PodTrouble.UNSCHEDULABLE, PodTrouble.CONFIGURATION, PodTrouble.FORBIDDEN}
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +75,7 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
-    if found.phase is not JobPhase.STARTING or found.trouble not in _START_TROUBLES:
+    if found.phase is not JobPhase.STARTING or found.trouble not in START_TROUBLES:
         return False
     if found.image != desired_image:
         return True
