@@ -14,7 +14,7 @@ def look() -> int:
     builder = HudiTableBuilder.from_base_uri(uri)
     for key, value in options.items():
         builder = builder.with_storage_option(key, value)
-    return len(builder.build().get_timeline().get_completed_deltacommits(False))
+    return len(builder.build().get_timeline().get_completed_deltacommits())
 
 
 times = []

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import obstore
 from make_fixtures import cache
+from obstore.store import S3Store
 
 from hudi_operator.storage import S3Options
 
@@ -33,9 +35,6 @@ class ObjectStore:
 
     def upload(self, files: dict[str, bytes], prefix: str) -> str:
         """Put files below a prefix and return its URL."""
-        import obstore
-        from obstore.store import S3Store
-
         store = S3Store(
             self.bucket,
             endpoint=self.options.endpoint,

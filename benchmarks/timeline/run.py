@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.fs as pafs
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "fixtures" / "timeline" / "generator")]
@@ -80,8 +82,6 @@ def our_reader(url: str, looks: int, store: ObjectStore | None) -> Row:
 
 def bare_listings(url: str, looks: int, store: ObjectStore | None) -> Row:
     """Measure what a listing alone costs."""
-    import pyarrow.fs as pafs
-
     if store is None:
         folder = f"{url}/.hoodie/timeline"
         local = pafs.LocalFileSystem()

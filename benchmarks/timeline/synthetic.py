@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+_FOLDER = ".hoodie/timeline/"
 _START = datetime(2026, 1, 1)  # noqa: DTZ001 - instant times carry no zone
 
 
@@ -48,25 +49,24 @@ def synthetic_files(contents: Contents, count: int) -> dict[str, bytes]:
     and the last write is in progress.
     """
     files: dict[str, bytes] = {".hoodie/hoodie.properties": contents.properties}
-    folder = ".hoodie/timeline/"
     moment = _START
     number = 0
     while len(files) < count - 5:
         number += 1
         moment += timedelta(seconds=61, milliseconds=137)
         if number % 11 == 10:
-            _add(files, folder, moment, "clean", "clean", contents.clean_plan, contents.clean)
+            files |= _instant(moment, ("clean", "clean"), contents.clean_plan, contents.clean)
         elif number % 6 == 5:
-            _add(files, folder, moment, "compaction", "commit", contents.compaction_plan, contents.compaction)
+            files |= _instant(moment, ("compaction", "commit"), contents.compaction_plan, contents.compaction)
         else:
-            _add(files, folder, moment, "deltacommit", "deltacommit", b"", contents.delta_commit)
+            files |= _instant(moment, ("deltacommit", "deltacommit"), b"", contents.delta_commit)
     moment += timedelta(seconds=61)
-    files[f"{folder}{_stamp(moment)}.compaction.requested"] = contents.compaction_plan
+    files[f"{_FOLDER}{_stamp(moment)}.compaction.requested"] = contents.compaction_plan
     moment += timedelta(seconds=61)
-    _add(files, folder, moment, "deltacommit", "deltacommit", b"", contents.delta_commit)
+    files |= _instant(moment, ("deltacommit", "deltacommit"), b"", contents.delta_commit)
     moment += timedelta(seconds=61)
-    files[f"{folder}{_stamp(moment)}.deltacommit.requested"] = b""
-    files[f"{folder}{_stamp(moment)}.deltacommit.inflight"] = contents.delta_commit
+    files[f"{_FOLDER}{_stamp(moment)}.deltacommit.requested"] = b""
+    files[f"{_FOLDER}{_stamp(moment)}.deltacommit.inflight"] = contents.delta_commit
     return files
 
 
@@ -77,13 +77,15 @@ def write_locally(files: dict[str, bytes], base: Path) -> None:
         (base / name).write_bytes(content)
 
 
-def _add(
-    files: dict[str, bytes], folder: str, moment: datetime, pending: str, completed: str, plan: bytes, content: bytes
-) -> None:
+def _instant(moment: datetime, actions: tuple[str, str], plan: bytes, content: bytes) -> dict[str, bytes]:
+    """Return the three files of a completed instant, by its actions before and after completion."""
+    pending, completed = actions
     time = _stamp(moment)
-    files[f"{folder}{time}.{pending}.requested"] = plan
-    files[f"{folder}{time}.{pending}.inflight"] = b""
-    files[f"{folder}{time}_{_stamp(moment + timedelta(seconds=20))}.{completed}"] = content
+    return {
+        f"{_FOLDER}{time}.{pending}.requested": plan,
+        f"{_FOLDER}{time}.{pending}.inflight": b"",
+        f"{_FOLDER}{time}_{_stamp(moment + timedelta(seconds=20))}.{completed}": content,
+    }
 
 
 def _stamp(moment: datetime) -> str:

@@ -71,10 +71,6 @@ def test_an_instant_that_two_executors_completed_is_reported() -> None:
     assert [problem.file for problem in collapsed.problems] == ["f/1_5.replacecommit"]
 
 
-def test_an_inflight_instant_that_was_never_requested_is_reported() -> None:
-    assert [one.file for one in collapse(["1.deltacommit.inflight"], Layout.TWO).problems] == ["1.deltacommit.inflight"]
-
-
 NAMES = st.builds(
     lambda time, completed_at, extension: (
         f"{time}_{completed_at}.{extension}" if completed_at else f"{time}.{extension}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hudi_operator.timeline import (
     ContentCache,
     Instant,
     InstantContentMissing,
+    NotAHudiTable,
     State,
     TimelineReader,
 )
@@ -71,6 +73,25 @@ def test_a_problem_is_looked_at_again(make_table: Any) -> None:
     assert len(reader.read("/t").problems) == 1
     filesystem.files["/t/.hoodie/timeline/1.compaction.requested"] = b'{"operations": []}'
     assert reader.read("/t").problems == ()
+
+
+def test_a_file_that_was_empty_is_read_again(make_table: Any) -> None:
+    filesystem = make_table({"1_2.commit": commit(), "3_4.commit": commit(), "5_6.clean": b""})
+    reader = TimelineReader(filesystem)
+    assert reader.read("/t").counters.commits_since_clean == 2
+    filesystem.files["/t/.hoodie/timeline/5_6.clean"] = CLEAN
+    assert reader.read("/t").counters.commits_since_clean == 1
+
+
+def test_a_table_that_is_dropped_between_two_looks_is_none(tmp_path: Path, real_table: Callable[[str], Path]) -> None:
+    for name in ("0.15.0-cow-writes", "1.2.0-cow-writes"):
+        base = tmp_path / name
+        shutil.copytree(real_table(name), base)
+        reader, path = real(base)
+        reader.read(path)
+        shutil.rmtree(base)
+        with pytest.raises(NotAHudiTable):
+            reader.read(path)
 
 
 def test_tables_share_one_bounded_cache(make_table: Any) -> None:

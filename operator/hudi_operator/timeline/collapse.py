@@ -51,6 +51,7 @@ class _Group:
     best: TimelineFile
     best_name: str
     files: list[str] = field(default_factory=list)
+    requested: int = 0
     completed: int = 0
 
 
@@ -80,6 +81,7 @@ def collapse(names: Iterable[str], layout: Layout, *, folder: str = "") -> Colla
         elif kind.rank > group.best.kind.rank or (kind.rank == group.best.kind.rank and name < group.best_name):
             group.best = TimelineFile(time, completed_at, kind)
             group.best_name = name
+        group.requested += kind.rank == 0
         group.completed += kind.rank == 2
         group.files.append(name)
     ordered = [groups[key] for key in sorted(groups)]
@@ -105,11 +107,8 @@ def _problems(groups: Sequence[_Group], folder: str) -> tuple[Problem, ...]:
                     f"{kind.action} {group.best.time} was completed {group.completed} times: two executors ran it.",
                 )
             )
-        if len(group.files) == 1 and kind.rank == 1 and kind.action is not Action.SAVEPOINT:
-            problems.append(
-                Problem(
-                    f"{folder}{group.files[0]}",
-                    f"{kind.action} {group.best.time} is inflight but was never requested.",
-                )
-            )
+        if not group.requested and kind.action is not Action.SAVEPOINT:
+            state = "completed" if kind.rank == 2 else "inflight"
+            reason = f"{kind.action} {group.best.time} is {state}, but its requested file is gone."
+            problems.append(Problem(f"{folder}{group.best_name}", reason))
     return tuple(problems)

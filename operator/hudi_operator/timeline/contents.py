@@ -46,6 +46,12 @@ class FileContents:
         self._layout = layout
         self._listing = listing
         self._problems: dict[str, Problem] = {}
+        self._settled = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was asked for was read: an empty or damaged file may still be being written."""
+        return self._settled
 
     @property
     def problems(self) -> Iterable[Problem]:
@@ -133,13 +139,16 @@ class FileContents:
         return verdict
 
     def _read(self, name: str) -> tuple[Record | None, int]:
+        settled, self._settled = self._settled, False
         try:
             data = self._filesystem.read_file(f"{self._folder}/{name}")
         except StorageError as error:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 raise CorruptContent("the file has gone since the folder was listed") from error
             raise as_unreadable(error) from error
-        return decode(data), len(data)
+        record = decode(data)
+        self._settled = settled and bool(data)
+        return record, len(data)
 
     def _modified(self, name: str) -> int:
         if self._listing.modified is not None and name in self._listing.modified:

@@ -23,12 +23,13 @@ class Look:
 
     names: frozenset[str]
     timeline: Timeline
+    settled: bool
     age: int = 0
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the same names would mean the same again: a problem may be a file that was still being written."""
-        return not self.timeline.problems and self.age < LOOKS_BETWEEN_FULL_LISTINGS
+        """Whether the same names would mean the same again."""
+        return self.settled and self.age < LOOKS_BETWEEN_FULL_LISTINGS
 
     @property
     def tail_start(self) -> str:

@@ -49,7 +49,12 @@ class TimelineReader:
         base = base_path.rstrip("/")
         known = None if full else self._cache.get(self._look_key(base))
         if isinstance(known, Look) and known.is_reusable:
-            return self._look_again(base, known)
+            try:
+                return self._look_again(base, known)
+            except TableUnreadable as error:
+                # The folder is gone: the properties tell whether the table is.
+                if error.cause is not UnreadableCause.NOT_FOUND:
+                    raise
         return self._look_afresh(base)
 
     def _look_again(self, base: str, known: Look) -> Timeline:
@@ -98,7 +103,8 @@ class TimelineReader:
             counters=counters,
             problems=tuple(sorted(set(found))),
         )
-        self._remember(base, Look(frozenset(listing.names), timeline, age))
+        settled = contents.settled and not problems
+        self._remember(base, Look(frozenset(listing.names), timeline, settled, age))
         return timeline
 
     def _remember(self, base: str, look: Look) -> None:
