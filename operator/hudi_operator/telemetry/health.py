@@ -4,7 +4,7 @@ Health means progress. A port that answers proves only that the port answers, so
 says that the loop stands still.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Self
 
@@ -41,8 +41,8 @@ class HealthServer:
 
     async def __aenter__(self) -> Self:
         health, figures = web.Application(), web.Application()
-        health.router.add_get("/healthz", lambda _request: _answer(self._live))
-        health.router.add_get("/readyz", lambda _request: _answer(self._ready))
+        health.router.add_get("/healthz", _handler(self._live))
+        health.router.add_get("/readyz", _handler(self._ready))
         figures.router.add_get("/metrics", _metrics)
         self.health_port = await self._serve(health, self._wanted[0])
         self.metrics_port = await self._serve(figures, self._wanted[1])
@@ -59,14 +59,13 @@ class HealthServer:
         return int(runner.addresses[0][1])
 
 
-async def _answer(checks: Mapping[str, Check]) -> web.Response:
-    lines, status = [], 200
-    for name, check in checks.items():
-        problem = check()
-        lines.append(f"{name}: {problem or 'ok'}")
-        if problem is not None:
-            status = 503
-    return web.Response(status=status, text="\n".join(lines) + "\n")
+def _handler(checks: Mapping[str, Check]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def answer(_request: web.Request) -> web.Response:
+        problems = {name: check() for name, check in checks.items()}
+        text = "".join(f"{name}: {problem or 'ok'}\n" for name, problem in problems.items())
+        return web.Response(status=503 if any(problems.values()) else 200, text=text)
+
+    return answer
 
 
 async def _metrics(_request: web.Request) -> web.Response:

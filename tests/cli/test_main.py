@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+CRDS = sorted((Path(__file__).parents[2] / "crds").glob("*.yaml"))
+
+
+def hudi_operator(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, "-m", "hudi_operator", *arguments),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**{name: value for name, value in os.environ.items() if "HUDI_OPERATOR" not in name}, **environment},
+    )
+
+
+def test_the_resource_definitions_are_printed_as_they_are_committed() -> None:
+    printed = list(yaml.safe_load_all(hudi_operator("crds").stdout))
+    committed = [yaml.safe_load(path.read_text()) for path in CRDS]
+    assert sorted(printed, key=str) == sorted(committed, key=str)
+
+
+def test_the_version_is_one_line() -> None:
+    done = hudi_operator("version")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_the_timeline_command_is_reached() -> None:
+    done = hudi_operator("timeline", "/no/such/table")
+    assert done.returncode == 2
+    assert "/no/such/table" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({}, "HUDI_OPERATOR_SPARK_IMAGE"),
+        ({"HUDI_OPERATOR_SPARK_IMAGE": "x", "HUDI_OPERATOR_WORKERS": "none"}, "HUDI_OPERATOR_WORKERS"),
+        ({"HUDI_OPERATOR_SPARK_IMAGE": "x", "KUBECONFIG": "/no/such/file"}, "set KUBECONFIG"),
+    ],
+)
+def test_what_keeps_the_operator_from_starting_is_said_in_a_sentence(environment: dict[str, str], named: str) -> None:
+    done = hudi_operator("run", **environment)
+    assert done.returncode == 1
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["timeline /no/such/table", "version", "crds"])
+def test_commands_for_people_load_neither_kopf_nor_the_kubernetes_client(arguments: str) -> None:
+    program = (
+        "import atexit, sys\n"
+        f"sys.argv = ['hudi-operator', *{arguments.split()!r}]\n"
+        "atexit.register(lambda: print('loaded:', {'kopf', 'kubernetes'} & set(sys.modules), file=sys.stderr))\n"
+        "from hudi_operator.cli.main import run\n"
+        "run()\n"
+    )
+    done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, timeout=120, check=False)
+    assert "loaded: set()" in done.stderr

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import aiohttp
+import pytest
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.table_status import RunStatus
+from hudi_operator.telemetry.health import HealthServer
+from hudi_operator.telemetry.metrics import Metrics
+
+
+def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"hudi_operator_{name}", labels)
+
+
+def test_a_look_is_counted_by_its_result_and_timed() -> None:
+    metrics = Metrics()
+    with metrics.reconcile():
+        pass
+    with pytest.raises(RuntimeError), metrics.reconcile():
+        raise RuntimeError
+    assert sample(metrics, "reconcile_total", result="success") == 1
+    assert sample(metrics, "reconcile_total", result="error") == 1
+    assert sample(metrics, "reconcile_duration_seconds_count") == 2
+
+
+def test_active_jobs_are_counted_over_all_tables_and_never_drift() -> None:
+    metrics = Metrics()
+    metrics.set_active_jobs("n/a", ["Ingestion"])
+    metrics.set_active_jobs("n/b", ["Ingestion", "Compaction"])
+    metrics.set_active_jobs("n/b", ["Ingestion", "Compaction"])
+    assert sample(metrics, "jobs_active", service="Ingestion") == 2
+    assert sample(metrics, "jobs_active", service="Compaction") == 1
+    metrics.set_active_jobs("n/b", ["Compaction"])
+    metrics.set_active_jobs("n/a", [])
+    metrics.set_active_jobs("n/never-seen", [])
+    assert sample(metrics, "jobs_active", service="Ingestion") == 0
+    assert sample(metrics, "jobs_active", service="Compaction") == 1
+
+
+def test_ended_jobs_are_counted_by_service_and_outcome() -> None:
+    metrics = Metrics()
+    run = RunStatus(job="j", service=Service.INGESTION, outcome=Outcome.FAILED)
+    metrics.run_finished(run)
+    metrics.run_finished(run)
+    assert sample(metrics, "jobs_total", service="Ingestion", outcome="Failed") == 2
+
+
+def test_the_queue_is_read_when_the_metrics_are() -> None:
+    metrics = Metrics()
+    depth = [3.0]
+    metrics.observe_queue(depth=lambda: depth[0], oldest_seconds=lambda: 1.5)
+    depth[0] = 4.0
+    assert b"hudi_operator_queue_depth 4.0" in metrics.exposition()
+    assert b"hudi_operator_queue_oldest_seconds 1.5" in metrics.exposition()
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "text"),
+    [(None, 200, "loop: ok\nother: ok\n"), ("it stands still", 503, "loop: it stands still\nother: ok\n")],
+)
+async def test_health_is_what_the_checks_say(problem: str | None, status: int, text: str) -> None:
+    checks = {"loop": lambda: problem, "other": lambda: None}
+    server = HealthServer(live=checks, ready=checks, health_port=0, metrics_port=0, host="127.0.0.1")
+    async with server, aiohttp.ClientSession() as session:
+        for path in ("healthz", "readyz"):
+            async with session.get(f"http://127.0.0.1:{server.health_port}/{path}") as answer:
+                assert (answer.status, await answer.text()) == (status, text)
+        async with session.get(f"http://127.0.0.1:{server.metrics_port}/metrics") as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
