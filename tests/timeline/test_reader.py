@@ -64,7 +64,25 @@ def test_a_new_instant_costs_only_what_it_adds(make_table: Any) -> None:
     filesystem.reads.clear()
     filesystem.files["/t/.hoodie/timeline/7_8.clean"] = CLEAN
     assert reader.read("/t").counters.last_clean == "7"
-    assert filesystem.reads == ["/t/.hoodie/hoodie.properties", "/t/.hoodie/timeline/7_8.clean"]
+    assert (filesystem.lists, filesystem.reads) == (2, ["/t/.hoodie/timeline/7_8.clean"])
+
+
+def test_the_properties_are_read_again_when_a_file_has_vanished(make_table: Any) -> None:
+    filesystem = make_table(["1_2.commit", "3_4.commit"])
+    reader = TimelineReader(filesystem)
+    reader.read("/t")
+    del filesystem.files["/t/.hoodie/timeline/1_2.commit"]
+    assert reader.read("/t").counters.completed_commits == 1
+    assert (filesystem.lists, filesystem.reads.count("/t/.hoodie/hoodie.properties")) == (2, 2)
+
+
+def test_an_upgrade_to_the_other_layout_is_noticed_at_once(make_table: Any) -> None:
+    filesystem = make_table(["1.commit"], timeline_layout_version="1", table_version="6")
+    reader = TimelineReader(filesystem)
+    assert reader.read("/t").properties.layout == 1
+    filesystem.files = make_table(["1_2.commit", "3_4.commit"]).files
+    upgraded = reader.read("/t")
+    assert (upgraded.properties.layout, upgraded.counters.completed_commits) == (2, 2)
 
 
 def test_a_problem_is_looked_at_again(make_table: Any) -> None:

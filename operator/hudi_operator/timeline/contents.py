@@ -16,6 +16,11 @@ _CLOCK_TOLERANCE = 10_000
 _QUARTER_HOUR = 15 * 60 * 1000
 _WIDEST_OFFSET = 14 * 60 * 60 * 1000
 
+_EMPTY_PLAN = "The plan is empty: it can be neither run nor resumed."
+_EMPTY_PLANS = {
+    Action.REPLACE_COMMIT: "The request is empty: Hudi takes it for a write, whatever it was meant to be.",
+}
+
 _CAUSES = {
     StorageErrorKind.NOT_FOUND: UnreadableCause.NOT_FOUND,
     StorageErrorKind.NO_BUCKET: UnreadableCause.NOT_FOUND,
@@ -119,7 +124,7 @@ class FileContents:
             self._report(name, f"The plan of this {entry.instant.action} cannot be read: {error}.")
             return
         if record is None:
-            self._report(name, f"The plan of this {entry.instant.action} is empty: it can be neither run nor resumed.")
+            self._report(name, _EMPTY_PLANS.get(entry.instant.action, _EMPTY_PLAN))
             return
         self._cache.put(self._key("plan", name), "read", size=min(size, 64))
 

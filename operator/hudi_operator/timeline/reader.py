@@ -23,7 +23,7 @@ from hudi_operator.timeline.names import FAMILIES, file_name
 from hudi_operator.timeline.plans import Content, interpret
 from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
 
-_PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING})
+_PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT})
 
 
 class TimelineReader:
@@ -58,27 +58,27 @@ class TimelineReader:
         return self._look_afresh(base)
 
     def _look_again(self, base: str, known: Look) -> Timeline:
+        """List a known table, as far as needed, and interpret it again only if it has moved."""
         properties = known.timeline.properties
         partial = self._filesystem.lists_from_offset and len(known.names) >= SMALLEST_PARTIAL_LISTING
-        if not partial:
-            listing = self._list(base, properties)
-            if known.names == frozenset(listing.names):
-                self._remember(base, replace(known, age=known.age + 1))
-                return known.timeline
-            return self._look_afresh(base)
-        listing = self._list(base, properties, start_after=known.tail_start)
-        before, now = known.tail, frozenset(listing.names)
-        if before - now or rewrites_history(now - before, properties.layout):
-            return self._look_afresh(base)
+        listing = self._list(base, properties, start_after=known.tail_start if partial else None)
+        before, now = known.tail if partial else known.names, frozenset(listing.names)
         if now == before:
             self._remember(base, replace(known, age=known.age + 1))
             return known.timeline
-        whole = replace(listing, names=[*known.names, *(now - before)])
-        return self._interpret(base, properties, whole, problems=(), age=known.age + 1)
+        if before <= now and not rewrites_history(now - before, properties.layout):
+            whole = replace(listing, names=[*known.names, *(now - before)]) if partial else listing
+            return self._interpret(base, properties, whole, problems=(), age=known.age + 1)
+        return self._look_afresh(base, None if partial else (properties, listing))
 
-    def _look_afresh(self, base: str) -> Timeline:
+    def _look_afresh(self, base: str, listed: tuple[TableProperties, Listing] | None = None) -> Timeline:
+        """Read the properties and list the folder, unless it was just `listed` where they say that it is."""
         properties, problems = self.read_properties(base)
-        return self._interpret(base, properties, self._list(base, properties), problems=problems, age=0)
+        if listed is not None and listed[0].timeline_folder == properties.timeline_folder:
+            listing = listed[1]
+        else:
+            listing = self._list(base, properties)
+        return self._interpret(base, properties, listing, problems=problems, age=0)
 
     def _interpret(
         self, base: str, properties: TableProperties, listing: Listing, *, problems: tuple[Problem, ...], age: int
