@@ -342,6 +342,7 @@ def test_the_queue_tells_its_depth_and_how_long_the_oldest_key_has_waited() -> N
         queue.add("a")
         await asyncio.sleep(20)
         queue.add("b")
+        queue.add("a")
         await asyncio.sleep(10)
         look()
         working = asyncio.create_task(queue.run(workers=1, handler=Recorder(takes=50)))

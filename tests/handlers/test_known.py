@@ -146,6 +146,7 @@ def test_a_table_made_again_under_its_name_answers_to_its_new_uid_only() -> None
     key = TableKey("n", "a")
     known.learn_table(key, table(uid="old"))
     assert known.learn_table(key, table(uid="new"))
+    assert known.of_child(child("x", "old")) == TableKey("n", "x"), "the old uid is nobody's any more"
     other = TableKey("n", "b")
     known.learn_table(other, table("b", uid="old"))
     assert known.of_child(child("x", "old")) == other
