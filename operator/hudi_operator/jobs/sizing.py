@@ -56,14 +56,22 @@ class Sizing:
 
 
 def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None = None) -> Sizing:
-    """Return the size of a run; `driver_memory` is what the operator has grown the driver to, if it has."""
+    """Return the size of a run.
+
+    `driver_memory` is what the operator has grown the driver to, if it has; it counts only where it is more than what
+    the spec asks for by now, and never beyond the class's limit of today.
+    """
     own, default = spec.execution, table_class.execution
     mode = own.mode if own.mode is not ExecutionMode.AUTO else default.mode
     return Sizing(
         mode=ExecutionMode.LOCAL if mode is ExecutionMode.AUTO else mode,
         driver=PodSize(
             cpu=own.driver.cpu or default.driver.cpu or _DRIVER_CPU,
-            memory=driver_memory or own.driver.memory or default.driver.memory or _DRIVER_MEMORY,
+            memory=_larger(
+                own.driver.memory or default.driver.memory or _DRIVER_MEMORY,
+                grown=driver_memory,
+                limit=table_class.limits.driver_memory,
+            ),
         ),
         executor=PodSize(
             cpu=own.executor.cpu or default.executor.cpu or _EXECUTOR_CPU,
@@ -71,6 +79,12 @@ def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driv
         ),
         executor_instances=own.executor.instances or default.executor.instances or _EXECUTOR_INSTANCES,
     )
+
+
+def _larger(asked: str, *, grown: str | None, limit: str) -> str:
+    if grown is None:
+        return asked
+    return max(asked, min(grown, limit, key=parse_quantity), key=parse_quantity)
 
 
 def exceeded_limits(sizing: Sizing, limits: ExecutionLimits) -> tuple[str, ...]:
