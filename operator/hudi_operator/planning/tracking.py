@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import (
     START_TROUBLES,
@@ -68,7 +69,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
 
 
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
-    if observation.obstacles or observation.table.spec.suspend:
+    spec = observation.table.spec
+    if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
     started = parse_time(job.started_at)
     return started is not None and now - started < _CREATION_GRACE
@@ -85,6 +87,8 @@ def _must_stop(found: JobObservation, observation: Observation, *, desired_image
 
 
 def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
+    if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
+        return job.model_copy(update={"uid": found.uid})  # stopped for this trouble: what it will be remembered for
     state = found.trouble.value if found.trouble is not None else found.phase.value
     message = found.message[:500] if found.trouble is not None else ""
     return job.model_copy(update={"uid": found.uid, "state": state, "message": message})
