@@ -75,6 +75,10 @@ def judge(
         return Dueness(due=True, reason=IngestionReason.REQUESTED, message=f"Requested at {requested}.", at=now)
     if memory.failures:
         return _after_failure(memory, table_class=table_class, now=now)
+    if memory.last_run is not None and memory.last_run.outcome is Outcome.FAILED:
+        return Dueness(
+            due=True, reason=IngestionReason.RETRY, message="The spec has changed since the last run failed.", at=now
+        )
     if memory.more_input:
         return Dueness(
             due=True, reason=IngestionReason.MORE_INPUT, message="The last run left input behind at its limits.", at=now
