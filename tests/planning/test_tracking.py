@@ -1,0 +1,214 @@
+"""Jobs that were decided earlier, compared with those that exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import (
+    IMAGE,
+    JOB,
+    NOW,
+    active,
+    at,
+    ended,
+    job,
+    look,
+    minutes,
+    observe,
+    status,
+    succeeded,
+    table,
+)
+from tests.planning.world import table_class as a_class
+
+from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.planning.model import (
+    Blocked,
+    CreateJob,
+    JobObservation,
+    JobPhase,
+    Observation,
+    Obstacle,
+    PodTrouble,
+    StopJob,
+    TimelineLook,
+    TimelineTrouble,
+)
+from hudi_operator.planning.tracking import Tracked, track
+
+DECIDED = active(uid=None, state="Decided")
+
+
+def tracked(
+    remembered: tuple[ActiveJob, ...] = (), jobs: tuple[JobObservation, ...] = (), *, image: str = IMAGE, **changes: Any
+) -> Tracked:
+    spec = changes.pop("spec", {})
+    observation = observe(table(status=status(active_jobs=remembered), **spec), jobs=jobs, **changes)
+    return track(observation, desired_image=image, now=NOW)
+
+
+def names(found: Tracked) -> list[str]:
+    return [one.name for one in found.active]
+
+
+def test_a_table_without_jobs_has_nothing_to_track() -> None:
+    assert tracked() == Tracked(active=(), finished=(), actions=())
+
+
+def test_a_job_whose_intent_is_recorded_is_created_when_it_does_not_exist() -> None:
+    found = tracked((DECIDED,))
+    assert found.actions == (CreateJob(job=DECIDED),)
+    assert found.active == (DECIDED,)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"obstacles": (Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken."),)},
+        {"spec": {"suspend": True}},
+        {"spec": {"managementPolicy": "Observe"}},
+    ],
+    ids=["obstacle", "suspended", "only observed"],
+)
+def test_an_intent_is_dropped_when_nothing_may_start_any_more(changes: dict[str, Any]) -> None:
+    found = tracked((DECIDED,), **changes)
+    assert (found.actions, found.active, found.abandoned) == ((), (), (DECIDED,))
+
+
+@pytest.mark.parametrize(("age", "created"), [(0, True), (1.9, True), (2, False), (600, False)])
+def test_an_intent_is_dropped_when_it_is_older_than_two_minutes(age: float, *, created: bool) -> None:
+    intent = DECIDED.model_copy(update={"started_at": at(NOW - minutes(age))})
+    found = tracked((intent,))
+    assert bool(found.actions) is created
+    assert bool(found.active) is created
+
+
+def test_an_intent_whose_time_cannot_be_read_is_dropped() -> None:
+    poisoned = DECIDED.model_copy(update={"started_at": "yesterday"})
+    assert tracked((poisoned,)).abandoned == (poisoned,)
+
+
+@pytest.mark.parametrize("phase", [JobPhase.STARTING, JobPhase.RUNNING, JobPhase.ENDING])
+def test_an_intent_whose_job_exists_learns_its_uid_and_state(phase: JobPhase) -> None:
+    found = tracked((DECIDED,), (job(phase=phase),))
+    assert found.actions == ()
+    assert [(one.uid, one.state) for one in found.active] == [("job-uid", phase.value)]
+
+
+def test_a_job_that_runs_but_is_not_remembered_is_adopted() -> None:
+    found = tracked((), (job(attempt=3, base_instant="20260310110000000", driver_memory="4Gi"),))
+    assert found.active == (
+        active(attempt=3, base_instant="20260310110000000", driver_memory="4Gi", started_at=at(NOW - minutes(1))),
+    )
+
+
+def test_a_job_that_is_over_and_not_remembered_was_consumed_before() -> None:
+    assert tracked((), (ended(outcome=succeeded()),)) == Tracked(active=(), finished=(), actions=())
+
+
+def test_a_remembered_job_that_is_over_ends_once() -> None:
+    found = tracked((active(),), (ended(outcome=succeeded()),), look=look((JOB, "20260310115900000")))
+    assert found.active == ()
+    assert [one.job for one in found.finished] == [JOB]
+
+
+@pytest.mark.parametrize("jobs", [(ended(outcome=succeeded()),), ()], ids=["over", "vanished"])
+def test_a_job_stays_active_while_the_timeline_cannot_confirm_its_end(jobs: tuple[JobObservation, ...]) -> None:
+    found = tracked((active(),), jobs, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE))
+    assert names(found) == [JOB]
+    assert found.finished == ()
+
+
+def test_a_job_that_vanished_after_it_was_seen_has_ended() -> None:
+    found = tracked((active(),))
+    assert found.active == ()
+    assert [(one.outcome.value, one.reason) for one in found.finished] == [("Failed", "JobLost")]
+
+
+def test_a_job_without_uid_that_is_over_has_ended_and_is_not_created_again() -> None:
+    found = tracked((DECIDED,), (ended(outcome=succeeded()),), look=look((JOB, "20260310115900000")))
+    assert found.actions == ()
+    assert len(found.finished) == 1
+
+
+START_TROUBLES = [
+    PodTrouble.IMAGE_PULL_FAILED,
+    PodTrouble.UNSCHEDULABLE,
+    PodTrouble.CONFIGURATION,
+    PodTrouble.FORBIDDEN,
+]
+
+
+@pytest.mark.parametrize("trouble", START_TROUBLES)
+@pytest.mark.parametrize(("age", "stopped"), [(4.9, False), (5.1, True)])
+def test_a_job_that_cannot_start_is_stopped_after_the_timeout_of_its_class(
+    trouble: PodTrouble, age: float, *, stopped: bool
+) -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=trouble, message="why", created_at=NOW - minutes(age))
+    found = tracked((active(),), (stuck,))
+
+    assert [one.state for one in found.active] == [trouble.value]
+    assert [one.message for one in found.active] == ["why"]
+    assert found.actions == ((StopJob(job=found.active[0], uid="job-uid"),) if stopped else ())
+
+
+def test_the_start_timeout_is_the_one_of_the_class() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, created_at=NOW - minutes(6))
+    patient = a_class(job={"startTimeout": "1h"})
+    assert tracked((active(),), (stuck,), table_class=patient).actions == ()
+
+
+def test_a_job_that_cannot_start_is_stopped_at_once_when_its_image_has_been_corrected() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.IMAGE_PULL_FAILED, image="typo")
+    assert [type(action) for action in tracked((active(),), (stuck,)).actions] == [StopJob]
+
+
+def test_a_job_without_a_class_is_still_stopped_when_it_cannot_start() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, created_at=NOW - minutes(6))
+    assert [type(one) for one in tracked((active(),), (stuck,), table_class=None).actions] == [StopJob]
+
+
+@pytest.mark.parametrize("phase", [JobPhase.RUNNING, JobPhase.ENDING])
+def test_a_job_that_has_started_is_never_stopped(phase: JobPhase) -> None:
+    old = job(phase=phase, image="another", created_at=NOW - minutes(600))
+    assert tracked((active(),), (old,)).actions == ()
+
+
+def test_a_job_that_starts_slowly_without_trouble_is_left_alone() -> None:
+    slow = job(phase=JobPhase.STARTING, created_at=NOW - minutes(60))
+    assert tracked((active(),), (slow,)).actions == ()
+
+
+@pytest.mark.parametrize("trouble", START_TROUBLES)
+def test_a_job_that_was_stopped_ends_with_the_trouble_that_it_was_stopped_for(trouble: PodTrouble) -> None:
+    stuck = active(state=trouble.value, message="why.")
+    ending = tracked((stuck,), (job(phase=JobPhase.ENDING),))
+    gone = tracked(ending.active)
+
+    assert ending.active == (stuck,)
+    assert [one.reason for one in gone.finished] == [trouble.value]
+
+
+def test_a_job_that_starts_after_all_loses_its_trouble() -> None:
+    stuck = active(state=PodTrouble.UNSCHEDULABLE.value, message="no node fits.")
+    found = tracked((stuck,), (job(phase=JobPhase.RUNNING),))
+    assert [(one.state, one.message) for one in found.active] == [("Running", "")]
+
+
+def test_an_endless_message_of_a_pod_is_cut() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.CONFIGURATION, message="x" * 5000)
+    assert len(tracked((active(),), (stuck,)).active[0].message) <= 512
+
+
+def test_every_job_is_tracked_by_its_own_name() -> None:
+    observation: Observation = observe(
+        table(status=status(active_jobs=(active("one"), active("two", uid=None), active("three")))),
+        jobs=(job("one"), ended("three", outcome=succeeded()), job("four")),
+        look=look(("three", "20260310115900000")),
+    )
+    found = track(observation, desired_image=IMAGE, now=NOW)
+
+    assert names(found) == ["one", "two", "four"]
+    assert [one.job for one in found.finished] == ["three"]
+    assert [type(action) for action in found.actions] == [CreateJob]

@@ -1,0 +1,95 @@
+"""What a class does not allow a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import table, table_class
+
+from hudi_operator.planning.walls import obstacles_of
+
+
+def reasons(spec: dict[str, Any], walls: dict[str, Any] | None = None) -> list[str]:
+    return [str(one.reason) for one in obstacles_of(table(**spec), table_class(**(walls or {})))]
+
+
+def source(path: str) -> dict[str, Any]:
+    return {"ingestion": {"source": {"files": {"path": path, "format": "csv"}}}}
+
+
+def quarantine(path: str) -> dict[str, Any]:
+    return {"ingestion": {"badRecords": {"policy": "Quarantine", "quarantinePath": path}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "walls"),
+    [
+        ({}, {}),
+        ({"ingestion": None}, {}),
+        ({"ingestion": None}, {"allowedSourcePaths": []}),
+        (quarantine("s3a://landing/bad/"), {}),
+        ({"sparkConf": {"spark.sql.ansi.enabled": "true"}}, {"allowedSparkConf": ["spark.sql.*"]}),
+        ({"hudiOptions": {"hoodie.bloom.index.parallelism": "4"}}, {"allowedHudiOptions": ["hoodie.bloom.*"]}),
+        ({"execution": {"driver": {"memory": "8Gi", "cpu": "4"}}}, {}),
+        ({"execution": {"mode": "Local", "executor": {"memory": "1Ti"}}}, {}),
+        ({"ingestion": {"schedule": {"cron": "0 3 * * *", "timeZone": "Europe/Berlin"}}}, {}),
+    ],
+)
+def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls: dict[str, Any]) -> None:
+    assert reasons(spec, walls) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "walls", "expected"),
+    [
+        ({"basePath": "s3a://lake/team-b/flights"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/../team-b/flights"}, {}, ["PathNotAllowed"]),
+        (source("s3a://elsewhere/flights/"), {}, ["PathNotAllowed"]),
+        (source("s3a://landing/flights/"), {"allowedSourcePaths": []}, ["PathNotAllowed"]),
+        (quarantine("s3a://elsewhere/bad"), {}, ["PathNotAllowed"]),
+        ({"sparkConf": {"spark.jars": "http://x/evil.jar"}}, {}, ["SettingNotAllowed"]),
+        ({"sparkConf": {"spark.master": "local"}}, {"allowedSparkConf": ["spark.*"]}, ["SettingNotAllowed"]),
+        ({"hudiOptions": {"hoodie.table.name": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
+        ({"execution": {"driver": {"memory": "9Gi"}}}, {}, ["ClassLimitExceeded"]),
+        ({"execution": {"driver": {"cpu": "4001m"}}}, {}, ["ClassLimitExceeded"]),
+        (
+            {"execution": {"mode": "Cluster", "executor": {"memory": "17Gi", "cpu": "9", "instances": 51}}},
+            {},
+            ["ClassLimitExceeded"] * 3,
+        ),
+        ({"ingestion": {"schedule": {"cron": "0 0 31 2 *"}}}, {}, ["InvalidSchedule"]),
+        ({"ingestion": {"schedule": {"cron": "0 0 * * *", "timeZone": "Mars/Olympus"}}}, {}, ["InvalidSchedule"]),
+        (
+            {
+                "basePath": "s3a://other/flights",
+                "sparkConf": {"spark.jars": "x"},
+                "ingestion": {"schedule": {"cron": "0 0 31 2 *"}},
+            },
+            {},
+            ["PathNotAllowed", "SettingNotAllowed", "InvalidSchedule"],
+        ),
+    ],
+)
+def test_everything_outside_of_the_walls_is_named(
+    spec: dict[str, Any], walls: dict[str, Any], expected: list[str]
+) -> None:
+    assert reasons(spec, walls) == expected
+
+
+def test_an_obstacle_says_what_is_allowed_and_what_to_do() -> None:
+    (obstacle,) = obstacles_of(table(basePath="s3a://lake/team-b/flights"), table_class())
+    assert obstacle.message == (
+        "basePath s3a://lake/team-b/flights is outside of what class standard allows (s3://lake/{namespace}/): "
+        "choose a path inside, or ask the platform team to allow it."
+    )
+
+
+def test_an_obstacle_of_a_class_that_allows_no_source_says_so() -> None:
+    (obstacle,) = obstacles_of(table(), table_class(allowedSourcePaths=[]))
+    assert "allows (nothing)" in obstacle.message
+
+
+def test_the_walls_of_one_namespace_are_not_those_of_another() -> None:
+    assert obstacles_of(table(namespace="team-a"), table_class()) == ()
+    assert len(obstacles_of(table(namespace="team-b"), table_class())) == 1
