@@ -1,0 +1,180 @@
+"""The real API server as tests of the resources see it: what it accepts, and with which words it refuses."""
+
+import copy
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.crd import TABLE, TABLE_CLASS, ResourceKind, crd_document
+
+Document = dict[str, Any]
+Checks = tuple[set[str], set[str]]
+
+SMALLEST_SPECS = {
+    TABLE: {"basePath": "s3a://lake/team-a/flights", "type": "MergeOnRead", "recordKey": ["carrier", "flight"]},
+    TABLE_CLASS: {"allowedBasePaths": ["s3a://lake/{namespace}"]},
+}
+
+
+class Resources:
+    """Resources of one kind. Changes are given as a mapping from dotted paths to values; None removes a field."""
+
+    def __init__(self, connection: client.ApiClient, *, kind: ResourceKind, namespace: str | None) -> None:
+        self._objects = client.CustomObjectsApi(connection)
+        self._kind = kind
+        self._namespace = namespace
+
+    def smallest(self) -> Document:
+        """Return the smallest document that is accepted."""
+        metadata = {"name": f"test-{uuid.uuid4().hex[:8]}"}
+        if self._namespace:
+            metadata["namespace"] = self._namespace
+        return {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": self._kind.kind,
+            "metadata": metadata,
+            "spec": copy.deepcopy(SMALLEST_SPECS[self._kind]),
+        }
+
+    def create(self, document: Document, **options: Any) -> Document:
+        """Create a resource, with unknown fields refused as kubectl has them refused."""
+        place = {"namespace": self._namespace} if self._namespace else {}
+        method = self._objects.create_namespaced_custom_object if place else self._objects.create_cluster_custom_object
+        created: Document = method(
+            group=GROUP,
+            version=VERSION,
+            plural=self._kind.plural,
+            body=document,
+            field_validation="Strict",
+            **place,
+            **options,
+        )
+        return created
+
+    def replace_status(self, document: Document) -> Document:
+        """Replace the status of a namespaced resource."""
+        replaced: Document = self._objects.replace_namespaced_custom_object_status(
+            GROUP,
+            VERSION,
+            self._namespace,
+            self._kind.plural,
+            document["metadata"]["name"],
+            document,
+            field_validation="Strict",
+        )
+        return replaced
+
+    def refusal(self, changes: Document) -> str:
+        """Return the words with which a new resource is refused, or "" where it is accepted."""
+        document = changed(self.smallest(), changes)
+        return words(lambda: self.create(document, dry_run="All"))
+
+    def refusal_of_change(self, first: Document, then: Document) -> str:
+        """Return the words with which a change of an existing resource is refused, or "" where it is accepted."""
+        created = self.create(changed(self.smallest(), first))
+        return words(
+            lambda: self._objects.replace_namespaced_custom_object(
+                GROUP,
+                VERSION,
+                self._namespace,
+                self._kind.plural,
+                created["metadata"]["name"],
+                changed(created, then),
+                field_validation="Strict",
+                dry_run="All",
+            )
+        )
+
+    def refusal_of_status(self, status: Document) -> str:
+        """Return the words with which a status is refused, or "" where it is accepted."""
+        created = self.create(self.smallest())
+        return words(lambda: self.replace_status({**created, "status": status}))
+
+    def refusal_of_document(self, document: Document) -> str:
+        """Return the words with which a whole document is refused, or "" where it is accepted."""
+        return words(lambda: self.create(document, dry_run="All"))
+
+
+def changed(document: Document, changes: Document) -> Document:
+    """Return a copy of a document with changes."""
+    result = copy.deepcopy(document)
+    for path, value in changes.items():
+        *parents, last = path.split(".")
+        place = result
+        for name in parents:
+            place = place.setdefault(name, {})
+        if value is None:
+            place.pop(last)
+        else:
+            place[last] = copy.deepcopy(value)
+    return result
+
+
+def words(request: Callable[[], Any]) -> str:
+    """Return the words with which a request is refused as invalid, or "" where it is accepted."""
+    try:
+        request()
+    except client.ApiException as error:
+        if error.status not in {400, 422}:
+            raise
+        return str(yaml.safe_load(error.body)["message"])
+    return ""
+
+
+@pytest.fixture(scope="session")
+def api_server(cluster: None) -> client.ApiClient:  # noqa: ARG001 - wanted for what it does
+    """The API server that KUBECONFIG names, with the committed definitions."""
+    return config.new_client_from_config(os.environ["KUBECONFIG"])
+
+
+@pytest.fixture(scope="module")
+def shared_namespace(api_server: client.ApiClient) -> Iterator[str]:
+    """A namespace of its own for one test module."""
+    core = client.CoreV1Api(api_server)
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    core.create_namespace({"metadata": {"name": name}})
+    yield name
+    core.delete_namespace(name)
+
+
+@pytest.fixture
+def tables(api_server: client.ApiClient, shared_namespace: str) -> Resources:
+    return Resources(api_server, kind=TABLE, namespace=shared_namespace)
+
+
+@pytest.fixture
+def classes(api_server: client.ApiClient) -> Resources:
+    return Resources(api_server, kind=TABLE_CLASS, namespace=None)
+
+
+@pytest.fixture
+def checks_of() -> Callable[[ResourceKind], Checks]:
+    """Returns the messages of all CEL rules and the paths of all patterns in a kind's schema, without the status."""
+
+    def collect(kind: ResourceKind) -> Checks:
+        schema = crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        schema["properties"].pop("status", None)
+        return _checks(schema, "")
+
+    return collect
+
+
+def _checks(schema: Document, path: str) -> Checks:
+    messages = {rule["message"] for rule in schema.get("x-kubernetes-validations", ())}
+    patterns = {path} if "pattern" in schema else set()
+    parts = {f"{path}.{name}".lstrip("."): part for name, part in schema.get("properties", {}).items()}
+    if "items" in schema:
+        parts[f"{path}[]"] = schema["items"]
+    if "additionalProperties" in schema:
+        parts[f"{path}{{}}"] = schema["additionalProperties"]
+    for part_path, part in parts.items():
+        more_messages, more_patterns = _checks(part, part_path)
+        messages |= more_messages
+        patterns |= more_patterns
+    return messages, patterns

@@ -1,0 +1,193 @@
+"""What the API server accepts and refuses in a HudiTableClass, without any help of the operator."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_operator.api.crd import TABLE_CLASS
+
+Document = dict[str, Any]
+
+ACCEPTED: dict[str, Document] = {
+    "the smallest class": {},
+    "a bucket as a prefix": {"spec.allowedBasePaths": ["s3a://lake"]},
+    "a bucket per namespace": {"spec.allowedBasePaths": ["s3://lake-{namespace}/tables/"]},
+    "the whole file system": {"spec.allowedBasePaths": ["file:///"]},
+    "source prefixes": {"spec.allowedSourcePaths": ["s3a://landing/{namespace}", "file:///landing"]},
+    "a store with everything": {
+        "spec.objectStore": {
+            "endpoint": "http://s3.storage.svc:9000",
+            "region": "eu-central-1",
+            "pathStyleAccess": True,
+            "credentialsSecretName": "s3-credentials",
+        }
+    },
+    "an image with a registry and a digest": {"spec.sparkImage": "registry:5000/spark@sha256:0123456789abcdef"},
+    "limits": {"spec.limits": {"driverMemory": "4Gi", "driverCpu": 2, "executorCpu": "1500m", "executorInstances": 10}},
+    "times of jobs": {"spec.job": {"deadline": "1m", "startTimeout": "10s", "ttlAfterFinished": "60s"}},
+    "service accounts and pull secrets": {
+        "spec.job": {
+            "driverServiceAccountName": "spark",
+            "executorServiceAccountName": "none",
+            "imagePullSecretNames": ["registry"],
+            "nodeSelector": {"kubernetes.io/arch": "amd64"},
+        }
+    },
+    "retries at an even pace": {"spec.retry": {"initialDelay": "1m", "maxDelay": "1m"}},
+    "sizes of applications": {"spec.execution": {"mode": "Cluster", "executor": {"instances": 4, "memory": "2Gi"}}},
+    "settings that tables may change": {
+        "spec.allowedSparkConf": ["spark.sql.shuffle.partitions", "spark.sql.files.*"],
+        "spec.allowedHudiOptions": ["hoodie.upsert.shuffle.parallelism"],
+    },
+}
+
+REFUSED: dict[str, tuple[Document, str]] = {
+    "a class that allows no path": (
+        {"spec.allowedBasePaths": []},
+        "spec.allowedBasePaths in body should have at least 1 items",
+    ),
+    "a base path prefix without a bucket": (
+        {"spec.allowedBasePaths": ["s3a://"]},
+        "spec.allowedBasePaths[0] in body should match",
+    ),
+    "a base path prefix with a pattern": (
+        {"spec.allowedBasePaths": ["s3a://lake/*"]},
+        "spec.allowedBasePaths[0] in body should match",
+    ),
+    "a source path prefix of another scheme": (
+        {"spec.allowedSourcePaths": ["http://landing/"]},
+        "spec.allowedSourcePaths[0] in body should match",
+    ),
+    "an endpoint without a scheme": (
+        {"spec.objectStore": {"endpoint": "s3.storage.svc:9000"}},
+        "spec.objectStore.endpoint in body should match",
+    ),
+    "an endpoint with credentials": (
+        {"spec.objectStore": {"endpoint": "https://key:secret@s3.example.com"}},
+        "spec.objectStore.endpoint in body should match",
+    ),
+    "a secret whose name no secret can have": (
+        {"spec.objectStore": {"credentialsSecretName": "My Secret"}},
+        "spec.objectStore.credentialsSecretName in body should match",
+    ),
+    "an image with a blank": ({"spec.sparkImage": "spark latest"}, "spec.sparkImage in body should match"),
+    "a limit of driver memory without a unit": (
+        {"spec.limits": {"driverMemory": 8}},
+        "driverMemory must be at least 512Mi",
+    ),
+    "a limit of executor memory without a unit": (
+        {"spec.limits": {"executorMemory": "16"}},
+        "executorMemory must be at least 512Mi",
+    ),
+    "a limit of no driver CPU": ({"spec.limits": {"driverCpu": 0}}, "driverCpu must be at least 100m"),
+    "a limit of no executor CPU": ({"spec.limits": {"executorCpu": "1m"}}, "executorCpu must be at least 100m"),
+    "limits that are no quantities": (
+        {"spec.limits": {"driverMemory": "8GB"}},
+        "spec.limits.driverMemory in body should match",
+    ),
+    "a limit of executor memory that is no quantity": (
+        {"spec.limits": {"executorMemory": "much"}},
+        "spec.limits.executorMemory in body should match",
+    ),
+    "a limit of driver CPU that is no quantity": (
+        {"spec.limits": {"driverCpu": "-1"}},
+        "spec.limits.driverCpu in body should match",
+    ),
+    "a limit of executor CPU that is no quantity": (
+        {"spec.limits": {"executorCpu": "1.5.0"}},
+        "spec.limits.executorCpu in body should match",
+    ),
+    "a deadline that no job can meet": ({"spec.job": {"deadline": "30s"}}, "deadline must be at least 1m"),
+    "a deadline without a unit": ({"spec.job": {"deadline": "30"}}, "spec.job.deadline in body should match"),
+    "a start timeout of nothing": ({"spec.job": {"startTimeout": "0s"}}, "startTimeout must be at least 10s"),
+    "a start timeout in words": (
+        {"spec.job": {"startTimeout": "five minutes"}},
+        "spec.job.startTimeout in body should match",
+    ),
+    "jobs that vanish before they are read": (
+        {"spec.job": {"ttlAfterFinished": "0s"}},
+        "ttlAfterFinished must be at least 1m",
+    ),
+    "jobs that stay for days": (
+        {"spec.job": {"ttlAfterFinished": "1d"}},
+        "spec.job.ttlAfterFinished in body should match",
+    ),
+    "a driver account with capitals": (
+        {"spec.job": {"driverServiceAccountName": "Driver"}},
+        "spec.job.driverServiceAccountName in body should match",
+    ),
+    "an executor account with a slash": (
+        {"spec.job": {"executorServiceAccountName": "a/b"}},
+        "spec.job.executorServiceAccountName in body should match",
+    ),
+    "a pull secret without a name": (
+        {"spec.job": {"imagePullSecretNames": [""]}},
+        "spec.job.imagePullSecretNames[0] in body should match",
+    ),
+    "retries without a pause": ({"spec.retry": {"initialDelay": "0s"}}, "initialDelay must be at least 1s"),
+    "a first pause without a unit": (
+        {"spec.retry": {"initialDelay": "10"}},
+        "spec.retry.initialDelay in body should match",
+    ),
+    "a longest pause without a unit": ({"spec.retry": {"maxDelay": "10"}}, "spec.retry.maxDelay in body should match"),
+    "a first pause longer than the longest": (
+        {"spec.retry": {"initialDelay": "11m"}},
+        "initialDelay must not be longer than maxDelay (defaults 10s and 10m)",
+    ),
+    "a default of driver memory without a unit": (
+        {"spec.execution": {"driver": {"memory": 2}}},
+        "memory must be at least 512Mi",
+    ),
+    "a default of no CPU": ({"spec.execution": {"executor": {"cpu": 0}}}, "cpu must be at least 100m"),
+    "a default of driver memory that is no quantity": (
+        {"spec.execution": {"driver": {"memory": "x"}}},
+        "spec.execution.driver.memory in body should match",
+    ),
+    "a default of driver CPU that is no quantity": (
+        {"spec.execution": {"driver": {"cpu": "x"}}},
+        "spec.execution.driver.cpu in body should match",
+    ),
+    "a default of executor memory that is no quantity": (
+        {"spec.execution": {"executor": {"memory": "x"}}},
+        "spec.execution.executor.memory in body should match",
+    ),
+    "a default of executor CPU that is no quantity": (
+        {"spec.execution": {"executor": {"cpu": "x"}}},
+        "spec.execution.executor.cpu in body should match",
+    ),
+    "all Spark settings at once": (
+        {"spec.allowedSparkConf": ["*"]},
+        "spec.allowedSparkConf[0] in body should match",
+    ),
+    "a Hudi option with a pattern in its middle": (
+        {"spec.allowedHudiOptions": ["hoodie.*.max"]},
+        "spec.allowedHudiOptions[0] in body should match",
+    ),
+    "a limit of no running jobs": (
+        {"spec.concurrency": {"runningJobs": 0}},
+        "spec.concurrency.runningJobs in body should be greater than or equal to 1",
+    ),
+    "an unknown field": ({"spec.image": "spark"}, 'unknown field "spec.image"'),
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
+def test_accepted(values: Document, classes: Any) -> None:
+    assert classes.refusal(values) == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(values: Document, message: str, classes: Any) -> None:
+    assert message in classes.refusal(values)
+
+
+def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
+    messages, patterns = checks_of(TABLE_CLASS)
+    expected = [message for _, message in REFUSED.values()]
+    assert {message for message in messages if not any(part in message for part in expected)} == set()
+    tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
+    assert patterns - tested == set()

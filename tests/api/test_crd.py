@@ -1,0 +1,193 @@
+"""The generator of the CRDs: from models to structural schemas, and the command that writes and checks the files."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import yaml
+from pydantic import BaseModel, Field
+
+from hudi_operator.api import crd
+from hudi_operator.api.base import Duration, Model, Quantity, rules
+from hudi_operator.api.crd_schema import NotStructural, structural_schema
+from hudi_operator.api.table_spec import IndexType
+
+ROOT = Path(__file__).parents[2]
+LARGEST_BYTES = 200_000  # client-side apply keeps a copy in an annotation, and that may hold 256 KiB
+
+
+class Inner(Model):
+    """What an inner value is."""
+
+    size: int = 3
+    """How large it is."""
+
+
+class Outer(Model):
+    """What an outer value is."""
+
+    required_text: Annotated[str, Field(pattern="^a+$", max_length=8)]
+    optional_text: Annotated[str, Field(min_length=2)] | None = None
+    inner: Inner = Inner()
+    described: Inner | None = None
+    """Why there is an inner value here,
+    in two lines.
+    """
+    choice: IndexType = IndexType.BLOOM
+    constant: Literal["only"] = "only"
+    above: Annotated[int, Field(gt=0)] = 1
+    quantity: Quantity = "1Gi"
+    duration: Duration = "5m"
+    labels: dict[str, str] = Field(default_factory=dict, json_schema_extra={"maxProperties": 4})
+    items: Annotated[tuple[Inner, ...], Field(json_schema_extra={"x-kubernetes-list-type": "atomic"})] = ()
+    ruled: Annotated[int, Field(json_schema_extra=rules(("self < 5", "must be small")))] = 1
+
+
+CONVERSIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bounds of a text stay": ("requiredText", {"type": "string", "pattern": "^a+$", "maxLength": 8}),
+    "an optional field loses its null": ("optionalText", {"type": "string", "minLength": 2}),
+    "a reference is written out with the description of its model": (
+        "inner",
+        {
+            "description": "What an inner value is.",
+            "type": "object",
+            "properties": {"size": {"type": "integer", "description": "How large it is."}},
+        },
+    ),
+    "the description of a field wins and becomes one line": (
+        "described",
+        {
+            "description": "Why there is an inner value here, in two lines.",
+            "type": "object",
+            "properties": {"size": {"type": "integer", "description": "How large it is."}},
+        },
+    ),
+    "an enum keeps its values": (
+        "choice",
+        {
+            "description": "How Hudi finds the file group of a record key.",
+            "type": "string",
+            "enum": [kind.value for kind in IndexType],
+        },
+    ),
+    "a constant becomes an enum of one": ("constant", {"type": "string", "enum": ["only"]}),
+    "an exclusive bound becomes a flag": ("above", {"type": "integer", "minimum": 0, "exclusiveMinimum": True}),
+    "a quantity is an integer or a string": (
+        "quantity",
+        {
+            "x-kubernetes-int-or-string": True,
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": "^([0-9]+(\\.[0-9]+)?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$",
+        },
+    ),
+    "a duration has a pattern": (
+        "duration",
+        {"type": "string", "maxLength": 32, "pattern": "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"},
+    ),
+    "a map keeps the type of its values and its bound": (
+        "labels",
+        {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 4},
+    ),
+    "a list keeps its list type": (
+        "items",
+        {
+            "type": "array",
+            "x-kubernetes-list-type": "atomic",
+            "items": {
+                "description": "What an inner value is.",
+                "type": "object",
+                "properties": {"size": {"type": "integer", "description": "How large it is."}},
+            },
+        },
+    ),
+    "a rule stays": (
+        "ruled",
+        {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 5", "message": "must be small"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "schema"), CONVERSIONS.values(), ids=CONVERSIONS)
+def test_conversion(name: str, schema: dict[str, Any]) -> None:
+    assert structural_schema(Outer)["properties"][name] == schema
+
+
+def test_only_fields_without_a_default_are_required() -> None:
+    assert structural_schema(Outer)["required"] == ["requiredText"]
+
+
+class _Union(BaseModel):
+    value: int | str
+
+
+class _Anything(BaseModel):
+    value: dict[str, Any]
+
+
+class _Pair(BaseModel):
+    value: tuple[int, str]
+
+
+NOT_STRUCTURAL: dict[str, tuple[type[BaseModel], str]] = {
+    "a union of two types": (_Union, "_Union.value: a union of 2 types"),
+    "a map of anything": (_Anything, "_Anything.value: a map needs a type for its values"),
+    "a pair of two types": (_Pair, "_Pair.value: prefixItems has no place in a structural schema"),
+}
+
+
+@pytest.mark.parametrize(("model", "message"), NOT_STRUCTURAL.values(), ids=NOT_STRUCTURAL)
+def test_not_structural(model: type[BaseModel], message: str) -> None:
+    with pytest.raises(NotStructural, match="^" + message):
+        structural_schema(model)
+
+
+@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
+def test_every_field_has_a_description(kind: crd.ResourceKind) -> None:
+    root = crd.crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    assert [path for part in ("spec", "status") if part in root for path in _undescribed(root[part], part)] == []
+
+
+def _undescribed(schema: dict[str, Any], path: str) -> list[str]:
+    found = [] if schema.get("description") else [path]
+    for name, part in schema.get("properties", {}).items():
+        found += _undescribed(part, f"{path}.{name}")
+    if schema.get("items", {}).get("type") == "object":
+        found += _undescribed(schema["items"], f"{path}[]")
+    return found
+
+
+@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
+def test_the_definition_is_small_enough_for_every_way_to_apply_it(kind: crd.ResourceKind) -> None:
+    assert len(crd.crd_yaml(kind).encode()) < LARGEST_BYTES
+
+
+@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
+def test_the_text_reads_back_as_the_document(kind: crd.ResourceKind) -> None:
+    assert yaml.safe_load(crd.crd_yaml(kind)) == crd.crd_document(kind)
+
+
+def test_the_committed_files_are_what_the_models_say(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert crd.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_check_fails_with_a_diff_after_a_file_was_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert crd.main(["--write"]) == 0
+    assert crd.main(["--check"]) == 0
+    edited = tmp_path / "crds" / "hudi-operator.io_huditables.yaml"
+    edited.write_text(edited.read_text().replace("Last commit", "Last one"))
+    assert crd.main(["--check"]) == 1
+    output = capsys.readouterr()
+    assert "-    - name: Last one" in output.out
+    assert "+    - name: Last commit" in output.out
+    assert "--write" in output.err
+
+
+def test_check_fails_when_a_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert crd.main(["--check"]) == 1

@@ -1,0 +1,358 @@
+"""What the API server accepts and refuses in a HudiTable, without any help of the operator."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_operator.api.crd import TABLE
+
+Document = dict[str, Any]
+
+FILES = {"path": "s3a://landing/flights/", "format": "csv"}
+INGESTION = {"spec.ingestion": {"source": {"files": FILES}}}
+
+ACCEPTED: dict[str, Document] = {
+    "the smallest table": {},
+    "a base path with a trailing slash": {"spec.basePath": "s3a://lake/flights/"},
+    "a base path with the scheme s3": {"spec.basePath": "s3://lake/a/b/c"},
+    "a base path with the scheme s3n": {"spec.basePath": "s3n://my.lake-1/a"},
+    "a base path with dots inside names": {"spec.basePath": "s3a://lake/v1.2/..a/b..c/.d"},
+    "a base path with letters of any language": {"spec.basePath": "s3a://lake/flüge/航班"},
+    "a base path with equals signs and commas": {"spec.basePath": "s3a://lake/region=eu/a,b"},
+    "a base path on a file system": {"spec.basePath": "file:///data/flights"},
+    "a base path on a file system with a trailing slash": {"spec.basePath": "file:///data/flights/"},
+    "a base path of 1024 characters": {"spec.basePath": "s3a://lake/" + "a" * (1024 - len("s3a://lake/"))},
+    "a name of 63 characters": {"metadata.name": "a" * 63},
+    "a table name with capitals, dots and underscores": {"spec.tableName": "Flights_2013.v1"},
+    "a class by name": {"spec.tableClassName": "standard.eu-1"},
+    "several record key columns, one of them nested": {"spec.recordKey": ["carrier", "leg.number"]},
+    "partition columns": {"spec.partitionBy": ["year", "month"]},
+    "ordering fields": {"spec.orderingFields": ["observed_at", "sequence"]},
+    "buckets for the bucket index": {"spec.index": {"type": "Bucket", "buckets": 8}},
+    "a file size limit as a plain number": {"spec.fileSizing": {"smallFileLimit": 0}},
+    "file sizes as quantities": {"spec.fileSizing": {"maxFileSize": "0.5Gi", "smallFileLimit": "512Mi"}},
+    "a record size estimate in bytes": {"spec.fileSizing": {"recordSizeEstimate": 1}},
+    "compaction of a MergeOnRead table": {"spec.compaction": {"mode": "Inline", "deltaCommits": 3}},
+    "disabled compaction of a CopyOnWrite table": {"spec.type": "CopyOnWrite", "spec.compaction": {"mode": "Disabled"}},
+    "archival with both bounds": {"spec.archival": {"mode": "Inline", "minCommits": 5, "maxCommits": 6}},
+    "a driver with size": {"spec.execution": {"driver": {"cpu": "500m", "memory": "512Mi"}}},
+    "executors with size": {"spec.execution": {"executor": {"cpu": 1, "memory": "1Gi", "instances": 3}}},
+    "ingestion from files with all defaults": INGESTION,
+    "a source that is a whole bucket": {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing"},
+    "a source on a file system": {**INGESTION, "spec.ingestion.source.files.path": "file:///landing"},
+    "a window of nothing for late files": {**INGESTION, "spec.ingestion.source.files.lateArrivalWindow": "0s"},
+    "a schedule by distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1h30m"}},
+    "the shortest distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1000ms"}},
+    "a schedule by cron with a time zone": {
+        **INGESTION,
+        "spec.ingestion.schedule": {"cron": "*/5 8-18 * * MON-FRI", "timeZone": "America/New_York"},
+    },
+    "a limit of bytes per run": {**INGESTION, "spec.ingestion.maxBytesPerRun": "1Gi"},
+    "quarantine with a path": {
+        **INGESTION,
+        "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/rejected"},
+    },
+    "options and settings": {"spec.sparkConf": {"spark.sql.shuffle.partitions": "8"}, "spec.hudiOptions": {"a": "b"}},
+}
+
+SEGMENTS = "no '.' or '..' segments"
+SHAPE = "basePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder)"
+TWICE = "a column must not be named twice"
+
+REFUSED: dict[str, tuple[Document, str]] = {
+    "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),
+    "a base path that is a bucket": ({"spec.basePath": "s3a://lake"}, SHAPE),
+    "a base path that is a bucket with a slash": ({"spec.basePath": "s3a://lake/"}, SHAPE),
+    "a base path without a bucket": ({"spec.basePath": "s3a:///flights"}, SHAPE),
+    "a base path with credentials": ({"spec.basePath": "s3a://key:secret@lake/flights"}, SHAPE),
+    "a base path without a scheme": ({"spec.basePath": "/data/flights"}, SHAPE),
+    "a base path of another scheme": ({"spec.basePath": "hdfs://lake/flights"}, SHAPE),
+    "a base path with a scheme in capitals": ({"spec.basePath": "S3A://lake/flights"}, SHAPE),
+    "a base path that is a folder at the root": ({"spec.basePath": "file:///data"}, SHAPE),
+    "a base path on a file system of another host": ({"spec.basePath": "file://host/data/flights"}, SHAPE),
+    "a base path with one slash after file": ({"spec.basePath": "file:/data/flights"}, SHAPE),
+    "a base path with an empty segment": ({"spec.basePath": "s3a://lake/a//b"}, SHAPE),
+    "a base path with two slashes at its end": ({"spec.basePath": "s3a://lake/a//"}, SHAPE),
+    "a base path with two slashes after the bucket": ({"spec.basePath": "s3a://lake//a"}, SHAPE),
+    "a base path with a dot-dot segment": ({"spec.basePath": "s3a://lake/a/../b"}, SEGMENTS),
+    "a base path that ends in a dot-dot segment": ({"spec.basePath": "s3a://lake/a/.."}, SEGMENTS),
+    "a base path with a dot segment": ({"spec.basePath": "s3a://lake/./a"}, SEGMENTS),
+    "a base path with a percent escape": ({"spec.basePath": "s3a://lake/a%2e%2e"}, SEGMENTS),
+    "a base path with a question mark": ({"spec.basePath": "s3a://lake/a?b"}, SEGMENTS),
+    "a base path with a number sign": ({"spec.basePath": "s3a://lake/a#b"}, SEGMENTS),
+    "a base path with an asterisk": ({"spec.basePath": "s3a://lake/a*"}, SEGMENTS),
+    "a base path with a backslash": ({"spec.basePath": "s3a://lake/a\\b"}, SEGMENTS),
+    "a base path with a blank": ({"spec.basePath": "s3a://lake/a b"}, SEGMENTS),
+    "a base path with a line break at its end": ({"spec.basePath": "s3a://lake/a\n"}, SEGMENTS),
+    "a base path with a no-break space": ({"spec.basePath": "s3a://lake/a\u00a0b"}, SEGMENTS),
+    "a base path with a character of no width": ({"spec.basePath": "s3a://lake/a\u200bb"}, SEGMENTS),
+    "a base path of 1025 characters": (
+        {"spec.basePath": "s3a://lake/" + "a" * (1025 - len("s3a://lake/"))},
+        "may not be more than 1024",
+    ),
+    "a table without a record key": ({"spec.recordKey": []}, "spec.recordKey in body should have at least 1 items"),
+    "a record key column with a blank": ({"spec.recordKey": ["a b"]}, "spec.recordKey[0] in body should match"),
+    "a record key column twice": ({"spec.recordKey": ["a", "b", "a"]}, TWICE),
+    "a partition column with a dash": ({"spec.partitionBy": ["a-b"]}, "spec.partitionBy[0] in body should match"),
+    "a partition column twice": ({"spec.partitionBy": ["month", "month"]}, TWICE),
+    "an ordering field that starts with a digit": (
+        {"spec.orderingFields": ["1a"]},
+        "spec.orderingFields[0] in body should match",
+    ),
+    "an ordering field twice": ({"spec.orderingFields": ["at", "at"]}, TWICE),
+    "a table name with a quote": ({"spec.tableName": "a'b"}, "spec.tableName in body should match"),
+    "a class name with capitals": ({"spec.tableClassName": "Standard"}, "spec.tableClassName in body should match"),
+    "an unknown table type": ({"spec.type": "MOR"}, 'supported values: "CopyOnWrite", "MergeOnRead"'),
+    "buckets for another index": (
+        {"spec.index": {"type": "Bloom", "buckets": 8}},
+        "buckets is only for index type Bucket",
+    ),
+    "buckets without an index type": ({"spec.index": {"buckets": 8}}, "buckets is only for index type Bucket"),
+    "a bucket index without a bucket": (
+        {"spec.index": {"type": "Bucket", "buckets": 0}},
+        "should be greater than or equal to 1",
+    ),
+    "a file size without a number": (
+        {"spec.fileSizing": {"maxFileSize": "Gi"}},
+        "spec.fileSizing.maxFileSize in body should match",
+    ),
+    "a file size that Kubernetes spells with k": (
+        {"spec.fileSizing": {"smallFileLimit": "5K"}},
+        "spec.fileSizing.smallFileLimit in body should match",
+    ),
+    "a file size below 1Mi": ({"spec.fileSizing": {"maxFileSize": 120}}, "maxFileSize must be at least 1Mi"),
+    "a small file limit above the largest file size": (
+        {"spec.fileSizing": {"maxFileSize": "64Mi", "smallFileLimit": "65Mi"}},
+        "smallFileLimit must not be larger than maxFileSize (defaults 100Mi and 120Mi)",
+    ),
+    "a largest file size below the default of the small file limit": (
+        {"spec.fileSizing": {"maxFileSize": "64Mi"}},
+        "smallFileLimit must not be larger than maxFileSize (defaults 100Mi and 120Mi)",
+    ),
+    "a negative record size estimate": (
+        {"spec.fileSizing": {"recordSizeEstimate": "-1"}},
+        "spec.fileSizing.recordSizeEstimate in body should match",
+    ),
+    "a record size estimate of nothing": (
+        {"spec.fileSizing": {"recordSizeEstimate": 0}},
+        "recordSizeEstimate must be at least 1",
+    ),
+    "compaction of a CopyOnWrite table": (
+        {"spec.type": "CopyOnWrite", "spec.compaction": {"mode": "Inline"}},
+        "compaction is only for tables of type MergeOnRead",
+    ),
+    "archival bounds the wrong way round": (
+        {"spec.archival": {"minCommits": 30, "maxCommits": 20}},
+        "minCommits must be smaller than maxCommits (defaults 20 and 30)",
+    ),
+    "an archival bound that meets a default": (
+        {"spec.archival": {"minCommits": 30}},
+        "minCommits must be smaller than maxCommits (defaults 20 and 30)",
+    ),
+    "driver memory without a unit": ({"spec.execution": {"driver": {"memory": "2"}}}, "memory must be at least 512Mi"),
+    "driver memory in words": (
+        {"spec.execution": {"driver": {"memory": "2 GB"}}},
+        "spec.execution.driver.memory in body should match",
+    ),
+    "a driver without CPU": ({"spec.execution": {"driver": {"cpu": "0"}}}, "cpu must be at least 100m"),
+    "driver CPU in words": (
+        {"spec.execution": {"driver": {"cpu": "one"}}},
+        "spec.execution.driver.cpu in body should match",
+    ),
+    "executor memory of another alphabet": (
+        {"spec.execution": {"executor": {"memory": "\uff12Gi"}}},
+        "spec.execution.executor.memory in body should match",
+    ),
+    "executor CPU with a line break": (
+        {"spec.execution": {"executor": {"cpu": "1\n"}}},
+        "spec.execution.executor.cpu in body should match",
+    ),
+    "no executors": (
+        {"spec.execution": {"executor": {"instances": 0}}},
+        "spec.execution.executor.instances in body should be greater than or equal to 1",
+    ),
+    "ingestion from nowhere": ({"spec.ingestion": {"source": {}}}, "spec.ingestion.source.files: Required value"),
+    "a source path without a scheme": (
+        {**INGESTION, "spec.ingestion.source.files.path": "landing/flights"},
+        "path must look like s3a://bucket/folder or file:///folder, without '//' inside",
+    ),
+    "a source path with an empty segment": (
+        {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing//flights"},
+        "path must look like s3a://bucket/folder",
+    ),
+    "a source path with a pattern": (
+        {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing/*.csv"},
+        "path must be plain: no '.' or '..' segments",
+    ),
+    "a source path that climbs out of its folder": (
+        {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing/team-a/../team-b"},
+        "path must be plain: no '.' or '..' segments",
+    ),
+    "a source of an unknown format": (
+        {**INGESTION, "spec.ingestion.source.files.format": "xml"},
+        'supported values: "csv", "json", "parquet", "avro", "orc"',
+    ),
+    "a window for late files without a unit": (
+        {**INGESTION, "spec.ingestion.source.files.lateArrivalWindow": "10"},
+        "spec.ingestion.source.files.lateArrivalWindow in body should match",
+    ),
+    "a schedule by distance and cron": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "5m", "cron": "0 * * * *"}},
+        "exactly one of every and cron must be set",
+    ),
+    "a schedule by neither": (
+        {**INGESTION, "spec.ingestion.schedule": {}},
+        "exactly one of every and cron must be set",
+    ),
+    "a time zone without cron": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "5m", "timeZone": "UTC"}},
+        "timeZone is only for cron",
+    ),
+    "a time zone that is a path": (
+        {**INGESTION, "spec.ingestion.schedule": {"cron": "0 * * * *", "timeZone": "../../etc/passwd"}},
+        "spec.ingestion.schedule.timeZone in body should match",
+    ),
+    "a cron expression of six fields": (
+        {**INGESTION, "spec.ingestion.schedule": {"cron": "0 0 * * * *"}},
+        "spec.ingestion.schedule.cron in body should match",
+    ),
+    "a schedule in days": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "1d"}},
+        "spec.ingestion.schedule.every in body should match",
+    ),
+    "a schedule without pause": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "999ms"}},
+        "every must be at least 1s",
+    ),
+    "a schedule beyond what a duration can hold": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "9999999999h"}},
+        "spec.ingestion.schedule",
+    ),
+    "a limit of bytes that is no quantity": (
+        {**INGESTION, "spec.ingestion.maxBytesPerRun": "1GB"},
+        "spec.ingestion.maxBytesPerRun in body should match",
+    ),
+    "a limit of no bytes": ({**INGESTION, "spec.ingestion.maxBytesPerRun": 0}, "maxBytesPerRun must be at least 1"),
+    "a limit of no files": (
+        {**INGESTION, "spec.ingestion.maxFilesPerRun": 0},
+        "spec.ingestion.maxFilesPerRun in body should be greater than or equal to 1",
+    ),
+    "quarantine without a path": (
+        {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine"}},
+        "quarantinePath goes with policy Quarantine, and Quarantine needs it",
+    ),
+    "a quarantine path without quarantine": (
+        {**INGESTION, "spec.ingestion.badRecords": {"quarantinePath": "s3a://landing/rejected"}},
+        "quarantinePath goes with policy Quarantine, and Quarantine needs it",
+    ),
+    "a quarantine path that is a bucket": (
+        {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing"}},
+        "quarantinePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder), "
+        "without '//' inside",
+    ),
+    "a quarantine path that climbs": (
+        {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/../a"}},
+        "quarantinePath must be plain: no '.' or '..' segments",
+    ),
+    "an unknown field": ({"spec.basePth": "s3a://lake/a"}, 'unknown field "spec.basePth"'),
+    "an option that is no string": (
+        {"spec.hudiOptions": {"hoodie.x": 1}},
+        "spec.hudiOptions.hoodie.x in body must be of type string",
+    ),
+}
+
+CHANGES_ACCEPTED: dict[str, tuple[Document, Document]] = {
+    "an empty list of partition columns for none": ({}, {"spec.partitionBy": []}),
+    "another operation": (INGESTION, {"spec.ingestion.operation": "Insert"}),
+    "other ordering fields": ({"spec.orderingFields": ["a"]}, {"spec.orderingFields": ["b", "a"]}),
+    "suspension": ({}, {"spec.suspend": True}),
+}
+
+CHANGES_REFUSED: dict[str, tuple[Document, Document, str]] = {
+    "another base path": (
+        {},
+        {"spec.basePath": "s3a://lake/other"},
+        "basePath cannot be changed; create another HudiTable instead",
+    ),
+    "a trailing slash in the base path": (
+        {"spec.basePath": "s3a://lake/a"},
+        {"spec.basePath": "s3a://lake/a/"},
+        "basePath cannot be changed; create another HudiTable instead",
+    ),
+    "another type": ({}, {"spec.type": "CopyOnWrite"}, "type cannot be changed; create another table"),
+    "another record key": ({}, {"spec.recordKey": ["flight"]}, "recordKey cannot be changed; create another table"),
+    "another order of the record key": (
+        {"spec.recordKey": ["a", "b"]},
+        {"spec.recordKey": ["b", "a"]},
+        "recordKey cannot be changed; create another table",
+    ),
+    "no partition columns where there were some": (
+        {"spec.partitionBy": ["month"]},
+        {"spec.partitionBy": None},
+        "partitionBy cannot be changed; create another table",
+    ),
+    "no table name where there was one": (
+        {"spec.tableName": "flights"},
+        {"spec.tableName": None},
+        "tableName cannot be changed; create another table",
+    ),
+    "partition columns for a table that has none": (
+        {},
+        {"spec.partitionBy": ["month"]},
+        "partitionBy cannot be changed; create another table",
+    ),
+    "other partition columns": (
+        {"spec.partitionBy": ["month"]},
+        {"spec.partitionBy": ["day"]},
+        "partitionBy cannot be changed; create another table",
+    ),
+    "another order of the partition columns": (
+        {"spec.partitionBy": ["year", "month"]},
+        {"spec.partitionBy": ["month", "year"]},
+        "partitionBy cannot be changed; create another table",
+    ),
+    "a table name where there was none": (
+        {},
+        {"spec.tableName": "flights"},
+        "tableName cannot be changed; create another table",
+    ),
+    "another table name": (
+        {"spec.tableName": "flights"},
+        {"spec.tableName": "trips"},
+        "tableName cannot be changed; create another table",
+    ),
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
+def test_accepted(values: Document, tables: Any) -> None:
+    assert tables.refusal(values) == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(values: Document, message: str, tables: Any) -> None:
+    assert message in tables.refusal(values)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("first", "then"), CHANGES_ACCEPTED.values(), ids=CHANGES_ACCEPTED)
+def test_change_accepted(first: Document, then: Document, tables: Any) -> None:
+    assert tables.refusal_of_change(first, then) == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("first", "then", "message"), CHANGES_REFUSED.values(), ids=CHANGES_REFUSED)
+def test_change_refused(first: Document, then: Document, message: str, tables: Any) -> None:
+    assert message in tables.refusal_of_change(first, then)
+
+
+def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
+    messages, patterns = checks_of(TABLE)
+    expected = [message for _, message in REFUSED.values()] + [message for *_, message in CHANGES_REFUSED.values()]
+    assert {message for message in messages if not any(part in message for part in expected)} == set()
+    tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
+    assert patterns - tested == set()
