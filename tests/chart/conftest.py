@@ -1,0 +1,82 @@
+"""helm, and the documents that the chart makes of values."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "charts" / "hudi-operator"
+KUBERNETES_VERSION = "1.34.0"
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def helm() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs helm: the one that HELM names, the one on the PATH, or the local cluster's own."""
+    program = os.environ.get("HELM") or shutil.which("helm") or _own_helm()
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def chart() -> Path:
+    return CHART
+
+
+@pytest.fixture
+def values_file(tmp_path: Path) -> Callable[[Document], str]:
+    """Writes values to a file and returns its path."""
+
+    def write(values: Document) -> str:
+        path = tmp_path / "values.yaml"
+        path.write_text(yaml.safe_dump(values))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def template(
+    helm: Callable[..., subprocess.CompletedProcess[str]], values_file: Callable[[Document], str]
+) -> Callable[[Document], subprocess.CompletedProcess[str]]:
+    """Renders the chart as release `hudi` in namespace `hudi-system`."""
+
+    def render(values: Document) -> subprocess.CompletedProcess[str]:
+        return helm(
+            "template",
+            "hudi",
+            str(CHART),
+            "--namespace=hudi-system",
+            f"--kube-version={KUBERNETES_VERSION}",
+            f"--values={values_file(values)}",
+        )
+
+    return render
+
+
+@pytest.fixture
+def documents(template: Callable[[Document], subprocess.CompletedProcess[str]]) -> Callable[[Document], list[Document]]:
+    """Returns the documents that the chart makes of values."""
+
+    def render(values: Document) -> list[Document]:
+        result = template(values)
+        assert result.returncode == 0, result.stderr
+        return [document for document in yaml.safe_load_all(result.stdout) if document]
+
+    return render
+
+
+def _own_helm() -> str:
+    result = subprocess.run([ROOT / "dev" / "cluster", "tools"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return str(Path(result.stdout.splitlines()[-1]) / "helm")

@@ -1,0 +1,240 @@
+"""What the chart makes of values, and which values it refuses."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+Document = dict[str, Any]
+
+EVERYTHING: Document = {
+    "image": {"repository": "registry:5000/team/operator", "tag": "abc", "pullPolicy": "Always"},
+    "sparkImage": {"repository": "registry.example.com/spark", "tag": "def"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "tenants": ["team-a", "team-b"],
+    "tableClasses": {
+        "standard": {"default": True, "spec": {"allowedBasePaths": ["s3a://lake/{namespace}"]}},
+        "large": {"spec": {"allowedBasePaths": ["s3a://lake"], "limits": {"driverMemory": "32Gi"}}},
+    },
+    "objectStore": {"credentialsSecretName": "s3-read-only"},
+    "operator": {
+        "logLevel": "DEBUG",
+        "logFormat": "text",
+        "resyncSeconds": 60,
+        "pollSeconds": 2.5,
+        "workers": 4,
+        "extraEnv": [{"name": "AWS_CA_BUNDLE", "value": "/etc/ssl/ca.pem"}],
+    },
+    "serviceAccount": {"name": "reader", "annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/reader"}},
+    "podAnnotations": {"note": "x"},
+    "podLabels": {"team": "platform"},
+    "nodeSelector": {"kubernetes.io/arch": "amd64"},
+    "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "priorityClassName": "system-cluster-critical",
+}
+VALUES: dict[str, Document] = {
+    "defaults": {},
+    "everything": EVERYTHING,
+    "two namespaces only": {"watchNamespaces": ["team-a", "team-b"], "tenants": ["team-a"]},
+    "no aggregated roles": {"aggregateRoles": False, "fullnameOverride": "lake"},
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_helm_finds_nothing_to_blame(values: Document, helm: Any, chart: Any, values_file: Any) -> None:
+    result = helm("lint", "--strict", str(chart), f"--values={values_file(values)}")
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_no_role_holds_a_wildcard_or_reads_secrets(values: Document, documents: Any) -> None:
+    roles = [document for document in documents(values) if document["kind"] in {"Role", "ClusterRole"}]
+    assert roles
+    for role in roles:
+        for rule in role["rules"]:
+            granted = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+            assert "*" not in "".join(granted), role["metadata"]["name"]
+            assert "secrets" not in granted, role["metadata"]["name"]
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_every_binding_leads_to_a_role_and_an_account_of_the_chart(values: Document, documents: Any) -> None:
+    rendered = documents(values)
+    roles = {(document["kind"], document["metadata"]["name"]) for document in rendered}
+    accounts = {_place(document) for document in rendered if document["kind"] == "ServiceAccount"}
+    bindings = [document for document in rendered if document["kind"].endswith("RoleBinding")]
+    assert bindings
+    for binding in bindings:
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in roles
+        assert {(subject["namespace"], subject["name"]) for subject in binding["subjects"]} <= accounts
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_pod_meets_the_restricted_standard(values: Document, documents: Any) -> None:
+    pod = _deployment(documents(values))["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert violations(pod) == []
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert {"name": "tmp", "mountPath": "/tmp"} in container["volumeMounts"]
+    assert pod["securityContext"]["runAsUser"] == 65532
+
+
+def test_the_checker_of_the_restricted_standard_finds_each_violation() -> None:
+    good: Document = {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}],
+    }
+    assert violations(good) == []
+    assert violations({**good, "hostNetwork": True}) == ["hostNetwork"]
+    assert violations({**good, "securityContext": {}}) == ["runAsNonRoot", "seccompProfile"]
+    assert violations({**good, "containers": [{}]}) == ["allowPrivilegeEscalation", "capabilities"]
+    assert violations({**good, "volumes": [{"name": "x", "hostPath": {"path": "/"}}]}) == ["volume x"]
+
+
+def test_the_operator_is_told_its_settings(documents: Any) -> None:
+    (container,) = _deployment(documents(EVERYTHING))["spec"]["template"]["spec"]["containers"]
+    environment = {item["name"]: item.get("value", item.get("valueFrom")) for item in container["env"]}
+    assert container["image"] == "registry:5000/team/operator:abc"
+    assert container["args"] == ["run"]
+    assert environment == {
+        "HUDI_OPERATOR_SPARK_IMAGE": "registry.example.com/spark:def",
+        "HUDI_OPERATOR_OPERATOR_NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+        "HUDI_OPERATOR_INSTANCE": {"fieldRef": {"fieldPath": "metadata.name"}},
+        "HUDI_OPERATOR_LOG_LEVEL": "DEBUG",
+        "HUDI_OPERATOR_LOG_FORMAT": "text",
+        "HUDI_OPERATOR_RESYNC_SECONDS": "60",
+        "HUDI_OPERATOR_POLL_SECONDS": "2.5",
+        "HUDI_OPERATOR_WORKERS": "4",
+        "AWS_ACCESS_KEY_ID": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_ACCESS_KEY_ID"}},
+        "AWS_SECRET_ACCESS_KEY": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_SECRET_ACCESS_KEY"}},
+        "AWS_CA_BUNDLE": "/etc/ssl/ca.pem",
+    }
+
+
+def test_the_operator_understands_every_setting_that_the_chart_gives(documents: Any) -> None:
+    from hudi_operator.control.settings import Settings  # noqa: PLC0415 - the other tests need no operator
+
+    values = {**EVERYTHING, "watchNamespaces": ["team-a", "team-b"]}
+    (container,) = _deployment(documents(values))["spec"]["template"]["spec"]["containers"]
+    settings = Settings.from_environment({item["name"]: item.get("value", "from-the-pod") for item in container["env"]})
+    assert settings.extra == {}
+    assert settings.watch_namespaces == ("team-a", "team-b")
+    assert settings.workers == 4
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"health": settings.health_port, "metrics": settings.metrics_port}
+
+
+def test_the_tag_defaults_to_the_version_of_the_chart(documents: Any, chart: Any) -> None:
+    version = yaml.safe_load((chart / "Chart.yaml").read_text())["appVersion"]
+    (container,) = _deployment(documents({}))["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"hudi-operator:{version}"
+
+
+def test_rights_in_two_namespaces_are_given_there_and_nowhere_else(documents: Any) -> None:
+    bindings = [document for document in documents(VALUES["two namespaces only"]) if "subjects" in document]
+    given = {(item["metadata"].get("namespace"), item["roleRef"]["name"]) for item in bindings}
+    assert given == {
+        (None, "hudi-hudi-operator-classes"),
+        ("team-a", "hudi-hudi-operator-tables"),
+        ("team-b", "hudi-hudi-operator-tables"),
+        ("hudi-system", "hudi-hudi-operator-claims"),
+        ("team-a", "hudi-driver"),
+    }
+
+
+def test_each_tenant_gets_accounts_for_drivers_and_executors(documents: Any) -> None:
+    rendered = documents(EVERYTHING)
+    accounts = {_place(document) for document in rendered if document["kind"] == "ServiceAccount"}
+    assert accounts == {
+        ("hudi-system", "reader"),
+        *((namespace, name) for namespace in ("team-a", "team-b") for name in ("hudi-driver", "hudi-executor")),
+    }
+    bound = {subject["name"] for item in rendered if "subjects" in item for subject in item["subjects"]}
+    assert bound == {"reader", "hudi-driver"}
+
+
+def test_only_administrators_of_the_cluster_change_classes(documents: Any) -> None:
+    roles = [document for document in documents({}) if document["kind"] == "ClusterRole"]
+    changing = {"create", "update", "patch", "delete", "deletecollection"}
+    for role in roles:
+        for rule in role["rules"]:
+            if "huditableclasses" in rule["resources"]:
+                assert not changing & set(rule["verbs"]), role["metadata"]["name"]
+
+
+def test_classes_come_from_values(documents: Any) -> None:
+    classes = {item["metadata"]["name"]: item for item in documents(EVERYTHING) if item["kind"] == "HudiTableClass"}
+    assert classes.keys() == {"standard", "large"}
+    assert classes["standard"]["metadata"]["annotations"] == {"hudi-operator.io/is-default-class": "true"}
+    assert "annotations" not in classes["large"]["metadata"]
+    assert classes["large"]["spec"]["limits"] == {"driverMemory": "32Gi"}
+
+
+def test_the_chart_holds_the_generated_definitions(chart: Any) -> None:
+    generated = {path.name: path.read_bytes() for path in (chart.parents[1] / "crds").glob("*.yaml")}
+    assert generated
+    assert {path.name: path.read_bytes() for path in (chart / "crds").iterdir()} == generated
+
+
+CLASS = {"spec": {"allowedBasePaths": ["s3a://lake"]}}
+REFUSED: dict[str, tuple[Document, str]] = {
+    "a value that does not exist": ({"replicas": 2}, "additional properties 'replicas' not allowed"),
+    "a misspelt part of a value": ({"image": {"tags": "x"}}, "additional properties 'tags' not allowed"),
+    "a tag inside the name of an image": ({"sparkImage": {"repository": "spark:1"}}, "/sparkImage/repository"),
+    "an unknown log level": ({"operator": {"logLevel": "LOUD"}}, "/operator/logLevel"),
+    "polling all the time": ({"operator": {"pollSeconds": 0}}, "/operator/pollSeconds"),
+    "a namespace with capitals": ({"tenants": ["Team"]}, "/tenants/0"),
+    "watched namespaces as a text": ({"watchNamespaces": "team-a"}, "/watchNamespaces"),
+    "a class without base paths": ({"tableClasses": {"standard": {"spec": {}}}}, "allowedBasePaths"),
+    "a secret instead of its name": ({"objectStore": {"accessKey": "x"}}, "additional properties 'accessKey'"),
+    "two default classes": (
+        {"tableClasses": {"one": {"default": True, **CLASS}, "two": {"default": True, **CLASS}}},
+        "only one of tableClasses may be the default, not one and two",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(values: Document, message: str, template: Any) -> None:
+    result = template(values)
+    assert result.returncode != 0
+    assert message in result.stderr
+
+
+def violations(pod: Document) -> list[str]:
+    """Return what in a pod breaks the restricted Pod Security Standard."""
+    found = [name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)]
+    shared = pod.get("securityContext", {})
+    for container in [*pod["containers"], *pod.get("initContainers", ())]:
+        own = {**shared, **container.get("securityContext", {})}
+        checks = {
+            "runAsNonRoot": own.get("runAsNonRoot") is True and own.get("runAsUser") != 0,
+            "seccompProfile": own.get("seccompProfile", {}).get("type") in {"RuntimeDefault", "Localhost"},
+            "allowPrivilegeEscalation": own.get("allowPrivilegeEscalation") is False,
+            "capabilities": own.get("capabilities", {}) == {"drop": ["ALL"]},
+            "privileged": not own.get("privileged"),
+            "hostPort": not any("hostPort" in port for port in container.get("ports", ())),
+        }
+        found += [name for name, holds in checks.items() if not holds]
+    allowed = {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+    found += [f"volume {item['name']}" for item in pod.get("volumes", ()) if not set(item) - {"name"} <= allowed]
+    return found
+
+
+def _deployment(rendered: list[Document]) -> Document:
+    (found,) = [document for document in rendered if document["kind"] == "Deployment"]
+    return found
+
+
+def _place(document: Document) -> tuple[str, str]:
+    return document["metadata"]["namespace"], document["metadata"]["name"]
