@@ -14,7 +14,7 @@ from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus, ServiceStatus
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
-from hudi_operator.planning.ingestion import Dueness, judge, remember_runs, seconds_until
+from hudi_operator.planning.ingestion import EXPLANATION_LIMIT, Dueness, explain, judge, remember_runs, seconds_until
 from hudi_operator.planning.model import Action, LaunchJob, Observation, Plan
 from hudi_operator.planning.times import format_time
 from hudi_operator.planning.tracking import Tracked, track
@@ -32,13 +32,15 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     memory = _learn_from_looks(memory, observation, tracked)
     history = _history(table.status.history, tracked.finished)
     if table_class is None:
-        explained = memory.model_copy(update={"due": False, "reason": "Blocked", "message": _blocked(observation)})
+        message = _blocked(observation)[:EXPLANATION_LIMIT]
+        explained = memory.model_copy(update={"due": False, "reason": "Blocked", "message": message})
         return Plan(
             actions=tracked.actions,
             ingestion=explained,
             active_jobs=tracked.active,
             history=history,
             finished=tracked.finished,
+            answered=_answered(table, launched=False),
             next_look=poll_seconds,
         )
     dueness = judge(memory, table=table, table_class=table_class, requested=open_request(table), now=now)
@@ -48,10 +50,11 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     active = tracked.active + ((launch.job,) if launch else ())
     return Plan(
         actions=actions,
-        ingestion=_explained(memory, dueness, hindrance),
+        ingestion=explain(memory, dueness, hindrance=hindrance),
         active_jobs=active,
         history=history,
         finished=tracked.finished,
+        answered=_answered(table, launched=launch is not None),
         next_look=_next_look(dueness, active=bool(active), hindrance=hindrance, poll=poll_seconds, now=now),
     )
 
@@ -66,6 +69,11 @@ def open_request(table: HudiTable) -> str | None:
     """Return the value of the requestedAt annotation if it has not been answered."""
     requested = table.metadata.annotations.get(REQUESTED_AT_ANNOTATION)
     return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
+
+
+def _answered(table: HudiTable, *, launched: bool) -> str | None:
+    """Answer a request when its run is launched, or at once when there is nothing that could run."""
+    return open_request(table) if launched or table.spec.ingestion is None else None
 
 
 def _learn_from_looks(memory: ServiceStatus, observation: Observation, tracked: Tracked) -> ServiceStatus:
@@ -142,22 +150,6 @@ def _launch(observation: Observation, dueness: Dueness, *, memory: ServiceStatus
         driver_memory=sizing.driver.memory,
     )
     return LaunchJob(job=job)
-
-
-def _explained(memory: ServiceStatus, dueness: Dueness, hindrance: tuple[str, str] | None) -> ServiceStatus:
-    after_failure = memory.failures > 0
-    at = format_time(dueness.at) if dueness.at and not dueness.due else None
-    changes = {
-        "due": dueness.due,
-        "reason": dueness.reason.value,
-        "message": dueness.message,
-        "next_run_at": None if after_failure else at,
-        "next_attempt_at": at if after_failure else None,
-    }
-    if dueness.due and hindrance is not None:
-        reason, message = hindrance
-        changes |= {"reason": reason, "message": f"{dueness.message} {message}"[:1024]}
-    return memory.model_copy(update=changes)
 
 
 def _next_look(

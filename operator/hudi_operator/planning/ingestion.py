@@ -15,6 +15,8 @@ from hudi_operator.planning.retry import retry_delay
 from hudi_operator.planning.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.times import format_time, parse_time
 
+EXPLANATION_LIMIT = 1024
+
 
 class IngestionReason(StrEnum):
     """Why ingestion is due or not."""
@@ -84,6 +86,23 @@ def judge(
             due=True, reason=IngestionReason.MORE_INPUT, message="The last run left input behind at its limits.", at=now
         )
     return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)
+
+
+def explain(memory: ServiceStatus, dueness: Dueness, *, hindrance: tuple[str, str] | None) -> ServiceStatus:
+    """Return what is remembered together with why a run is due or not; a hindrance is a word and a sentence."""
+    after_failure = memory.failures > 0
+    at = format_time(dueness.at) if dueness.at and not dueness.due else None
+    changes = {
+        "due": dueness.due,
+        "reason": dueness.reason.value,
+        "message": dueness.message,
+        "next_run_at": None if after_failure else at,
+        "next_attempt_at": at if after_failure else None,
+    }
+    if dueness.due and hindrance is not None:
+        reason, message = hindrance
+        changes |= {"reason": reason, "message": f"{dueness.message} {message}"[:EXPLANATION_LIMIT]}
+    return memory.model_copy(update=changes)
 
 
 def _after_failure(memory: ServiceStatus, *, table_class: HudiTableClassSpec, now: datetime) -> Dueness:

@@ -157,13 +157,17 @@ Action = LaunchJob | CreateJob | StopJob
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to do now, what to remember, and when to look again (seconds; None = only when something happens)."""
+    """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
+
+    `answered` is the request for a run that this plan answers.
+    """
 
     actions: tuple[Action, ...] = ()
     ingestion: ServiceStatus = field(default_factory=ServiceStatus)
     active_jobs: tuple[ActiveJob, ...] = ()
     history: tuple[RunStatus, ...] = ()
     finished: tuple[RunStatus, ...] = ()
+    answered: str | None = None
     next_look: float | None = None
 
 

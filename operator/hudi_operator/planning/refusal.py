@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
-from hudi_operator.planning.ingestion import IngestionReason, remember_runs
+from hudi_operator.planning.ingestion import explain, judge, remember_runs
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.times import format_time
 
@@ -25,11 +25,14 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
     )
     table_class = observation.table_class.spec if observation.table_class else None
     memory = remember_runs(plan.ingestion, (run,), table=observation.table, table_class=table_class)
-    explained = memory.model_copy(update={"due": False, "reason": IngestionReason.WAITING_FOR_RETRY.value})
+    if table_class is not None:
+        # The request that the refused run was to answer is answered: the next attempt waits like any other.
+        dueness = judge(memory, table=observation.table, table_class=table_class, requested=None, now=now)
+        memory = explain(memory, dueness, hindrance=None)
     return replace(
         plan,
         actions=(),
-        ingestion=explained,
+        ingestion=memory,
         active_jobs=tuple(other for other in plan.active_jobs if other.name != job.name),
         history=(run, *plan.history)[:HISTORY_LENGTH],
         finished=(*plan.finished, run),

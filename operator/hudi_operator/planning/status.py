@@ -12,8 +12,7 @@ from hudi_operator.api.table_status import (
     TimelineStatus,
 )
 from hudi_operator.planning.conditions import build_conditions, invalid_conditions
-from hudi_operator.planning.decide import open_request
-from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.timeline import Instant, Timeline
 
 _PENDING_SHOWN = 100
@@ -28,7 +27,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
     conditions = build_conditions(observation, plan, now=now)
     return HudiTableStatus(
         observed_generation=table.metadata.generation,
-        last_handled_reconcile_at=_handled(observation, plan),
+        last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         timeline=_timeline(observation, previous.timeline),
@@ -82,15 +81,6 @@ def _timeline(observation: Observation, previous: TimelineStatus | None) -> Time
     if observation.look.timeline is not None:
         return timeline_status(observation.look.timeline)
     return previous if observation.look.trouble is not None else None
-
-
-def _handled(observation: Observation, plan: Plan) -> str | None:
-    """Answer a request when its run is launched, or at once when there is nothing that could run."""
-    requested = open_request(observation.table)
-    launched = any(isinstance(action, LaunchJob) for action in plan.actions)
-    if requested is not None and (launched or observation.table.spec.ingestion is None):
-        return requested
-    return observation.table.status.last_handled_reconcile_at
 
 
 def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:
