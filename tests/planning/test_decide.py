@@ -1,0 +1,395 @@
+"""The decision for one table: what starts, what does not, and what a person reads about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import (
+    CREATED,
+    JOB,
+    NOW,
+    POLL,
+    active,
+    after_failures,
+    again,
+    at,
+    ended,
+    failed,
+    job,
+    look,
+    memory,
+    minutes,
+    observe,
+    outcome,
+    plan_for,
+    run,
+    status,
+    status_of,
+    succeeded,
+    table,
+)
+from tests.planning.world import table_class as a_class
+
+from hudi_jobs.contract import FailureReason, Outcome
+from hudi_operator.api.table_status import RunStatus
+from hudi_operator.planning.model import (
+    Blocked,
+    CreateJob,
+    JobPhase,
+    LaunchJob,
+    Observation,
+    Obstacle,
+    Plan,
+    PodTrouble,
+    StopJob,
+    TimelineLook,
+    TimelineTrouble,
+)
+
+REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
+OBSTACLE = Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken by team-b/flights.")
+COMMITTED = look((JOB, "20260310115900000"))
+
+
+def launched(plan: Plan) -> list[str]:
+    return [action.job.name for action in plan.actions if isinstance(action, LaunchJob)]
+
+
+def recently() -> Any:
+    return memory(last_run=run(started_at=at(NOW - minutes(1))))
+
+
+def test_a_new_table_starts_its_first_run_at_once() -> None:
+    plan = plan_for(observe())
+
+    (launch,) = plan.actions
+    assert isinstance(launch, LaunchJob)
+    assert plan.active_jobs == (launch.job,)
+    assert launch.job.model_dump(exclude={"name"}, mode="json") == {
+        "service": "Ingestion",
+        "uid": None,
+        "attempt": 1,
+        "started_at": "2026-03-10T12:00:00Z",
+        "base_instant": None,
+        "driver_memory": "2Gi",
+        "state": "Decided",
+        "message": "",
+    }
+    assert launch.job.name.startswith("flights-ingestion-")
+    assert plan.next_look == 10
+
+
+def test_the_same_observation_always_gives_the_same_plan() -> None:
+    assert plan_for(observe()) == plan_for(observe())
+
+
+def test_a_run_starts_from_the_newest_completed_instant() -> None:
+    plan = plan_for(observe(look=look(("other", "20260310110000000"), ("older", "20260310100000000"))))
+    assert plan.active_jobs[0].base_instant == "20260310110000000"
+
+
+def test_another_attempt_another_base_and_another_time_have_other_names() -> None:
+    names = {
+        *launched(plan_for(observe())),
+        *launched(plan_for(observe(look=COMMITTED))),
+        *launched(plan_for(observe(table(created=CREATED + minutes(1))))),
+        *launched(plan_for(observe(table(annotations=REQUEST)))),
+        *launched(plan_for(observe(table(status=status(ingestion=after_failures(1)))))),
+        *launched(plan_for(observe(table(status=status(ingestion=after_failures(1, generation=7)))))),
+    }
+    assert len(names) == 6
+
+
+NOTHING_STARTS = {
+    "a job runs": ({"jobs": (job(),)}, {}, {}, "Running"),
+    "a job starts": ({"jobs": (job(phase=JobPhase.STARTING),)}, {}, {}, "Running"),
+    "a job of somebody else's memory ends": ({"jobs": (job("x", phase=JobPhase.ENDING),)}, {}, {}, "Running"),
+    "an intent waits for its job": ({}, {"active_jobs": (active(uid=None),)}, {}, "Running"),
+    "an end cannot be confirmed": (
+        {"look": TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
+        {"active_jobs": (active(),)},
+        {},
+        "Running",
+    ),
+    "it is suspended": ({}, {}, {"suspend": True}, "Suspended"),
+    "it is only observed": ({}, {}, {"managementPolicy": "Observe"}, "Observed"),
+    "something stands in its way": ({"obstacles": (OBSTACLE,)}, {}, {}, "Blocked"),
+    "its class is gone": ({"obstacles": (OBSTACLE,), "table_class": None}, {}, {}, "Blocked"),
+    "the store denies access": (
+        {"look": TimelineLook(trouble=TimelineTrouble.ACCESS_DENIED, message="No.")},
+        {},
+        {},
+        "StorageAccessDenied",
+    ),
+    "its timeline is corrupt": (
+        {"look": TimelineLook(trouble=TimelineTrouble.CORRUPT, message="No.")},
+        {},
+        {},
+        "TimelineCorrupt",
+    ),
+    "its class is busy": (
+        {"table_class": a_class(concurrency={"runningJobs": 3}), "running_in_class": 3},
+        {},
+        {},
+        "ClassLimitReached",
+    ),
+    "its namespace is busy": (
+        {"table_class": a_class(concurrency={"runningJobsPerNamespace": 1}), "running_in_namespace": 1},
+        {},
+        {},
+        "NamespaceLimitReached",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING_STARTS)
+@pytest.mark.parametrize("annotations", [{}, REQUEST], ids=["by schedule", "by request"])
+def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
+    changes, remembered, spec, reason = NOTHING_STARTS[case]
+    one = table(status=status(**remembered), annotations=annotations, **spec)
+    plan = plan_for(observe(one, **changes))
+
+    assert launched(plan) == []
+    assert plan.ingestion.reason == reason
+    assert plan.next_look == (10 if plan.active_jobs else POLL)
+
+
+@pytest.mark.parametrize(
+    ("limits", "counts"),
+    [
+        ({"runningJobs": 3}, {"running_in_class": 2}),
+        ({"runningJobsPerNamespace": 3}, {"running_in_class": 99, "running_in_namespace": 2}),
+        ({}, {"running_in_class": 10**6, "running_in_namespace": 10**6}),
+    ],
+)
+def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str, int]) -> None:
+    assert launched(plan_for(observe(table_class=a_class(concurrency=limits), **counts)))
+
+
+def test_what_hinders_a_run_is_told_beside_why_it_is_due() -> None:
+    plan = plan_for(observe(table(suspend=True)))
+    assert plan.ingestion.due
+    assert plan.ingestion.message == (
+        "Scheduled every 5m, due since 2026-03-10T11:00:00Z. "
+        "The table is suspended: no new job starts until spec.suspend is false."
+    )
+
+
+def test_running_jobs_go_on_when_the_table_is_suspended_blocked_or_observed() -> None:
+    for spec, changes in (
+        ({"suspend": True}, {}),
+        ({"managementPolicy": "Observe"}, {}),
+        ({}, {"obstacles": (OBSTACLE,)}),
+        ({}, {"obstacles": (OBSTACLE,), "table_class": None}),
+    ):
+        one = table(status=status(active_jobs=(active(),)), **spec)
+        plan = plan_for(observe(one, jobs=(job(),), **changes))
+        assert [kept.name for kept in plan.active_jobs] == [JOB]
+        assert plan.actions == ()
+
+
+def test_a_job_that_ends_makes_room_for_the_next_one_in_the_same_look() -> None:
+    one = table(status=status(active_jobs=(active(started_at=at(NOW - minutes(9))),)))
+    plan = plan_for(observe(one, jobs=(ended(outcome=succeeded()),), look=COMMITTED))
+
+    assert [done.outcome for done in plan.finished] == [Outcome.SUCCEEDED]
+    assert len(launched(plan)) == 1
+    assert launched(plan) != [JOB]
+    assert len(plan.active_jobs) == 1
+
+
+def test_a_table_never_has_two_jobs_when_one_ends_and_another_is_adopted() -> None:
+    one = table(status=status(active_jobs=(active(started_at=at(NOW - minutes(9))),)))
+    jobs = (ended(outcome=succeeded()), job("flights-ingestion-adopted"))
+    plan = plan_for(observe(one, jobs=jobs, look=COMMITTED))
+    assert launched(plan) == []
+    assert [kept.name for kept in plan.active_jobs] == ["flights-ingestion-adopted"]
+
+
+def test_an_intent_that_was_never_carried_out_is_carried_out_and_nothing_else() -> None:
+    intent = active(uid=None)
+    plan = plan_for(observe(table(status=status(active_jobs=(intent,)))))
+    assert plan.actions == (CreateJob(job=intent),)
+
+
+def test_a_job_that_cannot_start_is_stopped_and_no_other_starts_before_it_is_gone() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, created_at=NOW - minutes(10))
+    plan = plan_for(observe(table(status=status(active_jobs=(active(),))), jobs=(stuck,)))
+    assert [type(action) for action in plan.actions] == [StopJob]
+
+
+def finish(observed: Any, *, seen: TimelineLook = COMMITTED, remembered: Any = None, **spec: Any) -> Plan:
+    """Decide with one remembered Job that was just seen to end, one minute after its start."""
+    one = table(status=status(ingestion=remembered, active_jobs=(active(),)), **spec)
+    return plan_for(observe(one, jobs=(observed,), look=seen))
+
+
+def test_a_run_that_succeeded_is_remembered_and_the_next_one_waits_for_the_schedule() -> None:
+    plan = finish(ended(outcome=succeeded()))
+    assert launched(plan) == []
+    assert (plan.ingestion.due, plan.ingestion.reason) == (False, "WaitingForSchedule")
+    assert plan.ingestion.next_run_at == at(NOW + minutes(4))
+    assert plan.ingestion.next_attempt_at is None
+    assert [done.instant for done in plan.history] == ["20260310115900000"]
+
+
+def test_a_run_that_left_input_behind_is_followed_by_another_at_once() -> None:
+    assert len(launched(finish(ended(outcome=succeeded(more_input=True))))) == 1
+
+
+def test_a_run_that_had_nothing_to_do_makes_no_history_and_no_second_run() -> None:
+    plan = finish(ended(outcome=outcome(Outcome.NOTHING_TO_DO)), remembered=memory(more_input=True))
+    assert plan.history == ()
+    assert launched(plan) == []
+    assert not plan.ingestion.more_input
+
+
+def test_a_run_that_failed_is_tried_again_after_its_delay_with_the_next_attempt() -> None:
+    plan = finish(ended(outcome=failed()), seen=TimelineLook())
+    assert launched(plan) == []
+    assert (plan.ingestion.reason, plan.ingestion.failures) == ("WaitingForRetry", 1)
+    assert plan.ingestion.next_attempt_at == at(NOW + minutes(10 / 60))
+    assert plan.ingestion.next_run_at is None
+    assert plan.next_look == 10
+
+    later = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=NOW + minutes(10 / 60))
+    assert [kept.attempt for kept in later.active_jobs] == [2]
+
+
+def test_a_failed_run_that_committed_nothing_keeps_its_place_in_a_bounded_history() -> None:
+    old = tuple(run(Outcome.FAILED, job=f"job-{number}") for number in range(10))
+    one = table(status=status(active_jobs=(active(),), history=old))
+    plan = plan_for(observe(one, jobs=(ended(outcome=failed()),)))
+    assert [done.job for done in plan.history] == [JOB, *(f"job-{number}" for number in range(9))]
+
+
+def test_a_bad_spec_is_tried_again_only_when_the_spec_changes() -> None:
+    plan = finish(ended(outcome=failed(FailureReason.INVALID_REQUEST)), seen=TimelineLook())
+    much_later = NOW + minutes(10**5)
+
+    same = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=much_later)
+    changed = plan_for(observe(table(generation=2, status=status(ingestion=plan.ingestion))), now=much_later)
+
+    assert launched(same) == []
+    assert same.ingestion.reason == "WaitingForSpecChange"
+    assert [kept.attempt for kept in changed.active_jobs] == [1]
+
+
+def test_a_driver_that_ran_out_of_memory_gets_more_next_time() -> None:
+    plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY), seen=TimelineLook())
+    assert plan.ingestion.driver_memory == "3072Mi"
+
+    later = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=NOW + minutes(1))
+    assert [kept.driver_memory for kept in later.active_jobs] == ["3072Mi"]
+
+
+def test_a_driver_that_ran_out_of_memory_after_its_commit_has_succeeded() -> None:
+    plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY))
+    assert (plan.ingestion.failures, plan.ingestion.driver_memory) == (0, None)
+
+
+def test_a_request_starts_a_run_now_and_is_answered_once() -> None:
+    one = observe(table(annotations=REQUEST, status=status(ingestion=recently())), look=COMMITTED)
+    plan, after = plan_for(one), status_of(one)
+
+    assert len(launched(plan)) == 1
+    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
+    done = status(ingestion=recently(), last_handled_reconcile_at=after.last_handled_reconcile_at)
+    assert launched(plan_for(observe(table(annotations=REQUEST, status=done)))) == []
+
+
+def test_a_request_waits_while_something_hinders_it() -> None:
+    waiting = status_of(observe(table(annotations=REQUEST, suspend=True)))
+    assert waiting.last_handled_reconcile_at is None
+
+
+def test_a_request_to_a_table_without_ingestion_is_answered_at_once() -> None:
+    after = status_of(observe(table(annotations=REQUEST, ingestion=None)))
+    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
+
+
+def test_an_endless_request_is_answered_like_any_other() -> None:
+    one = observe(table(annotations={"hudi-operator.io/requestedAt": "x" * 4000}))
+    after = status_of(one)
+    assert launched(plan_for(one))
+    assert after.last_handled_reconcile_at == "x" * 128
+    assert plan_for(again(one, after)).ingestion.reason != "Requested"
+
+
+@pytest.mark.parametrize("annotation", ["", " "])
+def test_an_empty_request_asks_for_nothing_twice(annotation: str) -> None:
+    one = observe(table(annotations={"hudi-operator.io/requestedAt": annotation}, status=status(ingestion=recently())))
+    after = again(one, status_of(one))
+    assert launched(plan_for(after)) == []
+
+
+def test_the_checkpoint_is_the_one_of_the_timeline_and_outlasts_trouble() -> None:
+    remembered = status(ingestion=memory(checkpoint="old"))
+    one = table(status=remembered)
+    assert plan_for(observe(one, look=look(("r", "20260310110000000"), checkpoint="new"))).ingestion.checkpoint == "new"
+    assert plan_for(observe(one)).ingestion.checkpoint is None
+    trouble = TimelineLook(trouble=TimelineTrouble.UNREACHABLE)
+    assert plan_for(observe(one, look=trouble)).ingestion.checkpoint == "old"
+
+
+@pytest.mark.parametrize(
+    ("remembered", "expected"),
+    [
+        (memory(last_run=run(started_at=at(NOW - minutes(4.9)))), 6.0),
+        (memory(last_run=run(started_at=at(NOW - minutes(1)))), POLL),
+        (after_failures(1, finished_at=at(NOW)), 10.0),
+        (after_failures(1, reason="InvalidRequest"), POLL),
+    ],
+)
+def test_the_next_look_comes_when_something_is_due_and_at_the_latest_at_the_next_poll(
+    remembered: Any, expected: float
+) -> None:
+    assert plan_for(observe(table(status=status(ingestion=remembered)))).next_look == expected
+
+
+def test_a_table_without_ingestion_is_looked_at_at_every_poll() -> None:
+    assert plan_for(observe(table(ingestion=None))).next_look == POLL
+
+
+def test_no_look_ever_follows_at_once_without_something_started() -> None:
+    for hindered in ({"suspend": True}, {"managementPolicy": "Observe"}, {"ingestion": None}):
+        assert plan_for(observe(table(**hindered))).next_look == POLL
+
+
+@pytest.mark.parametrize("length", [1024, 5000])
+@pytest.mark.parametrize("changes", [{}, {"table_class": None}])
+def test_an_endless_obstacle_is_cut_to_what_the_status_can_hold(length: int, changes: dict[str, Any]) -> None:
+    endless = (Obstacle(reason=Blocked.CLASS_INVALID, message="x" * length),)
+    assert len(plan_for(observe(obstacles=endless, **changes)).ingestion.message) <= 1024
+
+
+def test_a_table_goes_through_its_life_with_one_job_at_a_time() -> None:
+    """Follow a table for two hours: runs start, are seen, end, fail and are repeated, and never overlap."""
+    world, moment, ran = observe(), NOW, list[RunStatus]()
+    for step in range(240):
+        plan, after = plan_for(world, now=moment), status_of(world, now=moment)
+        assert len(plan.active_jobs) <= 1
+        ran += plan.finished
+        running = tuple(
+            job(one.name, uid=f"uid-{one.name}", created_at=moment, phase=_phase(step)) for one in plan.active_jobs
+        )
+        finished = tuple(
+            ended(one.name, uid=one.uid, outcome=failed() if step % 3 else succeeded())
+            for one in running
+            if one.phase is JobPhase.OVER
+        )
+        runs = tuple((one.name, "20260310115900000") for one in finished if step % 3 == 0)
+        still = tuple(one for one in running if one.phase is not JobPhase.OVER)
+        world = _with(again(world, after), jobs=(*finished, *still), seen=look(*runs) if runs else TimelineLook())
+        moment += minutes(0.5)
+    assert {one.outcome for one in ran} == {Outcome.SUCCEEDED, Outcome.FAILED}
+    assert len({one.job for one in ran}) == len(ran) > 10
+
+
+def _phase(step: int) -> JobPhase:
+    return (JobPhase.STARTING, JobPhase.RUNNING, JobPhase.RUNNING, JobPhase.ENDING, JobPhase.OVER)[step % 5]
+
+
+def _with(world: Observation, *, jobs: Any, seen: TimelineLook) -> Observation:
+    return observe(world.table, jobs=jobs, look=seen)
