@@ -8,7 +8,7 @@ from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStat
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.planning.ingestion import IngestionReason
-from hudi_operator.planning.model import Blocked, Observation, Plan, PodTrouble
+from hudi_operator.planning.model import START_TROUBLES, Blocked, Observation, Plan, PodTrouble
 from hudi_operator.planning.times import format_time
 
 PROGRESSING = "Progressing"
@@ -95,7 +95,7 @@ def _blocked(observation: Observation) -> _Verdict | None:
 
 def _starting_trouble(plan: Plan) -> _Verdict | None:
     for job in plan.active_jobs:
-        if job.state in set(PodTrouble):
+        if job.state in START_TROUBLES:
             message = f"Job {job.name} cannot start: {job.message} {_START_ADVICE.get(job.state, '')}".strip()
             return _Verdict(
                 ready=ConditionStatus.FALSE, reason=job.state, message=message, reconciling=PROGRESSING_WITH_RETRY
