@@ -54,6 +54,11 @@ ACCEPTED: dict[str, Document] = {
         **INGESTION,
         "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/rejected"},
     },
+    "a quarantine beside the source whose name goes on": {
+        **INGESTION,
+        "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/flights-rejected"},
+    },
+    "a table beside its source in one bucket": {**INGESTION, "spec.basePath": "s3a://landing/flights-table"},
     "options and settings": {"spec.sparkConf": {"spark.sql.shuffle.partitions": "8"}, "spec.hudiOptions": {"a": "b"}},
 }
 
@@ -255,6 +260,36 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a quarantine path that climbs": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/../a"}},
         "quarantinePath must be plain: no '.' or '..' segments",
+    ),
+    "a quarantine inside the source": (
+        {
+            **INGESTION,
+            "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/flights/rejected"},
+        },
+        "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
+    ),
+    "a quarantine around the source, spelt with another scheme": (
+        {
+            **INGESTION,
+            "spec.ingestion.source.files.path": "s3://landing/flights/good",
+            "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/flights"},
+        },
+        "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
+    ),
+    "a table inside its source": (
+        {**INGESTION, "spec.basePath": "s3://landing/flights/table"},
+        "basePath and ingestion.source.files.path must not lie inside one another: the table would read itself",
+    ),
+    "a table that is its own source": (
+        {**INGESTION, "spec.ingestion.source.files.path": "s3a://lake/team-a/flights/"},
+        "basePath and ingestion.source.files.path must not lie inside one another: the table would read itself",
+    ),
+    "a quarantine inside the table": (
+        {
+            **INGESTION,
+            "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://lake/team-a/flights/bad"},
+        },
+        "basePath and ingestion.badRecords.quarantinePath must not lie inside one another",
     ),
     "an unknown field": ({"spec.basePth": "s3a://lake/a"}, 'unknown field "spec.basePth"'),
     "an option that is no string": (

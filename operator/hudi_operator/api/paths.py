@@ -66,3 +66,16 @@ PathPrefix = Annotated[
     ),
 ]
 """A folder that paths may lie under."""
+
+
+def apart(first: str, second: str) -> str:
+    """Return the CEL condition that neither of two paths, given as expressions, is the other or lies inside it.
+
+    The scheme is left out of the comparison, because s3, s3a and s3n are the same store.
+    """
+    one, other = _without_scheme(first), _without_scheme(second)
+    return f"!{one}.startsWith({other}) && !{other}.startsWith({one})"
+
+
+def _without_scheme(path: str) -> str:
+    return f"({path}.substring({path}.indexOf(':')) + ({path}.endsWith('/') ? '' : '/'))"

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import BadRecordPolicy, FileFormat, SchemaEvolution, TableType, WriteOperation
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
-from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath
+from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath, apart
 
 ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
 
@@ -236,7 +236,17 @@ class Ingestion(Model):
     bad_records: BadRecords = BadRecords()
     """What becomes of rows that cannot be read or have no record key."""
 
-    model_config = ConfigDict(json_schema_extra=rules(not_less("maxBytesPerRun", "1")))
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            not_less("maxBytesPerRun", "1"),
+            (
+                "!has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
+                + apart("self.badRecords.quarantinePath", "self.source.files.path")
+                + ")",
+                "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
+            ),
+        )
+    )
 
 
 class CompactionSpec(Model):
@@ -433,6 +443,17 @@ class HudiTableSpec(Model):
                 "self.type == 'MergeOnRead' || !has(self.compaction) || !has(self.compaction.mode) || "
                 "self.compaction.mode == 'Disabled'",
                 "compaction is only for tables of type MergeOnRead",
+            ),
+            (
+                "!has(self.ingestion) || (" + apart("self.basePath", "self.ingestion.source.files.path") + ")",
+                "basePath and ingestion.source.files.path must not lie inside one another: the table would read itself",
+            ),
+            (
+                "!has(self.ingestion) || !has(self.ingestion.badRecords) || "
+                "!has(self.ingestion.badRecords.quarantinePath) || ("
+                + apart("self.basePath", "self.ingestion.badRecords.quarantinePath")
+                + ")",
+                "basePath and ingestion.badRecords.quarantinePath must not lie inside one another",
             ),
         )
     )
