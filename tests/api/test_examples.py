@@ -1,0 +1,84 @@
+"""Every example is something that the operator reads, the API server accepts and the class of the examples allows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hudi_jobs.contract import BadRecordPolicy, FileFormat, WriteOperation
+from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
+from hudi_operator.api.table_spec import ExecutionMode, ServiceMode
+from hudi_operator.planning.walls import obstacles_of
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples"
+FILES = sorted(FOLDER.glob("*.yaml"))
+Document = dict[str, Any]
+
+DOCUMENTS: dict[str, Document] = {
+    f"{path.relative_to(FOLDER)} {document['kind']}": document
+    for path in sorted(FOLDER.rglob("*.yaml"))
+    for document in yaml.safe_load_all(path.read_text())
+    if document and document["kind"] in {"HudiTable", "HudiTableClass"}
+}
+TABLES = {name: document for name, document in DOCUMENTS.items() if document["kind"] == "HudiTable" and "/" not in name}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_an_example_is_read(document: Document) -> None:
+    parsed = parse_table(document) if document["kind"] == "HudiTable" else parse_table_class(document)
+    assert isinstance(parsed, HudiTable | HudiTableClass), parsed
+
+
+@pytest.mark.parametrize("document", TABLES.values(), ids=TABLES)
+def test_the_class_of_the_examples_allows_every_table(document: Document) -> None:
+    assert obstacles_of(_table(document), _standard_class()) == ()
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_the_api_server_accepts_an_example(document: Document, tables: Any, classes: Any) -> None:
+    kind = tables if document["kind"] == "HudiTable" else classes
+    place = kind.smallest()["metadata"]
+    assert kind.refusal_of_document({**document, "metadata": {**document["metadata"], **place}}) == ""
+
+
+def test_the_examples_show_every_choice_of_ingestion() -> None:
+    ingestions = [ingestion for document in TABLES.values() if (ingestion := _table(document).spec.ingestion)]
+    assert {ingestion.source.files.format for ingestion in ingestions} == set(FileFormat)
+    assert {ingestion.operation for ingestion in ingestions} == set(WriteOperation)
+    assert {ingestion.bad_records.policy for ingestion in ingestions} == set(BadRecordPolicy)
+    assert any(ingestion.schedule.cron for ingestion in ingestions)
+    assert any(ingestion.transform for ingestion in ingestions)
+
+
+def test_the_examples_show_cluster_mode_and_inline_services() -> None:
+    specs = [_table(document).spec for document in TABLES.values()]
+    assert any(spec.execution.mode is ExecutionMode.CLUSTER for spec in specs)
+    for service in ("compaction", "clustering", "cleaning", "archival"):
+        assert any(getattr(spec, service).mode is ServiceMode.INLINE for spec in specs), service
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_an_example_begins_with_a_comment_that_says_what_it_shows(path: Path) -> None:
+    assert path.read_text().startswith("# ")
+
+
+def test_no_two_examples_share_a_name_or_a_folder() -> None:
+    names = [document["metadata"]["name"] for document in TABLES.values()]
+    folders = [document["spec"]["basePath"] for document in TABLES.values()]
+    assert len(set(names)) == len(names)
+    assert len(set(folders)) == len(folders)
+
+
+def _table(document: Document) -> HudiTable:
+    parsed = parse_table(document)
+    assert isinstance(parsed, HudiTable), parsed
+    return parsed
+
+
+def _standard_class() -> HudiTableClass:
+    parsed = parse_table_class(yaml.safe_load((FOLDER / "class-standard.yaml").read_text()))
+    assert isinstance(parsed, HudiTableClass), parsed
+    return parsed
