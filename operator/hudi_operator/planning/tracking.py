@@ -95,13 +95,12 @@ def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
 
 
 def _adopted(found: JobObservation) -> ActiveJob:
-    return ActiveJob(
+    job = ActiveJob(
         name=found.name,
         service=found.service,
-        uid=found.uid,
         attempt=found.attempt,
         started_at=format_time(found.created_at),
         base_instant=found.base_instant,
         driver_memory=found.driver_memory,
-        state=found.phase.value,
     )
+    return _updated(job, found)
