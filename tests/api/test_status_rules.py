@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -222,13 +223,13 @@ def check_storable(document: Mapping[str, Any]) -> None:
 
 
 def unknown_fields(value: Any, schema: Mapping[str, Any], where: str = "status") -> list[str]:
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        inner = [unknown_fields(value[key], known[key], f"{where}.{key}") for key in value if key in known]
-        return [f"{where}.{key}" for key in value if key not in known] + sum(inner, [])
     if isinstance(value, list):
-        return sum((unknown_fields(item, schema["items"], where) for item in value), [])
-    return []
+        return [found for item in value for found in unknown_fields(item, schema["items"], where)]
+    if not isinstance(value, dict):
+        return []
+    known = schema.get("properties", {})
+    inner = [unknown_fields(value[key], known[key], f"{where}.{key}") for key in value if key in known]
+    return [f"{where}.{key}" for key in value if key not in known] + list(chain.from_iterable(inner))
 
 
 @given(observations())

@@ -212,3 +212,8 @@ def test_every_job_is_tracked_by_its_own_name() -> None:
     assert names(found) == ["one", "two", "four"]
     assert [one.job for one in found.finished] == ["three"]
     assert [type(action) for action in found.actions] == [CreateJob]
+
+
+def test_an_adopted_job_that_cannot_start_says_so_at_once() -> None:
+    stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.IMAGE_PULL_FAILED, message="why.")
+    assert [(one.state, one.message) for one in tracked((), (stuck,)).active] == [("ImagePullFailed", "why.")]
