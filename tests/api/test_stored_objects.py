@@ -1,0 +1,147 @@
+"""What the API server makes of whole objects: the status that it stores, and the columns that kubectl prints."""
+
+import json
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.crd import KINDS, TABLE, ResourceKind
+from hudi_operator.api.table_status import HudiTableStatus
+
+pytestmark = pytest.mark.cluster
+
+MOMENT = "2026-11-21T05:00:00Z"
+INSTANT = {"time": "20261121050000123", "action": "deltacommit", "state": "COMPLETED", "completedAt": "20261121050001"}
+RUN = {
+    "job": "flights-ingestion-0a1b2c",
+    "service": "Ingestion",
+    "outcome": "Succeeded",
+    "message": "3 files, 900 rows",
+    "instant": INSTANT["time"],
+    "startedAt": MOMENT,
+    "finishedAt": MOMENT,
+    "filesRead": 3,
+    "bytesRead": 12345678901,
+    "rowsRead": 900,
+    "rowsQuarantined": 0,
+}
+CONDITION = {
+    "type": "Ready",
+    "status": "True",
+    "observedGeneration": 1,
+    "lastTransitionTime": MOMENT,
+    "reason": "Succeeded",
+    "message": "",
+}
+JOB = {"name": "flights-ingestion-3d4e5f", "service": "Ingestion", "attempt": 1, "startedAt": MOMENT}
+FULL_STATUS: dict[str, Any] = {
+    "observedGeneration": 1,
+    "message": "17 commits, nothing pending",
+    "conditions": [CONDITION],
+    "timeline": {
+        "tableVersion": 9,
+        "layoutVersion": 2,
+        "latestCompleted": INSTANT,
+        "pendingCount": 0,
+        "instants": [INSTANT],
+        "completedCommits": 17,
+    },
+    "services": {"ingestion": {"due": False, "reason": "NotDue", "lastRun": RUN, "nextRunAt": MOMENT, "failures": 0}},
+    "activeJobs": [JOB],
+    "history": [RUN],
+}
+
+REFUSED_STATUS: dict[str, tuple[dict[str, Any], str]] = {
+    "two conditions of one type": ({"conditions": [CONDITION, CONDITION]}, "Duplicate value"),
+    "a reason that is a sentence": (
+        {"conditions": [{**CONDITION, "reason": "it went well"}]},
+        "conditions[0].reason in body should match",
+    ),
+    "a condition without a message": (
+        {"conditions": [{key: value for key, value in CONDITION.items() if key != "message"}]},
+        "status.conditions[0].message: Required value",
+    ),
+    "a time that is none": (
+        {"conditions": [{**CONDITION, "lastTransitionTime": "yesterday"}]},
+        "conditions[0].lastTransitionTime in body must be of type date-time",
+    ),
+    "one job twice": ({"activeJobs": [JOB, JOB]}, "Duplicate value"),
+    "a history without bound": ({"history": [RUN] * 11}, "must have at most 10 items"),
+    "a field that does not exist": ({"phase": "Running"}, 'unknown field "status.phase"'),
+}
+
+
+def test_a_table_that_was_never_looked_at_says_so(tables: Any) -> None:
+    assert tables.create(tables.smallest())["status"] == {"observedGeneration": -1}
+
+
+def test_what_the_user_declared_is_stored_as_it_was_written(tables: Any) -> None:
+    document = tables.smallest()
+    assert tables.create(document)["spec"] == document["spec"]
+
+
+def test_a_full_status_comes_back_as_it_was_written(tables: Any) -> None:
+    status = HudiTableStatus.model_validate(FULL_STATUS)
+    written = json.loads(status.model_dump_json(by_alias=True, exclude_none=True))
+    stored = tables.replace_status({**tables.create(tables.smallest()), "status": written})
+    assert stored["status"] == written
+    assert HudiTableStatus.model_validate(stored["status"]) == status
+
+
+@pytest.mark.parametrize(("status", "message"), REFUSED_STATUS.values(), ids=REFUSED_STATUS)
+def test_a_status_is_refused(status: dict[str, Any], message: str, tables: Any) -> None:
+    assert message in tables.refusal_of_status(status)
+
+
+def test_kubectl_prints_the_columns_of_a_table(api_server: client.ApiClient, tables: Any) -> None:
+    created = tables.create(tables.smallest())
+    tables.replace_status({**created, "status": FULL_STATUS})
+    columns, row = printed(api_server, created)
+    assert [column["name"] for column in columns if column["priority"] == 0] == [
+        "Name",
+        "Ready",
+        "Type",
+        "Commits",
+        "Pending",
+        "Last commit",
+        "Status",
+        "Age",
+    ]
+    cells = dict(zip((column["name"] for column in columns), row["cells"], strict=True))
+    assert cells.pop("Age")
+    assert cells == {
+        "Name": created["metadata"]["name"],
+        "Ready": "True",
+        "Type": "MergeOnRead",
+        "Commits": 17,
+        "Pending": 0,
+        "Last commit": INSTANT["time"],
+        "Status": "17 commits, nothing pending",
+        "Class": None,
+        "Base path": "s3a://lake/team-a/flights",
+        "Suspended": None,
+        "Last run": "Succeeded",
+        "Jobs": JOB["name"],
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_group_serves_each_kind_by_its_short_name(api_server: client.ApiClient, kind: ResourceKind) -> None:
+    resources = client.CustomObjectsApi(api_server).get_api_resources(GROUP, VERSION).resources
+    (served,) = [item for item in resources if item.name == kind.plural]
+    assert served.short_names == [kind.short_name]
+    assert served.categories == ["hudi"]
+    assert served.namespaced is kind.namespaced
+
+
+def printed(api_server: client.ApiClient, document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the columns and the row that kubectl would print for a table."""
+    place = document["metadata"]
+    path = f"/apis/{GROUP}/{VERSION}/namespaces/{place['namespace']}/{TABLE.plural}/{place['name']}"
+    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    response = api_server.call_api("GET", api_server.configuration.host + path, header_params=accept)
+    table = json.loads(response.read())
+    (row,) = table["rows"]
+    return table["columnDefinitions"], row
