@@ -37,7 +37,10 @@ def main() -> int:
     configure_logging(redactor)
     driver = Driver(request, open_session)
     signal.signal(signal.SIGTERM, lambda *_: driver.stop())
-    return _finish(driver.run(), redactor)
+    try:
+        return _finish(driver.run(), redactor)
+    finally:
+        driver.close()
 
 
 def _unreadable(error: Exception) -> JobOutcome:

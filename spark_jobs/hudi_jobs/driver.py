@@ -19,6 +19,7 @@ from hudi_jobs.tasks import runner_of
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 
+_CANCEL_EVERY_SECONDS = 0.5
 _LOGGER = logging.getLogger(__name__)
 _OUT_OF_MEMORY_EXITS = frozenset({3, -9, 137})
 """3: the JVM's -XX:+ExitOnOutOfMemoryError. 9: the kernel ended it, which in a container means the memory limit."""
@@ -31,14 +32,29 @@ class Driver:
         self._request = request
         self._open_session = open_session
         self._stopping = threading.Event()
+        self._finished = threading.Event()
         self._spark: SparkSession | None = None
 
     def stop(self) -> None:
         """Begin nothing new and cancel what Spark is doing."""
-        self._stopping.set()
-        spark = self._spark
-        if spark is not None:
-            threading.Thread(target=spark.sparkContext.cancelAllJobs, daemon=True).start()
+        if not self._stopping.is_set():
+            self._stopping.set()
+            threading.Thread(target=self._cancel_jobs, daemon=True).start()
+
+    def close(self) -> None:
+        """End the session, which also removes its executors."""
+        if self._spark is None or _jvm_has_ended():
+            return
+        try:
+            self._spark.stop()
+        except (Py4JError, ConnectionError, EOFError):
+            _LOGGER.warning("the Spark session did not end cleanly", exc_info=True)
+
+    def _cancel_jobs(self) -> None:
+        # Again and again: the task may be about to start its next Spark job.
+        while not self._finished.wait(_CANCEL_EVERY_SECONDS):
+            if self._spark is not None and not _jvm_has_ended():
+                self._spark.sparkContext.cancelAllJobs()
 
     def run(self) -> JobOutcome:
         """Return one result per task, in the order of the request; raises nothing."""
@@ -48,7 +64,9 @@ class Driver:
             _LOGGER.exception("the Spark session did not start")
             failure = _failure(error)
             return JobOutcome(results=tuple(_failed(task, failure, _now()) for task in self._request.tasks))
-        return JobOutcome(results=tuple(self._run_task(self._spark, task) for task in self._request.tasks))
+        results = tuple(self._run_task(self._spark, task) for task in self._request.tasks)
+        self._finished.set()
+        return JobOutcome(results=results)
 
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
         started = _now()
@@ -79,6 +97,11 @@ class Driver:
                 FailureReason.INTERRUPTED, "The pod was asked to end, so the task was stopped; it can be repeated."
             )
         return _failure(error)
+
+
+def _jvm_has_ended() -> bool:
+    process = jvm_process()
+    return process is not None and process.poll() is not None
 
 
 def _failure(error: Exception) -> TaskFailed:

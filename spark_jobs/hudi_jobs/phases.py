@@ -18,7 +18,6 @@ class Phase(StrEnum):
     STARTED = "started"
     LISTED = "listed"
     READ = "read"
-    BEFORE_COMMIT = "before-commit"
     AFTER_COMMIT = "after-commit"
     BEFORE_OUTCOME = "before-outcome"
 

@@ -1,9 +1,11 @@
 """A Spark session with Hudi, and a small landing zone and table for each test."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import IngestionTask, JobRequest, Service, TableDefinition, TableTask, TaskResult
+from hudi_jobs.contract import (
+    IngestionTask,
+    JobOutcome,
+    JobRequest,
+    Service,
+    TableDefinition,
+    TableTask,
+    TaskResult,
+    decode_outcome,
+)
 from hudi_jobs.driver import Driver
 from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
@@ -137,6 +148,71 @@ def hudi_options(definition: TableDefinition) -> dict[str, str]:
     }
     table = HudiTable.model_validate({"metadata": {"name": definition.name, "namespace": "team"}, "spec": spec})
     return owned_hudi_options(table)
+
+
+class Program:
+    """`python3 -m hudi_jobs` as a pod would run it, in a process group of its own."""
+
+    def __init__(self, folder: Path, request: JobRequest | str, **environment: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.outcome_file = folder / "outcome.json"
+        self.log_file = folder / "log.txt"
+        document = request if isinstance(request, str) else request.model_dump_json(by_alias=True)
+        (folder / "request.json").write_text(document)
+        files = {"HUDI_JOB_REQUEST": str(folder / "request.json"), "HUDI_JOB_OUTCOME": str(self.outcome_file)}
+        with self.log_file.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "hudi_jobs"],
+                env={**os.environ, **files, **environment},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        """End the driver and its JVM at once, as a lost node does."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def wait_until(self, happened: Callable[[], bool], *, seconds: float = 120) -> None:
+        """Look every few milliseconds until it has happened; fail with the log when the program ends before."""
+        deadline = time.monotonic() + seconds
+        while not happened():
+            assert self.process.poll() is None, f"the driver has ended:\n{self.log}"
+            assert time.monotonic() < deadline, f"it has not happened:\n{self.log}"
+            time.sleep(0.003)
+
+    def has_stopped(self) -> bool:
+        """Tell whether the driver has stopped itself at a phase."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] == "T"
+
+    def finish(self) -> JobOutcome:
+        """Wait for the end and read the outcome."""
+        self.process.wait(timeout=60)
+        return decode_outcome(self.outcome_file.read_text())
+
+    @property
+    def log(self) -> str:
+        """Everything that the driver and its JVM have said."""
+        return self.log_file.read_text()
+
+
+@pytest.fixture
+def program(tmp_path: Path, spark_conf: dict[str, str]) -> Iterator[Callable[..., Program]]:
+    """Start the driver program on a request; whatever still runs at the end of the test is killed."""
+    started: list[Program] = []
+
+    def start(request: JobRequest | str, **environment: str) -> Program:
+        if isinstance(request, JobRequest):
+            request = request.model_copy(update={"spark_conf": {**spark_conf, **request.spark_conf}})
+        started.append(Program(tmp_path / f"program-{len(started)}", request, **environment))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if running.process.poll() is None:
+            running.kill()
 
 
 @pytest.fixture

@@ -129,7 +129,6 @@ class _Run:
                 run=self._context.run,
                 checkpoint=encode_checkpoint(checkpoint),
             )
-            reach(Phase.BEFORE_COMMIT)
             instant = write_commit(self._context.spark, frame, self._definition, options)
             reach(Phase.AFTER_COMMIT)
         finally:

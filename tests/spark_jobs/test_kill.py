@@ -1,0 +1,78 @@
+"""A driver that dies at any moment: the next run leaves every input row in the table exactly once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import Outcome
+
+pytestmark = pytest.mark.spark
+
+ROWS = 5_000
+PHASES = ("listed", "read", "after-commit", "before-outcome")
+MOMENTS = (*PHASES, "writing", "committing")
+
+
+def csv(first: int) -> str:
+    return "id,carrier\n" + "".join(f"{number},AA\n" for number in range(first, first + ROWS))
+
+
+def kill_at(moment: str, lake: Any, program: Callable[..., Any], operation: str) -> None:
+    """Run the driver on what is new and kill it at a phase of its own, or when Hudi's files show the moment."""
+    request = lake.request(operation=operation)
+    if moment in PHASES:
+        running = program(request, HUDI_JOB_PAUSE_AT=moment)
+        running.wait_until(running.has_stopped)
+    else:
+        running = program(request)
+        before = unfinished(lake)
+        running.wait_until(lambda: appeared(moment, lake) and unfinished(lake) != before)
+    running.kill()
+    assert not running.outcome_file.exists()
+
+
+def appeared(moment: str, lake: Any) -> bool:
+    """Hudi writes the data first, then the metadata table, and completes the table's own instant last."""
+    inflight = next(iter(unfinished(lake)), None)
+    if inflight is None:
+        return False
+    if moment == "writing":
+        return any((lake.folder / "table").glob(f"*{inflight}*.parquet"))
+    metadata = lake.folder / "table/.hoodie/metadata/.hoodie/timeline"
+    return any(metadata.glob(f"{inflight}.deltacommit.inflight"))
+
+
+def unfinished(lake: Any) -> set[str]:
+    """Instants that have begun to write and have not completed."""
+    timeline: Path = lake.folder / "table/.hoodie/timeline"
+    begun = {path.name.partition(".")[0] for path in timeline.glob("[0-9]*inflight")}
+    return begun - {path.name.partition("_")[0] for path in timeline.glob("[0-9]*_*")}
+
+
+@pytest.mark.parametrize(
+    ("operation", "table_type", "moments"),
+    [
+        ("Insert", "CopyOnWrite", MOMENTS),
+        ("BulkInsert", "MergeOnRead", ("committing", "after-commit")),
+        ("Upsert", "MergeOnRead", ("writing",)),
+    ],
+)
+def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
+    lake: Any, program: Callable[..., Any], operation: str, table_type: str, moments: tuple[str, ...]
+) -> None:
+    lake.table = {"type": table_type}
+    for number, moment in enumerate(moments):
+        lake.put(f"{number}.csv", csv(number * ROWS), at=number)
+
+        kill_at(moment, lake, program, operation)
+        committed = moment in {"after-commit", "before-outcome"}
+        assert (moment in {"writing", "committing"}) == bool(unfinished(lake))
+
+        recovered = lake.ingest(operation=operation)
+        assert recovered.outcome is (Outcome.NOTHING_TO_DO if committed else Outcome.SUCCEEDED), recovered
+        found = lake.spark.read.format("hudi").load(lake.base_path).selectExpr("count(*)", "count(DISTINCT id)").first()
+        assert tuple(found) == ((number + 1) * ROWS, (number + 1) * ROWS), moment
+        assert not unfinished(lake)
+    assert lake.ingest(operation=operation).outcome is Outcome.NOTHING_TO_DO

@@ -1,0 +1,75 @@
+"""The driver as a program: its exit code, its outcome document, its log, and how it ends when it has to."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import FailureReason, JobRequest, Outcome
+from hudi_jobs.driver import Driver
+
+pytestmark = pytest.mark.spark
+
+GOOD = "id,carrier\n1,AA\n2,UA\n"
+
+
+def test_a_good_run_ends_with_zero_and_a_log_of_json_lines(lake: Any, program: Callable[..., Any]) -> None:
+    lake.put("a.csv", GOOD)
+    secret = "do-not-show-this-9f2"
+    run = program(lake.request(conf={"spark.hadoop.fs.s3a.secret.key": secret}), AWS_SECRET_ACCESS_KEY="nor-this-4711")
+
+    outcome = run.finish()
+
+    assert (run.process.returncode, outcome.results[0].outcome) == (0, Outcome.SUCCEEDED)
+    lines = [json.loads(line) for line in run.log.splitlines() if line.startswith("{")]
+    assert [line["message"] for line in lines][:2] == ["task begins", "reading"]
+    assert lines[-1]["outcome"]["results"][0]["instant"] == outcome.results[0].instant
+    assert secret not in run.log
+    assert "nor-this-4711" not in run.log
+
+
+def test_a_request_that_cannot_be_read_is_answered(program: Callable[..., Any]) -> None:
+    run = program('{"run": "r", "tasks": []}')
+    result = run.finish().results[0]
+    assert (run.process.returncode, result.reason) == (1, FailureReason.INVALID_REQUEST)
+    assert "tasks" in result.message
+
+
+def test_a_driver_that_runs_out_of_memory_says_so(lake: Any, program: Callable[..., Any]) -> None:
+    lake.put("a.csv", GOOD)
+    hungry = "SELECT id, repeat(carrier, 900000000) AS much FROM source"
+    run = program(lake.request(transformSql=hungry, conf={"spark.driver.memory": "512m"}))
+    result = run.finish().results[0]
+    assert (run.process.returncode, result.reason) == (1, FailureReason.OUT_OF_MEMORY), result
+    assert "more" in result.message
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+
+
+def test_a_driver_that_is_asked_to_end_writes_nothing_and_says_so(lake: Any, program: Callable[..., Any]) -> None:
+    lake.put("a.csv", GOOD)
+    endless = "SELECT source.id, count(*) AS n FROM source, range(1000000000000L) GROUP BY source.id"
+    run = program(lake.request(transformSql=endless))
+    run.wait_until(lambda: '"message": "reading"' in run.log)
+    run.process.terminate()
+    result = run.finish().results[0]
+    assert (run.process.returncode, result.reason) == (1, FailureReason.INTERRUPTED), result
+    assert not (lake.folder / "table").exists()
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+
+
+def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: Any) -> None:
+    lake.put("a.csv", GOOD)
+    good = lake.request().tasks[0]
+    unknown = good.model_copy(update={"id": "unknown", "service": "Compaction"})
+    empty = good.model_copy(update={"id": "empty", "ingestion": None})
+    request = JobRequest(run="many", tasks=(unknown, empty, good, good.model_copy(update={"id": "again"})))
+
+    results = Driver(request, lambda _: lake.spark).run().results
+
+    assert [(result.id, result.outcome, result.reason) for result in results] == [
+        ("unknown", Outcome.FAILED, FailureReason.INVALID_REQUEST),
+        ("empty", Outcome.FAILED, FailureReason.INVALID_REQUEST),
+        ("flights", Outcome.SUCCEEDED, None),
+        ("again", Outcome.NOTHING_TO_DO, None),
+    ]
