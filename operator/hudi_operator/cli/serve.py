@@ -32,7 +32,7 @@ async def serve(settings: Settings) -> int:
         process = OperatorProcess(settings=settings, kube=kube, reconcile=reconciler.reconcile)
         _log.info("operator starts", workers=settings.workers, namespaces=list(settings.watch_namespaces) or "all")
         try:
-            await process.run(on_started=lambda: _stop_on_signals(process))
+            await process.run(take_signals=lambda: _stop_on_signals(process))
         except OperatorStopped as error:
             _log.error("operator stops", error=str(error), exc_info=error)
             return 1

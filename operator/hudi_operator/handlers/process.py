@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import kopf
@@ -15,10 +14,12 @@ from hudi_operator.handlers.informer import Informer, informer_settings
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.handlers.sweep import Sweep
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
 
 _STANDSTILL_SECONDS = 600.0
+_INFORMER_STOP_SECONDS = 10.0
 
 _log = structlog.get_logger(__name__)
 
@@ -35,9 +36,11 @@ class OperatorProcess:
 
     def __init__(self, *, settings: Settings, kube: KubernetesClient, reconcile: Reconcile) -> None:
         self._settings = settings
+        self._kube = kube
         self._reconcile = reconcile
         self._stop = asyncio.Event()
         self._informer_stop = asyncio.Event()
+        self._watching = False
         self.known = KnownObjects()
         self.queue: KeyedQueue[TableKey] = KeyedQueue()
         self.sweep = Sweep(
@@ -59,11 +62,12 @@ class OperatorProcess:
         """Take no more keys, let the looks under way end, then end `run`."""
         self._stop.set()
 
-    async def run(self, *, on_started: Callable[[], None] = lambda: None) -> None:
+    async def run(self, *, take_signals: Callable[[], None] = lambda: None) -> None:
         """Run until `stop`; raise `OperatorStopped` when a part that must always run ends by itself.
 
-        `on_started` is called once kopf has set its own signal handlers, so that they can be replaced.
+        `take_signals` is called at the start, and again once kopf has set signal handlers of its own.
         """
+        take_signals()
         async with self.health:
             parts: set[asyncio.Task[Any]] = {
                 asyncio.create_task(self._work(), name="queue"),
@@ -71,7 +75,7 @@ class OperatorProcess:
                 asyncio.create_task(self._stop.wait(), name="stop"),
             }
             await asyncio.sleep(0)  # the workers must exist before kopf, which cancels all that came after it
-            parts.add(asyncio.create_task(self._watch(on_started), name="informer"))
+            parts.add(asyncio.create_task(self._watch(take_signals), name="informer"))
             try:
                 ended, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
                 if not self._stop.is_set():
@@ -86,7 +90,10 @@ class OperatorProcess:
             timeout_seconds=self._settings.reconcile_timeout_seconds,
         )
 
-    async def _watch(self, on_started: Callable[[], None]) -> None:
+    async def _watch(self, take_signals: Callable[[], None]) -> None:
+        # kopf finds out once, at its start, which kinds there are: the CRDs have to be there by then.
+        await self.sweep.wait_until_completed()
+        await self._wait_for_kinds()
         ours = asyncio.all_tasks()
         namespaces = self._settings.watch_namespaces
         tasks = await kopf.spawn_tasks(
@@ -96,8 +103,18 @@ class OperatorProcess:
             namespaces=namespaces,
             stop_flag=self._informer_stop,
         )
-        on_started()
+        self._watching = True
+        take_signals()
         await kopf.run_tasks(tasks, ignored=ours)
+
+    async def _wait_for_kinds(self) -> None:
+        while True:
+            try:
+                if await self._kube.kinds_are_served():
+                    return
+            except KubernetesError as error:
+                _log.warning("cannot tell which kinds the API server has", error=str(error))
+            await asyncio.sleep(1)
 
     async def _look(self, key: TableKey) -> float | None:
         with structlog.contextvars.bound_contextvars(table=str(key)), metrics.reconcile():
@@ -109,12 +126,12 @@ class OperatorProcess:
             _log.warning("looks cut off at shutdown", seconds=self._settings.shutdown_seconds)
         # kopf last: when it ends, it cancels whatever tasks began after it, a running look's among them.
         self._informer_stop.set()
+        informer = {part for part in parts if part.get_name() == "informer" and self._watching}
+        if informer:
+            await asyncio.wait(informer, timeout=_INFORMER_STOP_SECONDS)
         for part in parts:
-            if part.get_name() != "informer":
-                part.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(10):
-                await asyncio.gather(*parts, return_exceptions=True)
+            part.cancel()
+        await asyncio.gather(*parts, return_exceptions=True)
 
     def _queue_check(self) -> str | None:
         idle = self.queue.seconds_without_progress
@@ -127,7 +144,7 @@ class OperatorProcess:
         return f"no sweep was tried for {idle:.0f} seconds" if idle > limit else None
 
     def _ready_check(self) -> str | None:
-        return None if self.sweep.completed else "the tables have not been listed yet"
+        return None if self.sweep.completed else self.sweep.problem
 
 
 def _why(ended: set[asyncio.Task[Any]]) -> OperatorStopped:

@@ -15,7 +15,7 @@ from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.handlers.documents import own_key, text
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.errors import KubernetesError, NotFound
 from hudi_operator.telemetry.metrics import metrics
 
 _FIRST_RETRY = 1.0
@@ -43,8 +43,18 @@ class Sweep:
         self._namespaces: list[str | None] = list(namespaces) or [None]
         self._draw = draw
         self._last_attempt: float | None = None
-        self.completed = False
+        self._completed = asyncio.Event()
+        self.problem: str | None = "the tables have not been listed yet"
+        """Why the last sweep failed, as a sentence; None when it went through."""
+
+    @property
+    def completed(self) -> bool:
         """Whether a sweep has gone through, so that every table is known."""
+        return self._completed.is_set()
+
+    async def wait_until_completed(self) -> None:
+        """Wait until a sweep has gone through."""
+        await self._completed.wait()
 
     @property
     def seconds_since_attempt(self) -> float:
@@ -60,11 +70,13 @@ class Sweep:
                 await self.sweep()
             except KubernetesError as error:
                 metrics.sweep_ended(succeeded=False)
-                _log.warning("sweep failed", error=str(error), retry_seconds=retry)
+                self.problem = _sentence(error)
+                _log.warning("sweep failed", error=self.problem, retry_seconds=retry)
                 pause, retry = retry, min(self._period, retry * 2)
             else:
                 metrics.sweep_ended(succeeded=True)
-                self.completed = True
+                self.problem = None
+                self._completed.set()
                 pause, retry = self._period * (0.9 + 0.2 * self._draw()), _FIRST_RETRY
             await asyncio.sleep(pause)
 
@@ -98,3 +110,9 @@ class Sweep:
         for name in changed:
             for key in self._known.of_class(name):
                 self._queue.add(key)
+
+
+def _sentence(error: KubernetesError) -> str:
+    if isinstance(error, NotFound):
+        return "the CustomResourceDefinitions are missing: `hudi-operator crds | kubectl apply --server-side -f -`"
+    return str(error)

@@ -6,9 +6,10 @@ All calls have a timeout, take and return plain documents, and raise `Kubernetes
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
+from hudi_operator.api.base import GROUP
 from hudi_operator.kube.errors import KubernetesError, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
-from hudi_operator.kube.paths import Kind, collection_path, object_path
+from hudi_operator.kube.paths import GROUPS_PATH, Kind, collection_path, group_path, object_path
 from hudi_operator.kube.transport import (
     DEFAULT_TIMEOUT,
     MERGE_PATCH,
@@ -98,6 +99,14 @@ class KubernetesClient:
     async def list_classes(self) -> list[Document]:
         """Return all table classes."""
         return await self._list(Kind.TABLE_CLASS)
+
+    async def kinds_are_served(self) -> bool:
+        """Return whether the API server has announced both kinds of the group, so that they can be watched."""
+        group = await self._get(group_path())
+        served = {resource.get("name") for resource in (group or {}).get("resources", ())}
+        groups = await self._get(GROUPS_PATH)
+        announced = {entry.get("name") for entry in (groups or {}).get("groups", ())}
+        return {"huditables", "huditableclasses"} <= served and GROUP in announced
 
     # Jobs and pods
 

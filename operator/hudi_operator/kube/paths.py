@@ -17,6 +17,15 @@ class Kind(StrEnum):
     LEASE = "/apis/coordination.k8s.io/v1:leases"
 
 
+GROUPS_PATH = "/apis"
+"""Path under which the API server announces its groups."""
+
+
+def group_path() -> str:
+    """Return the path under which the API server announces the kinds of the operator's own group."""
+    return f"/apis/{GROUP}/{VERSION}"
+
+
 def collection_path(kind: Kind, namespace: str | None = None) -> str:
     """Return the path of all objects of a kind, in one namespace or (None) in the cluster."""
     prefix, plural = kind.value.split(":")

@@ -1,0 +1,131 @@
+"""The sweep when the API server refuses, forgets or lacks what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from kubernetes.aio.client import Configuration
+
+from hudi_operator.control.keys import TableKey
+from hudi_operator.control.queue import KeyedQueue
+from hudi_operator.handlers.known import KnownObjects
+from hudi_operator.handlers.sweep import Sweep
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.transport import Transport
+
+Eventually = Callable[..., Awaitable[Any]]
+
+
+class Server:
+    """Answers listings with what it holds, or with a refusal."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, int] = {}
+        self.refusals: list[int] = []
+        self.listings = 0
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("huditableclasses"):
+            return web.json_response({"items": []})
+        self.listings += 1
+        if self.refusals:
+            code = self.refusals.pop(0)
+            return web.Response(status=code, body=json.dumps({"message": "because", "code": code}))
+        items = [
+            {"metadata": {"namespace": "n", "name": name, "uid": name, "generation": generation}, "spec": {}}
+            for name, generation in self.tables.items()
+        ]
+        return web.json_response({"items": [*items, {"metadata": {"name": "without a namespace"}}, {}]})
+
+
+class World:
+    """A sweep and what it works on."""
+
+    def __init__(self, server: Server, kube: KubernetesClient) -> None:
+        self.server = server
+        self.queue: KeyedQueue[TableKey] = KeyedQueue()
+        self.known = KnownObjects()
+        self.sweep = Sweep(kube=kube, queue=self.queue, known=self.known, period_seconds=100, draw=lambda: 0.5)
+
+    def take(self) -> set[str]:
+        """Return the names of the tables that wait to be looked at now, and take them."""
+        waiting = {key.name for key in self.queue._waiting}
+        for name in waiting:
+            self.queue.discard(TableKey("n", name))
+        return waiting
+
+
+@asynccontextmanager
+async def a_world() -> AsyncIterator[World]:
+    server = Server()
+    application = web.Application()
+    application.router.add_get("/{path:.*}", server.answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        async with Transport(Configuration(host=f"http://127.0.0.1:{runner.addresses[0][1]}")) as transport:
+            yield World(server, KubernetesClient(transport, operator_namespace="n"))
+    finally:
+        await runner.cleanup()
+
+
+async def test_new_changed_and_gone_tables_are_looked_at_now_and_the_rest_later() -> None:
+    async with a_world() as world:
+        world.server.tables = {"a": 1, "b": 1}
+        await world.sweep.sweep()
+        assert world.take() == {"a", "b"}
+
+        world.server.tables = {"a": 1, "b": 2, "c": 1}
+        await world.sweep.sweep()
+        assert world.take() == {"b", "c"}
+        assert world.queue._later.keys() == {TableKey("n", "a")}
+        later = world.queue._later[TableKey("n", "a")].when() - asyncio.get_running_loop().time()
+        assert 0 < later <= 50
+
+        world.server.tables = {"c": 1}
+        await world.sweep.sweep()
+        assert world.take() == {"a", "b"}
+        assert world.known.tables == {TableKey("n", "c")}
+
+
+async def test_a_sweep_that_fails_half_way_forgets_no_table() -> None:
+    async with a_world() as world:
+        world.server.tables = {"a": 1}
+        await world.sweep.sweep()
+        world.take()
+        world.server.refusals = [500]
+        with pytest.raises(Exception, match="because"):
+            await world.sweep.sweep()
+        assert world.known.tables == {TableKey("n", "a")}
+        assert world.take() == set()
+
+
+@pytest.mark.parametrize(
+    ("codes", "problem"),
+    [
+        ([404], "CustomResourceDefinitions are missing"),
+        ([403], "because"),
+        ([500], "because"),
+        ([410, 410, 410], "because"),
+    ],
+)
+async def test_what_keeps_the_first_sweep_from_succeeding_is_said_and_it_is_tried_again(
+    codes: list[int], problem: str, eventually: Eventually
+) -> None:
+    async with a_world() as world:
+        world.server.refusals = codes
+        running = asyncio.create_task(world.sweep.run())
+        try:
+            await eventually(lambda: problem in str(world.sweep.problem))
+            assert not world.sweep.completed
+            await eventually(lambda: world.sweep.completed)
+            assert world.sweep.problem is None
+        finally:
+            running.cancel()
