@@ -19,6 +19,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "fixtures" / "timeline" / "gener
 
 from make_fixtures import JUDGE, cache  # noqa: E402 - the generator knows the jars and interpreters
 from object_store import ObjectStore, running_store  # noqa: E402
-from synthetic import real_contents, synthetic_files, write_locally  # noqa: E402
+from synthetic import late_delta_commit, real_contents, synthetic_files, write_locally  # noqa: E402
 
 from hudi_operator.storage import open_filesystem  # noqa: E402
 from hudi_operator.timeline import ContentCache, TimelineReader  # noqa: E402
@@ -39,43 +40,49 @@ Row = dict[str, Any]
 HUDI_RS = "0.5.0"
 
 
-def median_of(look: Callable[[], object], looks: int) -> float:
+def median_of(look: Callable[[], object], looks: int, before_each: Callable[[], object] | None = None) -> float:
     """Run once to warm up, then return the median milliseconds."""
     look()
     times = []
     for _ in range(looks):
+        if before_each:
+            before_each()
         started = time.perf_counter()
         look()
         times.append((time.perf_counter() - started) * 1000)
     return statistics.median(times)
 
 
-def our_reader(url: str, looks: int, store: ObjectStore | None) -> Row:
-    """Measure a first look, looks at an unmoved table, and looks that find the table moved.
+def our_reader(url: str, looks: int, store: ObjectStore | None, put: Callable[[dict[str, bytes]], object]) -> Row:
+    """Measure looks at an unknown table, at a known one that gained an instant, and at a known one that did not.
 
-    A moved table is imitated by forgetting the last look but not the contents of files: all names are read, collapsed
-    and counted again.
+    `put` writes files of the table; a delta commit completes before every look at the table that moves.
     """
-    options = store.options if store else None
-    filesystem, path = open_filesystem(url, options)
+    filesystem, path = open_filesystem(url, store.options if store else None)
+    known = TimelineReader(filesystem)
+    moments = iter(range(10_000))
 
-    def first() -> object:
+    def unknown() -> object:
         return TimelineReader(filesystem, ContentCache()).read(path)
 
-    known = TimelineReader(filesystem)
-
-    def moved() -> object:
-        return known.read(path, full=True)
-
-    def unmoved() -> object:
+    def look() -> object:
         return known.read(path)
 
+    def move() -> object:
+        return put(late_delta_commit(next(moments)))
+
     row: Row = {}
-    for name, look in (("first look", first), ("moved table", moved), ("unmoved table", unmoved)):
-        row[name] = median_of(look, looks)
+    for name, what, before_each in (
+        ("unknown table", unknown, None),
+        ("unmoved table", look, None),
+        ("moved table", look, move),
+    ):
+        row[name] = median_of(what, looks, before_each)
         if store:
+            if before_each:
+                before_each()
             before = store.requests()
-            look()
+            what()
             row[f"{name}, requests"] = store.requests() - before
     return row
 
@@ -202,7 +209,11 @@ def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[s
             base = work / str(size)
             write_locally(files, base)
             url = str(base)
-            row = {**our_reader(url, looks, None), **command_line(url, 5), **bare_listings(url, looks, None)}
+            row = {
+                **our_reader(url, looks, None, partial(write_locally, base=base)),
+                **command_line(url, 5),
+                **bare_listings(url, looks, None),
+            }
             row |= {} if "hudi-rs" in without else hudi_rs(url, looks, None)
             row |= {} if "java" in without else java(url, looks, None, classes)
             results["local"][str(len(files) - 1)] = row
@@ -213,7 +224,10 @@ def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[s
                     files = synthetic_files(contents, size)
                     url = store.upload(files, f"bench/{size}")
                     few = max(5, looks // 3)
-                    row = {**our_reader(url, few, store), **bare_listings(url, few, store)}
+                    row = {
+                        **our_reader(url, few, store, partial(store.upload, prefix=f"bench/{size}")),
+                        **bare_listings(url, few, store),
+                    }
                     row |= {} if "hudi-rs" in without else hudi_rs(url, few, store)
                     row |= {} if "java" in without else java(url, few, store, classes)
                     results["S3"][str(len(files) - 1)] = row

@@ -11,6 +11,7 @@ from pathlib import Path
 
 _FOLDER = ".hoodie/timeline/"
 _START = datetime(2026, 1, 1)  # noqa: DTZ001 - instant times carry no zone
+_LATE = datetime(2027, 1, 1)  # noqa: DTZ001
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def synthetic_files(contents: Contents, count: int) -> dict[str, bytes]:
     files[f"{_FOLDER}{_stamp(moment)}.deltacommit.requested"] = b""
     files[f"{_FOLDER}{_stamp(moment)}.deltacommit.inflight"] = contents.delta_commit
     return files
+
+
+def late_delta_commit(number: int) -> dict[str, bytes]:
+    """Return the files of a delta commit that is later than all others and than those with smaller numbers."""
+    return _instant(_LATE + timedelta(seconds=number), ("deltacommit", "deltacommit"), b"", b"")
 
 
 def write_locally(files: dict[str, bytes], base: Path) -> None:

@@ -124,6 +124,19 @@ def test_the_same_command_lives_in_a_typer_application(real_table: RealTable, tm
     assert runner.invoke(application, ["timeline", str(tmp_path)]).exit_code == 2
 
 
+def test_output_that_nobody_reads_is_no_error(real_table: RealTable) -> None:
+    program = "import sys; from hudi_operator.cli.timeline import run; sys.exit(run(sys.argv[1:]))"
+    path = str(real_table("1.2.0-mor-archived"))
+    command = [sys.executable, "-c", program, "-o", "json", *[path] * 200]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 0
+
+
 def loaded_modules(arguments: Sequence[str]) -> set[str]:
     program = (
         "import sys; from hudi_operator.cli.timeline import run; "

@@ -40,12 +40,17 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--s3-endpoint", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)")
     parser.add_argument("--s3-region", help="region of the store (default: $AWS_REGION)")
     given = parser.parse_intermixed_args(list(arguments))
-    return show(
-        given.paths,
-        output=Output(given.output),
-        archived=given.archived,
-        s3=_options(endpoint=given.s3_endpoint, region=given.s3_region),
-    )
+    try:
+        return show(
+            given.paths,
+            output=Output(given.output),
+            archived=given.archived,
+            s3=_options(endpoint=given.s3_endpoint, region=given.s3_region),
+        )
+    except BrokenPipeError:
+        # The reader of the output has seen enough; Python must not complain when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def register(application: "typer.Typer") -> None:

@@ -59,14 +59,14 @@ def _counters(counters: Counters) -> Document:
         "pendingLogCompactions": list(counters.pending_log_compactions),
         "pendingClusterings": _list(counters.pending_clusterings),
         "inflightWrites": (
-            None if counters.inflight_writes is None else [_pending(one) for one in counters.inflight_writes]
+            None if counters.inflight_writes is None else [_reference(one) for one in counters.inflight_writes]
         ),
         "lastCompaction": counters.last_compaction,
         "lastClustering": counters.last_clustering,
         "lastClean": counters.last_clean,
-        "latestCompleted": _completed(counters.latest_completed),
+        "latestCompleted": _reference(counters.latest_completed),
         "savepoints": list(counters.savepoints),
-        "earliestPending": _pending(counters.earliest_pending) if counters.earliest_pending else None,
+        "earliestPending": _reference(counters.earliest_pending),
         "completedCommits": counters.completed_commits,
     }
 
@@ -75,9 +75,7 @@ def _list(times: Sequence[str] | None) -> list[str] | None:
     return None if times is None else list(times)
 
 
-def _pending(instant: Instant) -> Document:
+def _reference(instant: Instant | None) -> Document | None:
+    if instant is None:
+        return None
     return {"time": instant.time, "action": instant.action.value, "state": instant.state.value}
-
-
-def _completed(instant: Instant | None) -> Document | None:
-    return None if instant is None else {"time": instant.time, "action": instant.action.value}
