@@ -7,7 +7,7 @@ import pytest
 from kubernetes import client
 
 from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.crd import KINDS, TABLE, ResourceKind
+from hudi_operator.api.crd import KINDS, ResourceKind
 from hudi_operator.api.table_status import HudiTableStatus
 
 pytestmark = pytest.mark.cluster
@@ -85,7 +85,7 @@ def test_what_the_user_declared_is_stored_as_it_was_written(tables: Any) -> None
 def test_a_full_status_comes_back_as_it_was_written(tables: Any) -> None:
     status = HudiTableStatus.model_validate(FULL_STATUS)
     written = json.loads(status.model_dump_json(by_alias=True, exclude_none=True))
-    stored = tables.replace_status({**tables.create(tables.smallest()), "status": written})
+    stored = tables.replace_status(tables.create(tables.smallest()), written)
     assert stored["status"] == written
     assert HudiTableStatus.model_validate(stored["status"]) == status
 
@@ -95,10 +95,10 @@ def test_a_status_is_refused(status: dict[str, Any], message: str, tables: Any) 
     assert message in tables.refusal_of_status(status)
 
 
-def test_kubectl_prints_the_columns_of_a_table(api_server: client.ApiClient, tables: Any) -> None:
+def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
     created = tables.create(tables.smallest())
-    tables.replace_status({**created, "status": FULL_STATUS})
-    columns, row = printed(api_server, created)
+    table = tables.replace_status(created, FULL_STATUS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    columns, (row,) = table["columnDefinitions"], table["rows"]
     assert [column["name"] for column in columns if column["priority"] == 0] == [
         "Name",
         "Ready",
@@ -134,14 +134,3 @@ def test_the_group_serves_each_kind_by_its_short_name(api_server: client.ApiClie
     assert served.short_names == [kind.short_name]
     assert served.categories == ["hudi"]
     assert served.namespaced is kind.namespaced
-
-
-def printed(api_server: client.ApiClient, document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the columns and the row that kubectl would print for a table."""
-    place = document["metadata"]
-    path = f"/apis/{GROUP}/{VERSION}/namespaces/{place['namespace']}/{TABLE.plural}/{place['name']}"
-    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
-    response = api_server.call_api("GET", api_server.configuration.host + path, header_params=accept)
-    table = json.loads(response.read())
-    (row,) = table["rows"]
-    return table["columnDefinitions"], row
