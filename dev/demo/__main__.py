@@ -15,7 +15,7 @@ from toolkit.store import Store
 
 NAMESPACE, NAME = "team-a", "flights"
 LANDING = f"landing/{NAMESPACE}/{NAME}"
-DELIVERIES = 5
+DELIVERIES = 4
 WAVE_SECONDS = 300
 EXAMPLES = ROOT / "examples" / "demo"
 
@@ -108,7 +108,7 @@ def verify(cluster: Cluster, screen: Screen) -> None:
     table = f"s3a://lake/{NAMESPACE}/{NAME}"
     with log.open("w") as errors:
         done = subprocess.run(
-            (sys.executable, str(Path(__file__).parent / "verify.py"), table, cluster.s3.endpoint, str(jars)),
+            (sys.executable, str(Path(__file__).parent / "verify.py"), table, cluster.s3.endpoint, jars),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -123,18 +123,16 @@ def verify(cluster: Cluster, screen: Screen) -> None:
     screen.say(f"the table holds exactly the {result['actualRows']:,} original rows, every value as corrected")
 
 
-def fetch_jars() -> Path:
-    """Return the folder with the jars of the Spark image, fetching them once."""
-    base = os.environ.get("HUDI_OPERATOR_CACHE") or str(
-        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hudi-operator"
-    )
-    jars = Path(base) / "jars" / "spark"
+def fetch_jars() -> str:
+    """Return the jars of the Spark image, comma-separated, fetching those that are not there yet."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    jars = Path(os.environ.get("HUDI_OPERATOR_CACHE") or Path(base) / "hudi-operator") / "jars"
     repository = os.environ.get("MAVEN_REPOSITORY", "https://repo1.maven.org/maven2")
     image = ROOT / "dev" / "image"
-    subprocess.run(
-        (sys.executable, str(image / "fetch_jars.py"), str(image / "jars.txt"), str(jars), repository), check=True
-    )
-    return jars
+    listing = image / "jars.txt"
+    subprocess.run((sys.executable, str(image / "fetch_jars.py"), str(listing), str(jars), repository), check=True)
+    paths = [line.split()[1] for line in listing.read_text().splitlines() if line and not line.startswith("#")]
+    return ",".join(str(jars / Path(path).name) for path in paths)
 
 
 def where_to_look() -> str:
