@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.fs as pafs
 import pytest
 
 from hudi_operator.storage import open_filesystem
-from hudi_operator.timeline import TimelineReader
+from hudi_operator.storage.arrow import ArrowFileSystem
+from hudi_operator.timeline import NotAHudiTable, TimelineReader
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.document import timeline_document
 
@@ -52,6 +54,18 @@ def test_the_reader_sees_the_instants_that_the_writing_release_sees(
     document = read(real_table(name))
     writer = EXPECTED[name]["table"]["writer"]
     assert (document["table"], document["instants"]) == (writer["table"], writer["instants"])
+
+
+@pytest.mark.parametrize("name", ["0.14.0-mor-compaction", "0.15.0-cow-archived", "1.2.0-mor-archived"])
+def test_any_file_system_of_pyarrow_will_do(name: str, real_table: Callable[[str], Path]) -> None:
+    filesystem = ArrowFileSystem(pafs.LocalFileSystem(), identity="arrow")
+    base = str(real_table(name))
+    timeline = TimelineReader(filesystem).read(base)
+    archive = read_archive(filesystem, base, timeline.properties)
+    document = timeline_document(base, timeline, archived=archive.instants, archive_problems=archive.problems)
+    assert document == read(Path(base))
+    with pytest.raises(NotAHudiTable):
+        TimelineReader(filesystem).read(f"{base}/nothing")
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.fs as pafs
 import pytest
 
 from hudi_operator.cli.timeline import run
 from hudi_operator.storage import CountingFileSystem, S3Options, open_filesystem
+from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.document import timeline_document
@@ -77,6 +79,23 @@ def test_a_long_timeline_is_listed_in_pages_and_then_from_its_end(s3_server: Any
     client.put_object(Bucket=s3_server.bucket, Key="long/.hoodie/timeline/1002100_1002101.deltacommit", Body=b"")
     assert reader.read(base).counters.delta_commits_since_compaction == 2101
     assert (filesystem.lists, filesystem.reads) == (4, 1)
+
+
+def test_the_s3_client_of_pyarrow_will_do(s3_server: Any, real_table: Callable[[str], Path]) -> None:
+    url = s3_server.upload(real_table("1.2.0-mor-archived"), "arrow")
+    remote = pafs.S3FileSystem(
+        endpoint_override=s3_server.options.endpoint,
+        access_key=s3_server.options.access_key,
+        secret_key=s3_server.options.secret_key,
+        region="us-east-1",
+    )
+    arrow = ArrowFileSystem(remote, identity="arrow")
+    ours, base = open_filesystem(url, s3_server.options)
+    timeline = TimelineReader(arrow).read(base)
+    assert timeline == TimelineReader(ours).read(base)
+    assert read_archive(arrow, base, timeline.properties) == read_archive(ours, base, timeline.properties)
+    with pytest.raises(NotAHudiTable):
+        TimelineReader(arrow).read(f"{s3_server.bucket}/nothing")
 
 
 def failure(url: str, options: S3Options) -> Exception:

@@ -1,0 +1,95 @@
+"""Any file system of `pyarrow.fs` (HDFS, Google, Azure, ...) as a store for the reader."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import pyarrow.fs as pafs
+
+from hudi_operator.storage.errors import StorageError, StorageErrorKind
+from hudi_operator.storage.filesystem import Listing
+
+# How the clients behind pyarrow name a refusal in the text of an `OSError`.
+_REFUSALS = (
+    "ACCESS_DENIED",
+    "AccessDenied",
+    "INVALID_ACCESS_KEY_ID",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "Forbidden",
+    "HTTP status 403",
+)
+
+
+class ArrowFileSystem:
+    """A file system of `pyarrow.fs`; paths are those of that file system.
+
+    `identity` must be equal for two of them exactly if a path means the same file in both. Local folders and S3 have
+    faster adapters of their own, which `open_filesystem` chooses. `pyarrow.fs` cannot tell a missing bucket from a
+    missing file.
+    """
+
+    def __init__(self, filesystem: pafs.FileSystem, *, identity: str) -> None:
+        self._filesystem = filesystem
+        self._identity = identity
+
+    @property
+    def identity(self) -> str:
+        """The name that was given to it."""
+        return self._identity
+
+    @property
+    def lists_from_offset(self) -> bool:
+        """`pyarrow.fs` lists folders whole."""
+        return False
+
+    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+        """List all files of a folder with their sizes and times; `start_after` changes nothing."""
+        del start_after
+        with _translated(path):
+            files = [one for one in self._filesystem.get_file_info(pafs.FileSelector(path)) if one.is_file]
+        return Listing(
+            names=[one.base_name for one in files],
+            sizes={one.base_name: one.size for one in files},
+            modified={one.base_name: one.mtime_ns // 1_000_000 for one in files if one.mtime_ns is not None},
+        )
+
+    def read_file(self, path: str) -> bytes:
+        """Return the whole content of a file."""
+        with _translated(path), self._filesystem.open_input_stream(path) as stream:
+            return bytes(stream.read())
+
+    def open_file(self, path: str) -> BinaryIO:
+        """Open a file for reading parts of it."""
+        with _translated(path):
+            opened: BinaryIO = self._filesystem.open_input_file(path)
+            return opened
+
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return int(self._info(path).size)
+
+    def modified(self, path: str) -> int:
+        """Return the modification time of a file in epoch milliseconds, 0 if the store has none."""
+        return int(self._info(path).mtime_ns or 0) // 1_000_000
+
+    def _info(self, path: str) -> pafs.FileInfo:
+        with _translated(path):
+            (found,) = self._filesystem.get_file_info([path])
+        if not found.is_file:
+            raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.")
+        return found
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.") from error
+    except PermissionError as error:
+        raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
+    except (OSError, ValueError) as error:
+        text = str(error)
+        if any(refusal in text for refusal in _REFUSALS):
+            raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
+        raise StorageError(StorageErrorKind.UNREACHABLE, f"{path} cannot be read: {text.rstrip('.')}.") from error
