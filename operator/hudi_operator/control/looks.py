@@ -1,7 +1,9 @@
 """Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from itertools import islice
 
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY
@@ -19,6 +21,8 @@ from hudi_operator.timeline import (
 
 _RUNS_READ = 10
 """Newest commits whose metadata is searched for runs; a serialized table's last run is always among them."""
+
+_CHECKPOINT_SHOWN = 500
 
 _TROUBLES = {
     UnreadableCause.NOT_FOUND: TimelineTrouble.NOT_FOUND,
@@ -63,7 +67,7 @@ class TimelineLooks:
                 checkpoint = checkpoint or metadata.extra_metadata.get(CHECKPOINT_KEY)
                 if RUN_KEY in metadata.extra_metadata:
                     runs.append((metadata.extra_metadata[RUN_KEY], instant.time))
-            return TimelineLook(timeline=timeline, checkpoint=_short(checkpoint), runs=tuple(runs))
+            return TimelineLook(timeline=timeline, checkpoint=readable_checkpoint(checkpoint), runs=tuple(runs))
         except NotAHudiTable:
             return TimelineLook()
         except TableUnreadable as error:
@@ -87,7 +91,13 @@ def _options(store: ObjectStore | None) -> S3Options | None:
     return S3Options(endpoint=store.endpoint, region=store.region, virtual_hosted=not store.path_style_access)
 
 
-def _short(checkpoint: str | None) -> str | None:
-    if checkpoint is None or len(checkpoint) <= 500:
-        return checkpoint
-    return f"{checkpoint[:497]}..."
+def readable_checkpoint(text: str | None) -> str | None:
+    """Return the newest source file that a commit's checkpoint names, with its time, for people."""
+    if text is None:
+        return None
+    try:
+        watermark = json.loads(text)["watermark"]
+        moment = datetime.fromtimestamp(watermark["time"] / 1000, UTC).isoformat(timespec="milliseconds")
+        return f"{moment.replace('+00:00', 'Z')} {watermark['path']}"[:_CHECKPOINT_SHOWN]
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return text[:_CHECKPOINT_SHOWN]
