@@ -13,6 +13,7 @@ import pytest
 
 from hudi_jobs.contract import Service
 from hudi_operator.control.keys import TableKey
+from hudi_operator.control.reconciler import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.jobs.names import job_labels
@@ -147,6 +148,8 @@ async def test_a_write_of_the_status_alone_calls_for_no_look(
 ) -> None:
     reconcile = Recorder()
     await tables.create("a")
+    # Should an operator run in the cluster, then it has nothing left to change but the status.
+    await tables.patch("a", metadata={"finalizers": [FINALIZER]})
     async with start(reconcile):
         await eventually(lambda: reconcile.count("a"))
         await reconcile.settle()
