@@ -262,6 +262,30 @@ def test_the_metadata_table_of_a_healthy_table_misses_nothing(real_table: Callab
         assert metadata.timeline.counters.delta_commits_since_compaction is not None
 
 
+@pytest.mark.parametrize(
+    ("data", "metadata", "missing"),
+    [
+        (["5", "7"], ["5", "7"], ()),
+        (["5", "7"], ["5"], ("7",)),
+        (["5", "7", "9"], ["5", "9"], ("7",)),
+        # Commits from before the metadata table was built, and ones whose delta commits were archived there.
+        (["1", "3", "5"], ["00000000000000000", "00000000000000001", "5"], ()),
+        (["1", "3", "5"], ["00000000000000010"], ()),
+        (["1"], [], ()),
+    ],
+)
+def test_what_the_metadata_table_has_not_taken_in_is_named(
+    data: list[str], metadata: list[str], missing: tuple[str, ...], make_table: Any
+) -> None:
+    filesystem = make_table([f"{time}_{time}1.commit" for time in data], table_metadata_partitions="files")
+    inner = make_table([f"{time}_{time}1.deltacommit" for time in metadata]).files
+    filesystem.files |= {path.replace("/t/", "/t/.hoodie/metadata/"): content for path, content in inner.items()}
+    reader = TimelineReader(filesystem)
+    found = read_metadata_table(reader, "/t", reader.read("/t"))
+    assert found is not None
+    assert found.missing == missing
+
+
 def test_a_table_without_a_metadata_table_has_none(real_table: Callable[[str], Path]) -> None:
     reader, base = real(real_table("1.2.0-cow-archived"))
     assert read_metadata_table(reader, base, reader.read(base)) is None

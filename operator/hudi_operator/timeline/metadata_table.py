@@ -9,6 +9,8 @@ from hudi_operator.timeline.reader import TimelineReader
 
 METADATA_FOLDER = ".hoodie/metadata"
 _PARTITIONS = "hoodie.table.metadata.partitions"
+# The instants that build the metadata table have made-up times of zeros (`HoodieTableMetadata.SOLO_COMMIT_TIMESTAMP`).
+_BUILD_PREFIX = "0" * 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,8 @@ class MetadataTable:
 def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) -> MetadataTable | None:
     """Read the metadata table of a table, or return None if it has none.
 
-    Every completed commit of the data has a delta commit of the same instant time in the metadata table; what is older
-    than the metadata table's first active instant was archived there or lies before its beginning.
+    Every completed commit of the data has a delta commit of the same instant time in the metadata table. What is
+    older than the first of these was archived there, or was taken in as a whole when the metadata table was built.
     """
     if not data.properties.get(_PARTITIONS):
         return None
@@ -32,11 +34,15 @@ def read_metadata_table(reader: TimelineReader, base_path: str, data: Timeline) 
     except NotAHudiTable:
         return None
     # A compaction of the metadata table takes the place of the delta commits that it merged, not of any data commit.
-    applied = {one.time for one in timeline.completed if one.action is Action.DELTA_COMMIT}
-    first = min(applied, default="")
+    applied = {
+        one.time
+        for one in timeline.completed
+        if one.action is Action.DELTA_COMMIT and not one.time.startswith(_BUILD_PREFIX)
+    }
+    first = min(applied, default=None)
     missing = tuple(
-        one.time for one in data.completed if one.action in COMMITS and one.time > first and one.time not in applied
+        one.time
+        for one in data.completed
+        if one.action in COMMITS and first is not None and one.time > first and one.time not in applied
     )
-    return MetadataTable(
-        timeline, missing if applied else tuple(one.time for one in data.completed if one.action in COMMITS)
-    )
+    return MetadataTable(timeline, missing)
