@@ -1,0 +1,37 @@
+"""The operator in the real cluster, installed from the chart as a user would."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.stage import Stage
+
+from toolkit.cluster import Cluster
+from toolkit.store import Store
+
+ORDER = ("test_ingestion", "test_examples", "test_bad_input", "test_kills", "test_deletion", "test_afterwards")
+"""What is read last must be run last; the rest goes from what most depends on to what least does."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the files of this folder in their order, after all others."""
+    here = Path(__file__).parent
+    items.sort(key=lambda item: ORDER.index(item.path.stem) if item.path.parent == here else -1)
+
+
+@pytest.fixture(scope="session")
+def stage() -> Iterator[Stage]:
+    """The cluster with an operator that looks often, and one class for all tests."""
+    if not os.environ.get("KUBECONFIG"):
+        pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
+    cluster = Cluster()
+    cluster.install_operator(values={"operator": {"pollSeconds": 3, "resyncSeconds": 60}})
+    stage = Stage(cluster, Store(cluster.s3))
+    stage.make_class("e2e")
+    try:
+        yield stage
+    finally:
+        stage.clear()

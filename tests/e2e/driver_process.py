@@ -1,0 +1,122 @@
+"""The driver's process, seen from the node that it runs on: images that stop at a moment of a run, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.e2e.stage import Document, Stage, Table
+
+from hudi_jobs.phases import PAUSE_VARIABLE, Phase
+from localcluster import containers
+from localcluster.console import output_of
+from localcluster.image_loading import write_archive
+from toolkit.cluster import chart_values
+
+
+def spark_image() -> str:
+    """The image of the Spark jobs."""
+    image = chart_values()["sparkImage"]
+    return f"{image['repository']}:{image['tag']}"
+
+
+def image_that_stops_at(phase: Phase) -> str:
+    """Give the cluster an image that is the Spark image with one more environment variable, and return its name."""
+    if os.environ.get("CLUSTER") == "current":
+        pytest.skip("killing a driver's process needs the node, which is only at hand with the local cluster")
+    original = spark_image()
+    repository, _, tag = original.rpartition(":")
+    name = f"{repository}-stops-{phase}:{tag}"
+    if name in containers.present_images():
+        return name
+    manifest = _content(_digest_of(original))
+    config = _content(manifest["config"]["digest"])
+    config["config"]["Env"].append(f"{PAUSE_VARIABLE}={phase}")
+    with tempfile.TemporaryDirectory() as directory:
+        blobs: dict[str, Path] = {}
+        manifest["config"] = _keep(config, manifest["config"]["mediaType"], Path(directory) / "config", blobs)
+        entry = _keep(manifest, manifest["mediaType"], Path(directory) / "manifest", blobs)
+        entry["annotations"] = {"io.containerd.image.name": name}
+        archive = Path(directory) / "image.tar"
+        write_archive(archive, entry=entry, blobs=blobs)
+        containers.import_archive(archive)
+    return name
+
+
+def _digest_of(image: str) -> str:
+    lines = output_of([*containers.CTR, "images", "list", f"name=={image}"]).splitlines()
+    return next(word for word in lines[1].split() if word.startswith("sha256:"))
+
+
+def _content(digest: str) -> Document:
+    return dict(json.loads(output_of([*containers.CTR, "content", "get", digest])))
+
+
+def _keep(document: Document, media_type: str, file: Path, blobs: dict[str, Path]) -> Document:
+    content = json.dumps(document).encode()
+    file.write_bytes(content)
+    described: Document = containers.descriptor(content, media_type)
+    blobs[described["digest"]] = file
+    return described
+
+
+class DriverProcess:
+    """The main process of a running driver's container; when it ends, the container ends."""
+
+    def __init__(self, stage: Stage, table: Table) -> None:
+        self._stage = stage
+        pod = table.running_pod()
+        self.job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
+        self._pid = stage.eventually(
+            lambda: _find(pod["metadata"]["uid"]), what="the driver's process", explain=table.explain
+        )
+        self._explain = table.explain
+
+    def await_stop(self) -> None:
+        """Wait until the process has stopped itself."""
+        self._stage.eventually(self._stopped, what="the driver stops itself", pause=0.1, explain=self._explain)
+
+    def freeze(self) -> None:
+        """Stop the process and the JVM that it started."""
+        for pid in _same_container(self._pid):
+            os.kill(pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let a frozen process go on."""
+        for pid in _same_container(self._pid):
+            os.kill(pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        os.kill(self._pid, signal.SIGKILL)
+
+    def _stopped(self) -> bool:
+        return Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def _find(pod_uid: str) -> int | None:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            group = (process / "cgroup").read_text().replace("_", "-")
+        except OSError:
+            continue
+        if b"hudi_jobs" in command and b"python3" in command and pod_uid in group:
+            return int(process.name)
+    return None
+
+
+def _same_container(pid: int) -> list[int]:
+    group = Path(f"/proc/{pid}/cgroup").read_text()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cgroup").read_text() == group:
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,335 @@
+"""What the end-to-end tests do to the cluster, in the words of a table's owner: declare, deliver, wait, look."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from toolkit.cluster import OPERATOR_NAMESPACE, OPERATOR_SECRET, S3_IN_CLUSTER, Cluster, CommandFailed
+from toolkit.store import Store
+
+Document = dict[str, Any]
+
+PATIENCE = 300.0
+"""Seconds after which a test gives up: far more than anything takes, because the machine may be busy."""
+
+OBJECT_STORE = {
+    "endpoint": S3_IN_CLUSTER,
+    "region": "us-east-1",
+    "pathStyleAccess": True,
+    "credentialsSecretName": OPERATOR_SECRET,
+}
+
+_BASE_FILE = re.compile(r"(?P<group>[^/]+)_[^/_]+_(?P<instant>\d{17})\.parquet$")
+_COMPLETED = re.compile(r"/\.hoodie/timeline/(?P<instant>\d{17})_\d{17}\.(?:commit|deltacommit|replacecommit)$")
+
+
+def class_spec(**changes: Any) -> Document:
+    """A class whose runs are small and whose failed runs are tried again soon."""
+    return {
+        "allowedBasePaths": ["s3a://lake/{namespace}"],
+        "allowedSourcePaths": ["s3a://landing/{namespace}"],
+        "objectStore": OBJECT_STORE,
+        "execution": {"mode": "Local", "driver": {"cpu": "200m", "memory": "1536Mi"}},
+        "retry": {"initialDelay": "3s", "maxDelay": "10s"},
+        "concurrency": {"runningJobs": 4},
+    } | changes
+
+
+@dataclass
+class Stage:
+    """The cluster with the operator in it."""
+
+    cluster: Cluster
+    store: Store
+
+    def __post_init__(self) -> None:
+        self.past_logs: list[str] = []
+        self._namespaces: list[str] = []
+        self._classes: list[str] = []
+
+    def tenant(self, purpose: str) -> Tenant:
+        """Make a namespace that enforces the restricted Pod Security Standard."""
+        name = f"e2e-{purpose}-{uuid.uuid4().hex[:5]}"
+        self.cluster.make_tenant(name)
+        self._namespaces.append(name)
+        return Tenant(self, name)
+
+    def make_class(self, name: str, **changes: Any) -> str:
+        """Make a class, or change it to this."""
+        self.cluster.apply(
+            {
+                "apiVersion": "hudi-operator.io/v1alpha1",
+                "kind": "HudiTableClass",
+                "metadata": {"name": name},
+                "spec": class_spec(**changes),
+            }
+        )
+        self._classes.append(name)
+        return name
+
+    def remember(self, namespace: str) -> None:
+        """Have a namespace removed at the end."""
+        self._namespaces.append(namespace)
+
+    def clear(self) -> None:
+        """Remove everything that the tests made."""
+        kubectl = self.cluster.kubectl
+        for name in self._namespaces:
+            kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
+        for name in self._classes:
+            kubectl("delete", "htc", name, "--ignore-not-found")
+
+    def operator_pod(self) -> Document:
+        """The operator's pod, once it is ready."""
+
+        def ready() -> Document | None:
+            pods = self.cluster.items("pods", namespace=OPERATOR_NAMESPACE)
+            return next((pod for pod in pods if _is_ready(pod)), None)
+
+        return self.eventually(ready, what="a ready operator")
+
+    def operator_log(self) -> str:
+        """The log of the operator's present pod."""
+        return self.cluster.kubectl("logs", "-n", OPERATOR_NAMESPACE, self.operator_pod()["metadata"]["name"])
+
+    def kill_operator(self) -> None:
+        """End the operator's process at once, keeping its log."""
+        name = self.operator_pod()["metadata"]["name"]
+        self.past_logs.append(self.cluster.kubectl("logs", "-n", OPERATOR_NAMESPACE, name))
+        self.cluster.kubectl(
+            "delete", "pod", "-n", OPERATOR_NAMESPACE, name, "--grace-period=0", "--force", "--wait=false"
+        )
+
+    def eventually(
+        self,
+        look: Callable[[], Any],
+        *,
+        what: str,
+        seconds: float = PATIENCE,
+        pause: float = 0.5,
+        explain: Callable[[], str] = str,
+    ) -> Any:
+        """Return the first true answer; when there is none in time, fail and show what explains it."""
+        deadline = time.monotonic() + seconds
+        while not (found := look()):
+            if time.monotonic() > deadline:
+                pytest.fail(f"{what}: not within {seconds:.0f} s.\n{explain()}")
+            time.sleep(pause)
+        return found
+
+
+@dataclass
+class Tenant:
+    """A namespace with the store's credentials."""
+
+    stage: Stage
+    name: str
+
+    def table(self, name: str, *, source: Document | None = None, **spec: Any) -> Table:
+        """Declare a table that ingests CSV files with a header once an hour and on request; `spec` wins."""
+        table = Table(self.stage, self.name, name)
+        files = {
+            "path": f"s3a://{table.landing}",
+            "format": "csv",
+            "options": {"header": "true"},
+            "columns": "id INT, value STRING",
+        } | (source or {})
+        ingestion = {
+            "source": {"files": files},
+            "operation": "Insert",
+            "schedule": {"every": "1h"},
+        } | (spec.pop("ingestion", None) or {})
+        declared = {
+            "tableClassName": "e2e",
+            "basePath": f"s3a://{table.folder}",
+            "type": "CopyOnWrite",
+            "recordKey": ["id"],
+            "ingestion": ingestion,
+        } | spec
+        table.apply({key: value for key, value in declared.items() if value is not None})
+        return table
+
+
+@dataclass
+class Table:
+    """One HudiTable, its folder and its source."""
+
+    stage: Stage
+    namespace: str
+    name: str
+
+    @property
+    def folder(self) -> str:
+        return f"lake/{self.namespace}/{self.name}"
+
+    @property
+    def landing(self) -> str:
+        return f"landing/{self.namespace}/{self.name}"
+
+    def apply(self, spec: Document) -> None:
+        """Apply a spec."""
+        self.stage.cluster.apply(
+            {
+                "apiVersion": "hudi-operator.io/v1alpha1",
+                "kind": "HudiTable",
+                "metadata": {"name": self.name, "namespace": self.namespace},
+                "spec": spec,
+            }
+        )
+
+    def patch(self, changes: Document) -> None:
+        """Change some fields."""
+        self.kubectl("patch", "ht", self.name, "--type", "merge", "-p", json.dumps(changes))
+
+    def kubectl(self, verb: str, *arguments: str) -> str:
+        """Run kubectl in the table's namespace."""
+        return self.stage.cluster.kubectl(verb, "-n", self.namespace, *arguments)
+
+    def deliver(self, ids: range, *, name: str | None = None, value: str = "v") -> None:
+        """Put a CSV file with these ids into the source."""
+        rows = "".join(f"{number},{value}{number}\n" for number in ids)
+        self.stage.store.put(f"{self.landing}/{name or f'{ids.start}-{ids.stop}.csv'}", f"id,value\n{rows}".encode())
+
+    def document(self) -> Document:
+        """The resource; empty where it does not exist."""
+        return self.stage.cluster.get("ht", self.name, namespace=self.namespace) or {}
+
+    def status(self) -> Document:
+        """The status as it is now."""
+        return self.document().get("status") or {}
+
+    def ingestion(self) -> Document:
+        """What status says of ingestion."""
+        return (self.status().get("services") or {}).get("ingestion") or {}
+
+    def condition(self, kind: str) -> Document:
+        """One condition; empty where it is absent."""
+        return condition_of(self.status(), kind)
+
+    def wait(self, until: Callable[[Document], Any], *, what: str, seconds: float = PATIENCE) -> Document:
+        """Wait until the status is like this, and return it."""
+
+        def look() -> Document | None:
+            status = self.status()
+            return status if status and until(status) else None
+
+        found: Document = self.stage.eventually(
+            look,
+            what=f"{self.namespace}/{self.name}: {what}",
+            seconds=seconds,
+            explain=self.explain,
+        )
+        return found
+
+    def wait_ready(self, *, runs: int | None = None) -> Document:
+        """Wait until the table is ready and nothing runs; with `runs`, until so many of its Jobs have succeeded."""
+
+        def settled(status: Document) -> bool:
+            ready = condition_of(status, "Ready").get("status") == "True" and not status.get("activeJobs")
+            done = [run for run in status.get("history") or () if run["outcome"] == "Succeeded"]
+            return ready and bool(done if runs is None else len(done) >= runs)
+
+        return self.wait(settled, what="ready with nothing running")
+
+    def wait_reason(self, reason: str, *, kind: str = "Ready") -> Document:
+        """Wait until a condition has this reason, and return the condition."""
+        status = self.wait(lambda status: condition_of(status, kind).get("reason") == reason, what=f"{kind} {reason}")
+        return condition_of(status, kind)
+
+    def ingest_now(self) -> Document:
+        """Ask for a run, wait for its end, and return it."""
+        wish = uuid.uuid4().hex
+        self.kubectl("annotate", "ht", self.name, f"hudi-operator.io/requestedAt={wish}", "--overwrite")
+        status = self.wait(
+            lambda status: status.get("lastHandledReconcileAt") == wish and not status.get("activeJobs"),
+            what="the requested run has ended",
+        )
+        return dict(status["services"]["ingestion"]["lastRun"])
+
+    def jobs(self) -> list[Document]:
+        """The table's Jobs, oldest first."""
+        found = self.stage.cluster.items(
+            "jobs", namespace=self.namespace, selector=f"hudi-operator.io/table={self.name}"
+        )
+        return sorted(found, key=lambda job: (job["metadata"]["creationTimestamp"], job["metadata"]["name"]))
+
+    def pods(self) -> list[Document]:
+        """The pods of the table's Jobs."""
+        return self.stage.cluster.items(
+            "pods", namespace=self.namespace, selector=f"hudi-operator.io/table={self.name}"
+        )
+
+    def running_pod(self) -> Document:
+        """The driver's pod, once its container runs."""
+
+        def running() -> Document | None:
+            return next((pod for pod in self.pods() if _container_runs(pod)), None)
+
+        return self.stage.eventually(running, what=f"{self.name}: a driver runs", explain=self.explain)
+
+    def events(self) -> list[tuple[str, str]]:
+        """The Events about the table, as type and reason."""
+        text = self.kubectl("get", "events", "--field-selector", f"involvedObject.name={self.name}", "-o", "json")
+        return [(event["type"], event["reason"]) for event in json.loads(text)["items"]]
+
+    def commits(self) -> list[str]:
+        """The completed instants, read from the store."""
+        files = self.stage.store.files(f"{self.folder}/.hoodie")
+        return sorted(match["instant"] for file in files if (match := _COMPLETED.search(file)))
+
+    def ids(self) -> Counter[int]:
+        """How often each id stands in a CopyOnWrite table: its newest committed base files, read without Hudi."""
+        completed = set(self.commits())
+        newest: dict[str, tuple[str, str]] = {}
+        for file in self.stage.store.files(self.folder):
+            match = None if "/.hoodie/" in file else _BASE_FILE.search(file)
+            if match and match["instant"] in completed:
+                newest[match["group"]] = max(newest.get(match["group"], ("", "")), (match["instant"], file))
+        found: Counter[int] = Counter()
+        for _, file in newest.values():
+            content = self.stage.store.get(f"lake/{file}")
+            found.update(pq.read_table(BytesIO(content), columns=["id"])["id"].to_pylist())
+        return found
+
+    def explain(self) -> str:
+        """What a person would look at when the table does not get where it should."""
+        parts = [
+            json.dumps({key: value for key, value in self.status().items() if key != "timeline"}, indent=1),
+            "\n".join(" ".join(event) for event in self.events()),
+            *(self._ends_of(pod) for pod in self.pods()[-2:]),
+            "\n".join(line for line in self.stage.operator_log().splitlines() if self.name in line)[-3000:],
+        ]
+        return "\n---\n".join(parts)
+
+    def _ends_of(self, pod: Document) -> str:
+        name = pod["metadata"]["name"]
+        try:
+            return f"{name} {pod['status'].get('phase')}:\n" + self.kubectl("logs", name, "--tail=15")
+        except CommandFailed as error:
+            return f"{name}: {error}"
+
+
+def condition_of(status: Document, kind: str) -> Document:
+    """One condition of a status; empty where it is absent."""
+    return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
+
+
+def _is_ready(pod: Document) -> bool:
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
+
+
+def _container_runs(pod: Document) -> bool:
+    return any("running" in one.get("state", {}) for one in pod["status"].get("containerStatuses") or ())

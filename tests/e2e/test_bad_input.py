@@ -1,0 +1,276 @@
+"""What bad input gets: a condition with a reason, an Event, an untouched table, and recovery by itself."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+import yaml
+from tests.e2e.stage import Stage, Table, Tenant, condition_of
+
+from toolkit.cluster import ROOT
+
+pytestmark = pytest.mark.e2e
+
+TEN = range(10)
+ONCE = Counter(TEN)
+HUNGRY = "SELECT id, concat(value, repeat('x', 200000000), repeat('y', 200000000)) AS value FROM source"
+
+
+@dataclass
+class Tables:
+    """All tables of this file, declared at once so that they get into trouble side by side."""
+
+    healthy: Table
+    sourceless: Table
+    refused: Table
+    imageless: Table
+    classless: Table
+    hungry: Table
+    ragged: Table
+
+
+@pytest.fixture(scope="module")
+def tenant(stage: Stage) -> Tenant:
+    return stage.tenant("bad-input")
+
+
+@pytest.fixture(scope="module")
+def tables(stage: Stage, tenant: Tenant) -> Tables:
+    stage.make_class("e2e-imageless", sparkImage="hudi-operator.io/nothing:1", job={"startTimeout": "15s"})
+    stage.make_class(
+        "e2e-small",
+        execution={"mode": "Local", "driver": {"cpu": "200m", "memory": "800Mi"}},
+        limits={"driverMemory": "1200Mi"},
+    )
+    stranger = stage.tenant("bad-credentials")
+    stage.cluster.apply(stage.cluster.credentials(stranger.name, secret_key="wrong"))
+    tables = Tables(
+        healthy=tenant.table("healthy"),
+        sourceless=tenant.table("sourceless"),
+        refused=stranger.table("refused"),
+        imageless=tenant.table("imageless", tableClassName="e2e-imageless"),
+        classless=tenant.table("classless", tableClassName="e2e-forgotten"),
+        hungry=tenant.table("hungry", tableClassName="e2e-small", ingestion={"transform": {"sql": HUNGRY}}),
+        ragged=tenant.table("ragged"),
+    )
+    for table in (tables.healthy, tables.refused, tables.imageless, tables.classless, tables.hungry):
+        table.deliver(TEN, name="ten.csv")
+    stage.store.put(f"{tables.ragged.landing}/ten.csv", b"id,value\n0,v\n1\n2,v\n")
+    return tables
+
+
+def assert_nothing_written(table: Table) -> None:
+    """The table's folder holds no committed instant and no data."""
+    assert table.commits() == []
+    assert table.ids() == Counter()
+
+
+def assert_recovered(table: Table) -> None:
+    """The table holds the ten rows, once each, and says that it is ready."""
+    status = table.wait_ready()
+    assert table.ids() == ONCE
+    assert not condition_of(status, "Stalled")
+    assert not condition_of(status, "Reconciling")
+    assert ("Normal", condition_of(status, "Ready")["reason"]) in table.events()
+
+
+def test_a_class_that_does_not_exist_stalls_its_tables_until_it_does(stage: Stage, tables: Tables) -> None:
+    stalled = tables.classless.wait_reason("TableClassNotFound", kind="Stalled")
+    assert "e2e-forgotten" in stalled["message"]
+    assert "create it" in stalled["message"]
+    assert ("Warning", "TableClassNotFound") in tables.classless.events()
+    assert tables.classless.jobs() == []
+
+    stage.make_class("e2e-forgotten")
+    assert_recovered(tables.classless)
+
+
+def test_a_source_that_does_not_exist_is_named_and_found_when_it_comes(tables: Tables) -> None:
+    ready = tables.sourceless.wait_reason("SourceNotFound")
+    assert (ready["status"], tables.sourceless.landing in ready["message"]) == ("False", True)
+    assert ("Warning", "SourceNotFound") in tables.sourceless.events()
+    assert tables.sourceless.condition("Ingested")["reason"] == "SourceNotFound"
+    assert tables.sourceless.ingestion()["nextAttemptAt"]
+    assert_nothing_written(tables.sourceless)
+
+    tables.sourceless.deliver(TEN)
+    assert_recovered(tables.sourceless)
+
+
+def test_wrong_credentials_are_told_and_the_right_ones_taken(stage: Stage, tables: Tables) -> None:
+    ready = tables.refused.wait_reason("StorageAccessDenied")
+    assert "credentials" in ready["message"]
+    assert ("Warning", "StorageAccessDenied") in tables.refused.events()
+    assert_nothing_written(tables.refused)
+
+    stage.cluster.apply(stage.cluster.credentials(tables.refused.namespace))
+    assert_recovered(tables.refused)
+
+
+def test_an_image_that_cannot_be_pulled_is_named_and_replaced(stage: Stage, tables: Tables) -> None:
+    ready = tables.imageless.wait_reason("ImagePullFailed")
+    assert "hudi-operator.io/nothing:1" in ready["message"]
+    assert "sparkImage" in ready["message"]
+    assert ("Warning", "ImagePullFailed") in tables.imageless.events()
+
+    stage.make_class("e2e-imageless")
+    assert_recovered(tables.imageless)
+
+
+def test_a_row_with_too_few_columns_stops_the_run_before_anything_is_written(tables: Tables) -> None:
+    ready = tables.ragged.wait_reason("BadRecords")
+    assert "ten.csv" in ready["message"]
+    assert ("Warning", "BadRecords") in tables.ragged.events()
+    assert_nothing_written(tables.ragged)
+
+    tables.ragged.deliver(TEN, name="ten.csv")
+    assert_recovered(tables.ragged)
+
+
+def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class(tables: Tables) -> None:
+    table = tables.hungry
+    table.wait(lambda status: _failures(status) >= 2, what="two failed runs")
+    runs = table.status()["history"]
+    memory = [job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] for job in table.jobs()]
+    assert {run["reason"] for run in runs} == {"OutOfMemory"}
+    assert memory[:2] == ["800Mi", "1200Mi"]
+    assert set(memory[2:]) <= {"1200Mi"}
+    assert ("Warning", "OutOfMemory") in table.events()
+    assert_nothing_written(table)
+
+    modest = {"transform": {"sql": "SELECT * FROM source"}}
+    table.patch({"spec": {"ingestion": modest, "execution": {"driver": {"memory": "1200Mi"}}}})
+    assert_recovered(table)
+
+
+def _failures(status: dict[str, object]) -> int:
+    return int(((status.get("services") or {}).get("ingestion") or {}).get("failures") or 0)
+
+
+def test_two_tables_never_own_one_folder_however_it_is_spelt(stage: Stage, tenant: Tenant) -> None:
+    stage.make_class("e2e-open", allowedBasePaths=["s3a://lake"])
+    other = stage.tenant("rival")
+    path = f"lake/{tenant.name}/shared"
+    owner = _claimant(tenant, "owner", f"s3a://{path}")
+    owner.wait_reason("Succeeded")
+    rivals = [
+        _claimant(tenant, "other-spelling", f"s3://{path}/"),
+        _claimant(other, "other-namespace", f"s3n://{path}"),
+        _claimant(tenant, "nested", f"s3a://{path}/inside"),
+        _claimant(other, "around", f"s3a://lake/{tenant.name}"),
+    ]
+    for rival in rivals[:3]:
+        stalled = rival.wait_reason("BasePathClaimed", kind="Stalled")
+        assert f"{owner.namespace}/{owner.name}" in stalled["message"]
+        assert ("Warning", "BasePathClaimed") in rival.events()
+    rivals[3].wait_reason("BasePathClaimed", kind="Stalled")
+    assert owner.condition("Ready")["status"] == "True"
+    rivals[3].kubectl("delete", "ht", rivals[3].name)
+
+    owner.kubectl("delete", "ht", owner.name)
+
+    def heirs() -> list[Table]:
+        return [rival for rival in rivals[:3] if rival.condition("Ready").get("status") == "True"]
+
+    stage.eventually(heirs, what="one of the three takes the folder over", explain=rivals[0].explain)
+    assert len(heirs()) == 1
+    losers = [rival for rival in rivals[:3] if rival.name != heirs()[0].name]
+    assert {loser.condition("Stalled")["reason"] for loser in losers} == {"BasePathClaimed"}
+
+
+def _claimant(tenant: Tenant, name: str, path: str) -> Table:
+    table = Table(tenant.stage, tenant.name, name)
+    table.apply({"tableClassName": "e2e-open", "basePath": path, "type": "CopyOnWrite", "recordKey": ["id"]})
+    return table
+
+
+def test_a_spec_that_an_upgrade_made_invalid_stalls_that_table_alone(stage: Stage, tenant: Tenant) -> None:
+    with loosened_definition(stage):
+        table = tenant.table("outdated", ingestion={"operation": "Merge"})
+    stalled = table.wait_reason("InvalidSpec", kind="Stalled")
+    assert "operation" in stalled["message"]
+    assert "Correct the spec" in stalled["message"]
+    assert ("Warning", "InvalidSpec") in table.events()
+    assert table.jobs() == []
+    sound = Table(stage, tenant.name, "sound")
+    sound.apply(
+        {"tableClassName": "e2e", "basePath": f"s3a://{sound.folder}", "type": "CopyOnWrite", "recordKey": ["i"]}
+    )
+    sound.wait_reason("Suspended")
+
+    table.deliver(TEN)
+    table.patch({"spec": {"ingestion": {"operation": "Insert"}}})
+    assert_recovered(table)
+
+
+@contextmanager
+def loosened_definition(stage: Stage) -> Iterator[None]:
+    """The resource definition of an imaginary older release that knew one more operation."""
+    path = ROOT / "crds" / "hudi-operator.io_huditables.yaml"
+    definition = yaml.safe_load(path.read_text())
+    older = copy.deepcopy(definition)
+    spec = older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["ingestion"]["properties"]["operation"]["enum"].append("Merge")
+    stage.cluster.apply(older)
+    try:
+        yield
+    finally:
+        stage.cluster.apply(definition)
+
+
+def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
+    stage: Stage, tenant: Tenant, tables: Tables
+) -> None:
+    table = tables.healthy
+    table.wait_ready()
+    table.deliver(range(10, 20))
+    with store_cut_off(stage):
+        ready = table.wait_reason("StorageUnavailable")
+        assert "s3.storage.svc" in ready["message"]
+        assert ("Warning", "StorageUnavailable") in table.events()
+        jobs = len(table.jobs())
+        table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requestedAt=during-the-outage")
+        unaffected = tenant.table("unaffected", tableClassName="e2e-never-made")
+        unaffected.wait_reason("TableClassNotFound", kind="Stalled")
+        assert len(table.jobs()) == jobs
+        assert table.status()["timeline"]["completedCommits"] == 1
+
+    table.wait(lambda status: status.get("lastHandledReconcileAt") == "during-the-outage", what="the wish is heeded")
+    table.wait_ready(runs=2)
+    assert table.ids() == Counter(range(20))
+
+
+@contextmanager
+def store_cut_off(stage: Stage) -> Iterator[None]:
+    """Nobody reaches the S3 server; its files stay, which they would not if it were stopped."""
+    _choose_server(stage, "nobody")
+    try:
+        yield
+    finally:
+        _choose_server(stage, "s3")
+        stage.eventually(lambda: _answers(stage), what="the S3 server answers again")
+
+
+def _choose_server(stage: Stage, app: str) -> None:
+    patch = json.dumps({"spec": {"selector": {"app": app}}})
+    stage.cluster.kubectl("patch", "service", "s3", "-n", "storage", "--type", "merge", "-p", patch)
+
+
+def _answers(stage: Stage) -> bool:
+    try:
+        return stage.store.files("lake/") is not None
+    except Exception:  # noqa: BLE001 - whatever the client says while nobody answers
+        return False
+
+
+def test_the_troubles_of_others_did_not_touch_the_healthy_table(tables: Tables) -> None:
+    status = tables.healthy.wait_ready()
+
+    assert {run["outcome"] for run in status["history"]} == {"Succeeded"}
+    assert tables.healthy.ids() in (ONCE, Counter(range(20)))

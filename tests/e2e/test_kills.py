@@ -1,0 +1,106 @@
+"""Drivers and operators that are killed: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from tests.e2e.driver_process import DriverProcess, image_that_stops_at
+from tests.e2e.stage import Stage, Table
+
+from hudi_jobs.phases import Phase
+
+pytestmark = pytest.mark.e2e
+
+CLASS = "e2e-killed"
+
+
+def test_a_driver_killed_at_six_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
+    # Insert: a file that is read twice would double its rows.
+    stage.make_class(CLASS, sparkImage=image_that_stops_at(Phase.STARTED))
+    table = stage.tenant("killed").table("killed", tableClassName=CLASS)
+    table.deliver(range(100))
+
+    kill_when_stopped(table, then=image_that_stops_at(Phase.LISTED), failures=1)
+    kill_when_stopped(table, then=image_that_stops_at(Phase.READ), failures=2)
+    kill_when_stopped(table, then=None, failures=3)
+    assert table.commits() == []
+    kill_while_hudi_writes(table, then=image_that_stops_at(Phase.AFTER_COMMIT), failures=4)
+    assert table.commits() == []
+    kill_when_stopped(table, then=image_that_stops_at(Phase.BEFORE_OUTCOME), failures=0)
+    assert table.ids() == Counter(range(100))
+
+    table.deliver(range(100, 200))
+    table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requestedAt=now", "--overwrite")
+    kill_when_stopped(table, then=None, failures=0)
+    afterwards = table.ingest_now()
+
+    assert afterwards["outcome"] == "NothingToDo"
+    assert table.ids() == Counter(range(200))
+    status = table.wait_ready()
+    assert status["timeline"]["pendingCount"] == 0
+    outcomes = Counter((run["outcome"], run.get("reason")) for run in status["history"])
+    assert outcomes == {("Failed", "DriverDied"): 4, ("Succeeded", None): 2}
+    assert len(table.jobs()) == 7
+
+
+def kill_when_stopped(table: Table, *, then: str | None, failures: int) -> None:
+    """Kill the driver where its image stops it; the next run has the image `then`, or the ordinary one."""
+    driver = DriverProcess(table.stage, table)
+    driver.await_stop()
+    kill(table, driver, then=then, failures=failures)
+
+
+def kill_while_hudi_writes(table: Table, *, then: str, failures: int) -> None:
+    """Kill the driver when the store shows an instant that is inflight and not completed."""
+    driver = DriverProcess(table.stage, table)
+    timeline = f"{table.folder}/.hoodie/timeline/"
+    table.stage.eventually(
+        lambda: any(file.endswith(".inflight") for file in table.stage.store.files(timeline)),
+        what="an instant is inflight",
+        pause=0.01,
+        explain=table.explain,
+    )
+    driver.freeze()
+    assert table.commits() == [], "the driver was faster than the test: it had committed before it was killed"
+    kill(table, driver, then=then, failures=failures)
+
+
+def kill(table: Table, driver: DriverProcess, *, then: str | None, failures: int) -> None:
+    """Kill the driver, and wait until the operator has drawn its conclusion."""
+    table.stage.make_class(CLASS, **({"sparkImage": then} if then else {}))
+    driver.kill()
+
+    def concluded(status: dict[str, object]) -> bool:
+        return any(run["job"] == driver.job for run in status.get("history") or ())
+
+    status = table.wait(concluded, what=f"the end of {driver.job} is noticed")
+    assert status["services"]["ingestion"]["failures"] == failures
+
+
+def test_an_operator_killed_at_any_moment_loses_no_run_and_starts_none_twice(
+    stage: Stage, record_property: Callable[[str, object], None]
+) -> None:
+    seed = random.randrange(2**32)
+    record_property("seed", seed)
+    moments = random.Random(seed)
+    table = stage.tenant("survivor").table("survivor", ingestion={"maxFilesPerRun": 1})
+    for number in range(3):
+        table.deliver(range(number * 10, number * 10 + 10))
+
+    kills = 0
+    while len(table.commits()) < 3 and kills < 30:
+        time.sleep(moments.uniform(0, 8))
+        stage.kill_operator()
+        kills += 1
+
+    status = table.wait_ready(runs=3)
+    assert kills >= 3
+    assert table.ids() == Counter(range(30))
+    assert len(table.commits()) == 3
+    assert [run["outcome"] for run in status["history"]] == ["Succeeded"] * 3
+    assert len(table.jobs()) == 3
+    assert {run["job"] for run in status["history"]} == {job["metadata"]["name"] for job in table.jobs()}
