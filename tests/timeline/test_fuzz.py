@@ -15,7 +15,7 @@ from hudi_operator.timeline import CorruptContent, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.content import commit_metadata, decode
 from hudi_operator.timeline.document import timeline_document
-from hudi_operator.timeline.plans import interpret
+from hudi_operator.timeline.interpret import interpret
 
 TABLES = [
     "0.14.0-cow-writes",

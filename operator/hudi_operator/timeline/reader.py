@@ -17,10 +17,11 @@ from hudi_operator.timeline.errors import (
     UnreadableCause,
 )
 from hudi_operator.timeline.folder import stray_files
+from hudi_operator.timeline.interpret import interpret
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
 from hudi_operator.timeline.names import FAMILIES, file_name
-from hudi_operator.timeline.plans import Content, interpret
+from hudi_operator.timeline.plans import Content
 from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
 
 _PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT})
