@@ -12,7 +12,8 @@ import yaml
 from kubernetes import client, config
 
 from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.crd import TABLE, TABLE_CLASS, ResourceKind, crd_document
+from hudi_operator.api.crd import crd_document
+from hudi_operator.api.crd_kinds import TABLE, TABLE_CLASS, ResourceKind
 
 Document = dict[str, Any]
 Checks = tuple[set[str], set[str]]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from hudi_operator.api import crd
 from hudi_operator.api.base import Duration, Model, Quantity, rules
+from hudi_operator.api.crd_kinds import KINDS, ResourceKind
 from hudi_operator.api.crd_schema import NotStructural, structural_schema
 from hudi_operator.api.table_spec import IndexType
 
@@ -141,8 +142,8 @@ def test_not_structural(model: type[BaseModel], message: str) -> None:
         structural_schema(model)
 
 
-@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
-def test_every_field_has_a_description(kind: crd.ResourceKind) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_every_field_has_a_description(kind: ResourceKind) -> None:
     root = crd.crd_document(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     assert [path for part in ("spec", "status") if part in root for path in _undescribed(root[part], part)] == []
 
@@ -156,13 +157,13 @@ def _undescribed(schema: dict[str, Any], path: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
-def test_the_definition_is_small_enough_for_every_way_to_apply_it(kind: crd.ResourceKind) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_definition_is_small_enough_for_every_way_to_apply_it(kind: ResourceKind) -> None:
     assert len(crd.crd_yaml(kind).encode()) < LARGEST_BYTES
 
 
-@pytest.mark.parametrize("kind", crd.KINDS, ids=lambda kind: kind.kind)
-def test_the_text_reads_back_as_the_document(kind: crd.ResourceKind) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_text_reads_back_as_the_document(kind: ResourceKind) -> None:
     assert yaml.safe_load(crd.crd_yaml(kind)) == crd.crd_document(kind)
 
 

@@ -7,7 +7,7 @@ import pytest
 from kubernetes import client
 
 from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.crd import KINDS, ResourceKind
+from hudi_operator.api.crd_kinds import KINDS, ResourceKind
 from hudi_operator.api.table_status import HudiTableStatus
 
 pytestmark = pytest.mark.cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudi_operator.api.crd import TABLE
+from hudi_operator.api.crd_kinds import TABLE
 
 Document = dict[str, Any]
 

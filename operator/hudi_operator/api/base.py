@@ -11,7 +11,10 @@ from pydantic.alias_generators import to_camel
 GROUP = "hudi-operator.io"
 VERSION = "v1alpha1"
 
-_DURATION = re.compile(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
+DURATION_PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+"""What a duration looks like; it tells durations from other texts in a schema."""
+
+_DURATION = re.compile(DURATION_PATTERN)
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_SECONDS = 2**63 / 10**9  # Go counts nanoseconds in 64 bits
@@ -89,7 +92,7 @@ def _number_to_text(value: Any) -> Any:  # noqa: ANN401 - a validator sees whate
 Duration = Annotated[
     str,
     AfterValidator(_checked_duration),
-    Field(json_schema_extra={"pattern": _DURATION.pattern, "maxLength": 32}),
+    Field(json_schema_extra={"pattern": DURATION_PATTERN, "maxLength": 32}),
 ]
 """A Go duration such as `30s`, `5m` or `1h30m`."""
 

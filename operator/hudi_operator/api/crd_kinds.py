@@ -1,0 +1,149 @@
+"""The kinds of the group: names, scope and printer columns, all that a definition says beside the schemas."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from hudi_operator.api.base import GROUP
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import HudiTableStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrinterColumn:
+    """A column of `kubectl get`; a wide one is shown with `-o wide` only."""
+
+    name: str
+    json_path: str
+    type: str = "string"
+    description: str
+    wide: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the column as the API server wants it."""
+        priority = {"priority": 1} if self.wide else {}
+        return {
+            "name": self.name,
+            "type": self.type,
+            "jsonPath": self.json_path,
+            "description": self.description,
+            **priority,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceKind:
+    """What a CustomResourceDefinition says beside the schemas of spec and status."""
+
+    kind: str
+    short_name: str
+    namespaced: bool
+    description: str
+    spec: type[BaseModel]
+    status: type[BaseModel] | None = None
+    columns: tuple[PrinterColumn, ...]
+    root_rules: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def plural(self) -> str:
+        """Name of the resource in URLs and roles."""
+        return f"{self.kind.lower()}{'es' if self.kind.endswith('s') else 's'}"
+
+    @property
+    def file_name(self) -> str:
+        """Name of the generated file."""
+        return f"{GROUP}_{self.plural}.yaml"
+
+
+_AGE = PrinterColumn(
+    name="Age", json_path=".metadata.creationTimestamp", type="date", description="Time since the resource was made"
+)
+
+TABLE = ResourceKind(
+    kind="HudiTable",
+    short_name="ht",
+    namespaced=True,
+    description="One Apache Hudi table as its owner declares it, and what its timeline says.",
+    spec=HudiTableSpec,
+    status=HudiTableStatus,
+    root_rules=(
+        # The name is the value of a label on the table's Jobs and pods, and a label holds no more.
+        ("size(self.metadata.name) <= 63", "the name must not be longer than 63 characters"),
+    ),
+    columns=(
+        PrinterColumn(
+            name="Ready",
+            json_path='.status.conditions[?(@.type=="Ready")].status',
+            description="Whether the table is as it was declared",
+        ),
+        PrinterColumn(name="Type", json_path=".spec.type", description="CopyOnWrite or MergeOnRead"),
+        PrinterColumn(
+            name="Commits",
+            json_path=".status.timeline.completedCommits",
+            type="integer",
+            description="Completed commits in the active timeline",
+        ),
+        PrinterColumn(
+            name="Pending",
+            json_path=".status.timeline.pendingCount",
+            type="integer",
+            description="Instants that are requested or inflight",
+        ),
+        PrinterColumn(
+            name="Last commit",
+            json_path=".status.timeline.latestCompleted.time",
+            description="Time of the newest completed instant",
+        ),
+        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence"),
+        _AGE,
+        PrinterColumn(name="Class", json_path=".spec.tableClassName", description="The HudiTableClass", wide=True),
+        PrinterColumn(name="Base path", json_path=".spec.basePath", description="Where the table lives", wide=True),
+        PrinterColumn(
+            name="Suspended",
+            json_path=".spec.suspend",
+            type="boolean",
+            description="Whether new jobs are held back",
+            wide=True,
+        ),
+        PrinterColumn(
+            name="Last run",
+            json_path=".status.services.ingestion.lastRun.outcome",
+            description="How the last ingestion ended",
+            wide=True,
+        ),
+        PrinterColumn(
+            name="Jobs", json_path=".status.activeJobs[*].name", description="Jobs that have not ended", wide=True
+        ),
+    ),
+)
+
+TABLE_CLASS = ResourceKind(
+    kind="HudiTableClass",
+    short_name="htc",
+    namespaced=False,
+    description="Walls and defaults for tables, set by the platform team, like a StorageClass.",
+    spec=HudiTableClassSpec,
+    columns=(
+        PrinterColumn(
+            name="Default",
+            json_path=r".metadata.annotations.hudi-operator\.io/is-default-class",
+            description="Whether tables that name no class belong to this one",
+        ),
+        PrinterColumn(name="Spark image", json_path=".spec.sparkImage", description="Image of drivers and executors"),
+        _AGE,
+        PrinterColumn(
+            name="Base paths",
+            json_path=".spec.allowedBasePaths",
+            description="Prefixes that tables may live under",
+            wide=True,
+        ),
+        PrinterColumn(
+            name="Endpoint", json_path=".spec.objectStore.endpoint", description="URL of the object store", wide=True
+        ),
+    ),
+)
+
+KINDS = (TABLE, TABLE_CLASS)
+"""All kinds of the group."""

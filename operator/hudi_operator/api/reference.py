@@ -1,0 +1,105 @@
+"""Tables of fields for the documentation, made from the models so that they cannot differ from what the server checks.
+
+A page holds the tables between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`; the name is
+that of a model. What stands between them is replaced by `python -m hudi_operator.api.crd --write`.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from hudi_operator.api.base import DURATION_PATTERN
+from hudi_operator.api.crd_schema import Schema, structural_schema
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import HudiTableStatus
+
+_BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
+_HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
+
+
+def with_field_tables(page: str) -> str:
+    """Return a page with all its tables made anew; raise KeyError for a name that is no model."""
+    models = {model.__name__: model for root in _ROOTS for model in _reachable(root)}
+    return _BLOCK.sub(lambda match: f"{match[1]}{field_table(models[match[2]])}{match[3]}", page)
+
+
+def documented_models() -> frozenset[str]:
+    """Return the names of all models that a user or reader of the resources meets."""
+    return frozenset(model.__name__ for root in _ROOTS for model in _reachable(root))
+
+
+def field_table(model: type[BaseModel]) -> str:
+    """Return the table of a model's fields in Markdown."""
+    properties = structural_schema(model)["properties"]
+    rows = (
+        (f"`{field.alias or name}`", properties[field.alias or name], field)
+        for name, field in model.model_fields.items()
+    )
+    return _HEADER + "".join(
+        f"| {name} | {_type(schema)} | {_default(field)} | {_cell(schema.get('description', ''))} |\n"
+        for name, schema, field in rows
+    )
+
+
+_ROOTS: tuple[type[BaseModel], ...] = (HudiTableSpec, HudiTableClassSpec, HudiTableStatus)
+
+
+def _reachable(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield model
+    for field in model.model_fields.values():
+        for part in _models_in(field.annotation):
+            yield from _reachable(part)
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _type(schema: Schema) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "items" in schema:
+        return f"list of {_plural(_type(schema['items']))}"
+    if "additionalProperties" in schema:
+        return f"map of {_plural(_type(schema['additionalProperties']))}"
+    return _scalar(schema)
+
+
+def _scalar(schema: Schema) -> str:
+    if schema.get("x-kubernetes-int-or-string"):
+        return "quantity"
+    if schema.get("pattern") == DURATION_PATTERN:
+        return "duration"
+    if schema.get("format") == "date-time":
+        return "time"
+    return {"object": "object", "string": "text", "integer": "number", "boolean": "true or false"}[schema["type"]]
+
+
+def _plural(kind: str) -> str:
+    return kind if kind.startswith("`") else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, Enum):
+        return f"`{value.value}`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, BaseModel):
+        written = value.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        return f"`{', '.join(f'{name}: {text}' for name, text in written.items())}`" if written else ""
+    return f"`{value}`" if value not in (None, "", (), {}) else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("\n\n", "<br>").replace("|", "\\|")

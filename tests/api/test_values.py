@@ -1,0 +1,53 @@
+"""Durations and quantities as users write them."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from hudi_operator.api.base import parse_duration, parse_quantity, quantity_bytes
+
+DURATIONS = {
+    "30s": timedelta(seconds=30),
+    "1h30m": timedelta(minutes=90),
+    "1.5h": timedelta(minutes=90),
+    "250ms": timedelta(milliseconds=250),
+    "0s": timedelta(0),
+    "2562047h": timedelta(hours=2562047),
+}
+NO_DURATIONS = ["", "5", "m", "5 m", "1d", "-5m", "5m\n", "5M", "\u0665m", "2562048h", "9" * 31 + "h"]
+
+QUANTITIES = {
+    "0": Decimal(0),
+    "120Mi": Decimal(120 * 2**20),
+    "1.5Gi": Decimal(3 * 2**29),
+    "500m": Decimal("0.5"),
+    "5k": Decimal(5000),
+}
+NO_QUANTITIES = ["", "Gi", "5K", "5GB", "5 Gi", "-1", "1e3", "1Gi\n", "\u0665Gi", ".5", "1."]
+
+
+@pytest.mark.parametrize(("text", "value"), DURATIONS.items())
+def test_a_duration_is_read(text: str, value: timedelta) -> None:
+    assert parse_duration(text) == value
+
+
+@pytest.mark.parametrize("text", NO_DURATIONS)
+def test_what_is_no_duration_is_refused_with_its_own_words(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(("text", "value"), QUANTITIES.items())
+def test_a_quantity_is_read(text: str, value: Decimal) -> None:
+    assert parse_quantity(text) == value
+
+
+@pytest.mark.parametrize("text", NO_QUANTITIES)
+def test_what_is_no_quantity_is_refused_with_its_own_words(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity(text)
+
+
+def test_bytes_are_rounded_down() -> None:
+    assert quantity_bytes("1500m") == 1
