@@ -41,6 +41,7 @@ def test_own_messages_and_those_of_libraries_look_the_same(lines: Lines) -> None
     )
     assert (other["event"], other["level"], other["logger"]) == ("a library says so", "warning", "kopf.activities")
     assert own.keys() - {"job"} == other.keys()
+    assert list(own) == ["timestamp", "level", "logger", "event", "job"]
 
 
 def test_the_table_is_on_every_line_written_during_its_look(lines: Lines) -> None:

@@ -1,11 +1,12 @@
 """Kubernetes Events as documents: what `kubectl describe` shows below an object."""
 
+import logging
 from datetime import UTC, datetime
 from enum import StrEnum
 
 import structlog
 
-from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.errors import KubernetesError, NotFound
 from hudi_operator.kube.transport import Document
 
 REPORTING_COMPONENT = "hudi-operator"
@@ -51,7 +52,10 @@ def event_manifest(about: Document, *, kind: EventType, reason: str, message: st
 
 def log_lost_event(event: Document, error: KubernetesError) -> None:
     """Write down an event that could not be posted, so that it is not lost altogether."""
-    _log.warning(
+    # In a namespace that is being deleted nothing can be created, and nobody is left to read it.
+    expected = "being terminated" in str(error) or isinstance(error, NotFound)
+    _log.log(
+        logging.DEBUG if expected else logging.WARNING,
         "event not posted",
         namespace=event["metadata"]["namespace"],
         about=event["involvedObject"]["name"],

@@ -13,6 +13,8 @@ REDACTED = "[redacted]"
 _SECRET_KEY = re.compile(r"secret|passw|token|credential|access_?key|private_?key|authorization", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"(?i)(bearer\s+)[\w.~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 
+_FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
+
 _QUIET = {
     "kopf.objects": logging.WARNING,  # one line per watch event says nothing that the operator does not say itself
     "kubernetes": logging.WARNING,  # on DEBUG it writes whole documents
@@ -53,6 +55,11 @@ def configure_logging(*, level: str = "INFO", style: str = "json", stream: TextI
         logging.getLogger(name).setLevel(max(least, root.level))
 
 
+def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    first = {key: event[key] for key in _FIRST_KEYS if key in event}
+    return {**first, **{key: value for key, value in event.items() if key not in first}}
+
+
 def _rendering(style: str) -> list[Processor]:
     common: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact]
     if style == "text":
@@ -62,7 +69,13 @@ def _rendering(style: str) -> list[Processor]:
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             ),
         ]
-    return [*common, structlog.processors.format_exc_info, redact, structlog.processors.JSONRenderer(default=str)]
+    return [
+        *common,
+        structlog.processors.format_exc_info,
+        redact,
+        _in_order,
+        structlog.processors.JSONRenderer(default=str),
+    ]
 
 
 def _without_secrets(key: str, value: Any) -> Any:  # noqa: ANN401 - log events hold anything

@@ -16,10 +16,13 @@ from prometheus_client import (
     Histogram,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 
 from hudi_operator.api.table_status import RunStatus
+
+disable_created_metrics()  # a second series for every counter, which nothing here needs
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
