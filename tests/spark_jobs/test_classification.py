@@ -1,0 +1,98 @@
+"""What a chain of exceptions means, what a log may show, and what the session is opened with."""
+
+import pytest
+
+from hudi_jobs.causes import Cause
+from hudi_jobs.classification import classify
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.logs import Redactor
+from hudi_jobs.session import spark_settings
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "doing", "expected"),
+    [
+        ("java.lang.OutOfMemoryError", "Java heap space", FailureReason.HUDI_ERROR, FailureReason.OUT_OF_MEMORY),
+        (
+            "x.SparkException",
+            "ExecutorLostFailure (exit code 137)",
+            FailureReason.HUDI_ERROR,
+            FailureReason.OUT_OF_MEMORY,
+        ),
+        (
+            "java.nio.file.AccessDeniedException",
+            "s3a://b/k",
+            FailureReason.HUDI_ERROR,
+            FailureReason.STORAGE_ACCESS_DENIED,
+        ),
+        (
+            "x.AmazonS3Exception",
+            "Forbidden; Status Code: 403",
+            FailureReason.HUDI_ERROR,
+            FailureReason.STORAGE_ACCESS_DENIED,
+        ),
+        ("x.NoAuthWithAWSException", "", FailureReason.SOURCE_UNREADABLE, FailureReason.STORAGE_ACCESS_DENIED),
+        ("java.net.ConnectException", "refused", FailureReason.SOURCE_UNREADABLE, FailureReason.STORAGE_UNAVAILABLE),
+        (
+            "x.AWSClientIOException",
+            "Unable to execute HTTP request",
+            FailureReason.HUDI_ERROR,
+            FailureReason.STORAGE_UNAVAILABLE,
+        ),
+        ("x.AmazonS3Exception", "Status Code: 503", FailureReason.HUDI_ERROR, FailureReason.STORAGE_UNAVAILABLE),
+        ("x.UnknownStoreException", "no bucket", FailureReason.SOURCE_UNREADABLE, FailureReason.SOURCE_NOT_FOUND),
+        ("x.HoodieWriteConflictException", "", FailureReason.HUDI_ERROR, FailureReason.CONFLICT),
+        ("x.HoodieKeyException", "", FailureReason.HUDI_ERROR, FailureReason.RECORD_KEY_NULL),
+        ("x.HoodieKeyException", "", FailureReason.SOURCE_UNREADABLE, FailureReason.SOURCE_UNREADABLE),
+        ("x.MissingSchemaFieldException", "", FailureReason.HUDI_ERROR, FailureReason.SCHEMA_INCOMPATIBLE),
+        ("java.lang.RuntimeException", "surprise", FailureReason.TRANSFORM_INVALID, FailureReason.TRANSFORM_INVALID),
+    ],
+)
+def test_an_exception_belongs_to_a_class(
+    kind: str, message: str, doing: FailureReason, expected: FailureReason
+) -> None:
+    chain = (Cause("x.Outer", "it failed"), Cause(kind, message))
+    assert classify(chain, otherwise=doing)[0] is expected
+
+
+def test_the_innermost_cause_that_says_anything_is_shown() -> None:
+    chain = (Cause("x.Outer", "it failed"), Cause("x.Middle", "because\nof this"), Cause("x.Inner", ""))
+    assert classify(chain, otherwise=FailureReason.HUDI_ERROR)[1].first_line == "because"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the key hush-hush-1 is wrong",
+        "fs.s3a.secret.key=other-secret, and more",
+        "password: other-secret",
+        "jdbc:postgresql://user:other-secret@host/db",
+    ],
+)
+def test_credentials_do_not_get_into_text(text: str) -> None:
+    cleaned = Redactor([{"spark.hadoop.fs.s3a.secret.key": "hush-hush-1"}]).clean(text)
+    assert "hush-hush-1" not in cleaned
+    assert "other-secret" not in cleaned
+    assert "[hidden]" in cleaned
+
+
+def test_what_only_sounds_like_a_credential_stays() -> None:
+    settings = {"spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.Provider", "spark.master": "local[2]"}
+    assert Redactor([settings]).clean("org.apache.Provider on local[2]") == "org.apache.Provider on local[2]"
+
+
+def test_a_correct_run_does_not_depend_on_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POD_IP", "10.0.0.7")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
+    conf = spark_settings(
+        {
+            "spark.speculation": "true",
+            "spark.driver.host": "$(POD_IP)",
+            "spark.app.name": "$(AWS_SECRET_ACCESS_KEY)",
+            "spark.hadoop.fs.s3a.retry.limit": "9",
+        }
+    )
+    assert conf["spark.speculation"] == "false"
+    assert conf["spark.driver.host"] == "10.0.0.7"
+    assert conf["spark.app.name"] == "$(AWS_SECRET_ACCESS_KEY)"
+    assert conf["spark.hadoop.fs.s3a.retry.limit"] == "9"
