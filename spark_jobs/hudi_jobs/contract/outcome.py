@@ -1,9 +1,9 @@
 """The outcome: one result per task, small enough for a container's termination message."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from hudi_jobs.contract.document import Document
 
@@ -42,15 +42,23 @@ class FailureReason(StrEnum):
     INTERNAL_ERROR = "InternalError"
 
 
+def _well_formed(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+Text = Annotated[str, AfterValidator(_well_formed)]
+"""Text that JSON can carry: names of files may hold halves of characters, which become question marks."""
+
+
 class TaskResult(Document):
     """What became of one task; times are RFC 3339 in UTC, sizes are bytes."""
 
-    id: str
+    id: Text
     outcome: Outcome
     reason: FailureReason | None = None
-    message: str = ""
+    message: Text = ""
     instant: str | None = None
-    checkpoint: str | None = None
+    checkpoint: Text | None = None
     files_read: int | None = None
     bytes_read: int | None = None
     rows_read: int | None = None
@@ -75,9 +83,10 @@ class UnreadableOutcome(ValueError):
 def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMIT) -> str:
     """Write the outcome in at most `limit` bytes of UTF-8.
 
-    What does not fit is given up in this order: the tails of messages, then all figures, then the results of tasks that
-    succeeded or had nothing to do, then results from the end. A result that is missing means unknown: the operator reads
-    the timeline, as it does for every result. The driver also logs the whole document, so nothing is lost to a person.
+    What does not fit is given up in this order: the tails of messages, then all figures, then the results of tasks
+    that succeeded or had nothing to do, then results from the end. A result that is missing means unknown: the operator
+    reads the timeline, as it does for every result. The driver also logs the whole document, so nothing is lost to a
+    person.
     """
     text = _dump(outcome)
     if _fits(text, limit):
