@@ -1,0 +1,111 @@
+"""The request document, as it crosses from the operator to the driver."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from hudi_jobs.contract import (
+    CHECKPOINT_KEY,
+    METADATA_PREFIX,
+    RUN_KEY,
+    FileSource,
+    IngestionTask,
+    JobRequest,
+    Service,
+    TableDefinition,
+    TableTask,
+    TableType,
+    WriteOperation,
+)
+
+texts = st.text(max_size=40)
+requests = st.builds(
+    JobRequest,
+    run=texts,
+    spark_conf=st.dictionaries(texts, texts, max_size=3),
+    tasks=st.lists(
+        st.builds(
+            TableTask,
+            id=texts,
+            service=st.sampled_from(Service),
+            table=st.builds(
+                TableDefinition,
+                name=texts,
+                base_path=texts,
+                type=st.sampled_from(TableType),
+                record_key=st.lists(texts, min_size=1, max_size=3).map(tuple),
+            ),
+            hudi_options=st.dictionaries(texts, texts, max_size=3),
+            ingestion=st.one_of(
+                st.none(),
+                st.builds(
+                    IngestionTask, files=st.builds(FileSource, path=texts), transform_sql=st.one_of(st.none(), texts)
+                ),
+            ),
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(tuple),
+)
+
+
+@given(requests)
+def test_a_request_is_read_as_it_was_written(request: JobRequest) -> None:
+    text = request.model_dump_json(by_alias=True, exclude_none=True)
+    assert JobRequest.model_validate_json(text) == request
+
+
+def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> None:
+    task = TableTask(
+        id="a",
+        service=Service.INGESTION,
+        table=TableDefinition(name="t", base_path="s3a://b/t", type=TableType.COPY_ON_WRITE, record_key=("id",)),
+        hudi_options={"hoodie.table_name": "kept_as_is"},
+    )
+    document = json.loads(JobRequest(run="r", tasks=(task,)).model_dump_json(by_alias=True))
+    assert set(document) == {"version", "run", "sparkConf", "tasks"}
+    assert document["tasks"][0]["table"]["basePath"] == "s3a://b/t"
+    assert document["tasks"][0]["hudiOptions"] == {"hoodie.table_name": "kept_as_is"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"run": "r", "tasks": []},
+        {"run": "r"},
+        {"version": 2, "run": "r", "tasks": [{"id": "a"}]},
+    ],
+)
+def test_a_request_without_tasks_or_of_another_version_is_refused(document: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        JobRequest.model_validate(document)
+
+
+def test_a_table_without_a_record_key_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        TableDefinition(name="t", base_path="s3a://b/t", type=TableType.COPY_ON_WRITE, record_key=())
+
+
+def test_every_type_and_operation_has_hudis_own_name() -> None:
+    assert {kind: kind.hudi_name for kind in TableType} == {
+        TableType.COPY_ON_WRITE: "COPY_ON_WRITE",
+        TableType.MERGE_ON_READ: "MERGE_ON_READ",
+    }
+    assert [operation.hudi_name for operation in WriteOperation] == [
+        "upsert",
+        "insert",
+        "bulk_insert",
+        "delete",
+        "insert_overwrite",
+    ]
+
+
+def test_the_keys_in_commits_share_the_prefix_by_which_hudi_copies_them() -> None:
+    assert CHECKPOINT_KEY.startswith(METADATA_PREFIX)
+    assert RUN_KEY.startswith(METADATA_PREFIX)
+    assert CHECKPOINT_KEY != RUN_KEY
