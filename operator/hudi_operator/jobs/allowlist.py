@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-_KEY = re.compile(r"^[a-z0-9][a-z0-9._-]*$", re.IGNORECASE)
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def refused_keys(
@@ -25,7 +25,7 @@ def refused_keys(
 
 
 def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[str]) -> str | None:
-    if not _KEY.match(key):
+    if not _KEY.fullmatch(key):
         return f"{key!r} is not a plain key"
     normal = key.lower()
     if not normal.startswith(prefix):
