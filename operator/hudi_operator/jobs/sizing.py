@@ -109,6 +109,5 @@ def exceeded_limits(sizing: Sizing, limits: ExecutionLimits) -> tuple[str, ...]:
 def grown_memory(memory: str, limit: str) -> str | None:
     """Return the memory to try next after out-of-memory, or None when the class's limit is reached."""
     current, most = quantity_bytes(memory), quantity_bytes(limit)
-    if current >= most:
-        return None
-    return f"{min(int(current * _GROWTH), most) // _MIB}Mi"
+    grown = min(int(current * _GROWTH), most) // _MIB
+    return f"{grown}Mi" if grown * _MIB > current else None
