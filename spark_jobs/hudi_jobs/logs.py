@@ -23,7 +23,7 @@ class Redactor:
                 value
                 for mapping in settings
                 for name, value in mapping.items()
-                if len(value) >= 6 and _SECRET_NAME.search(name) and "provider" not in name.lower()
+                if len(value) >= 8 and _SECRET_NAME.search(name) and "provider" not in name.lower()
             },
             key=len,
             reverse=True,

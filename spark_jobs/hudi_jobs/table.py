@@ -13,6 +13,7 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 _META_FOLDER = ".hoodie"
 _WITH_HUDI_COLUMNS = False
+_RECURSIVELY = True
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,19 @@ class HudiTable:
 
     @classmethod
     def open(cls, spark: SparkSession, base_path: str) -> "HudiTable | None":
-        """Open the table at a path, or return None where none has been created."""
+        """Open the table at a path, or return None where none has been created.
+
+        A driver that was killed while Hudi created the table leaves folders without a file. Hudi would take them for a
+        table and fail for ever, so they are removed.
+        """
         jvm = classes(spark)
         configuration = hadoop_configuration(spark)
         folder = jvm.org.apache.hadoop.fs.Path(base_path, _META_FOLDER)
-        if not folder.getFileSystem(configuration).exists(folder):
+        filesystem = folder.getFileSystem(configuration)
+        if not filesystem.exists(folder):
+            return None
+        if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
+            filesystem.delete(folder, _RECURSIVELY)
             return None
         storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
@@ -92,9 +101,9 @@ class HudiTable:
         """
         return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
 
-    def find_commit(self, key: str, value: str) -> str | None:
-        """Return the instant of the newest completed commit that carries this note."""
-        return next((commit.instant for commit in self.commits() if commit.notes.get(key) == value), None)
+    def find_commit(self, notes: dict[str, str]) -> str | None:
+        """Return the instant of the newest completed commit that carries all these notes."""
+        return next((commit.instant for commit in self.commits() if notes.items() <= commit.notes.items()), None)
 
 
 def _fields(option: JavaObject) -> list[str]:

@@ -76,6 +76,7 @@ class Lake:
     folder: Path
     table: dict[str, Any] = field(default_factory=dict)
     ingestion: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     runs: int = 0
 
     @property
@@ -114,7 +115,7 @@ class Lake:
             id="flights",
             service=Service.INGESTION,
             table=definition,
-            hudi_options=hudi_options(definition),
+            hudi_options=hudi_options(definition) | self.options,
             ingestion=IngestionTask.model_validate(ingestion),
         )
         return JobRequest(run=run or f"run-{self.runs}", spark_conf=conf or {}, tasks=(task,))

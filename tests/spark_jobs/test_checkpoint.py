@@ -1,7 +1,7 @@
 """Which files a run reads: none is lost and none is read twice, in whatever order and with whatever times they come."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import FileFormat
@@ -128,6 +128,7 @@ arrivals = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(arrivals=arrivals, max_files=st.one_of(st.none(), st.integers(1, 3)))
 def test_every_file_that_comes_within_the_window_is_read_exactly_once(
     arrivals: list[list[tuple[int, int]]], max_files: int | None

@@ -205,3 +205,44 @@ def test_accepted_changes_of_a_type_keep_old_and_new_values(
         sql = f"SELECT CAST(id AS INT) AS id, {value} AS v FROM source"
         succeeded(lake.ingest(transformSql=sql))
     assert lake.rows("id", "v") == expected
+
+
+def test_what_a_killed_first_write_left_behind_does_not_block_the_table(lake: Any) -> None:
+    (lake.folder / "table/.hoodie/timeline/history").mkdir(parents=True)
+    (lake.folder / "table/.hoodie/.aux").mkdir()
+    lake.put("a.csv", FIRST)
+    assert succeeded(lake.ingest()).rows_read == 3
+
+
+def test_a_delete_before_there_is_a_table_leaves_an_empty_one(lake: Any) -> None:
+    lake.table = {"orderingFields": ["at"]}
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest(**TYPED, operation="Delete"))
+    assert lake.rows() == []
+    assert lake.ingest(**TYPED, operation="Delete").outcome is Outcome.NOTHING_TO_DO
+
+
+def test_a_delete_needs_no_more_than_the_columns_that_find_the_row(lake: Any) -> None:
+    lake.table = {"partitionBy": ["carrier"]}
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest(**TYPED))
+    lake.put("b.csv", "id,carrier\n2,UA\n", at=60)
+    succeeded(lake.ingest(files={"schemaDdl": "id INT, carrier STRING"}, operation="Delete"))
+    assert lake.rows("id") == [(1,), (3,)]
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_a_row_without_an_ordering_value_is_written(lake: Any, table_type: str) -> None:
+    lake.table = {"type": table_type, "orderingFields": ["at"]}
+    lake.put("a.csv", FIRST + "9,ZZ,1,\n")
+    succeeded(lake.ingest(**TYPED))
+    assert lake.rows("id") == [(1,), (2,), (3,), (9,)]
+
+
+def test_the_checkpoint_is_found_behind_commits_that_have_none(lake: Any) -> None:
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest())
+    foreign = {"hoodie.table.name": "flights", "hoodie.datasource.write.recordkey.field": "id"}
+    rows = lake.spark.sql("SELECT '7' AS id, 'XX' AS carrier, '0' AS delay, '9' AS at")
+    rows.write.format("hudi").options(**foreign).mode("append").save(lake.base_path)
+    assert lake.ingest().outcome is Outcome.NOTHING_TO_DO

@@ -35,7 +35,7 @@ from hudi_jobs.ingestion.quality import (
 from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
 from hudi_jobs.ingestion.schema_gate import require_columns, require_compatible
 from hudi_jobs.ingestion.transform import apply_transform
-from hudi_jobs.ingestion.write import nullable, write_commit, write_options
+from hudi_jobs.ingestion.write import commit_notes, nullable, write_commit, write_options
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.table import HudiTable
 
@@ -119,21 +119,21 @@ class _Run:
 
     def commit(self) -> TaskResult:
         """Read, check, write."""
-        frame, counts = self._unparsable() if not self._rows.columns else self._checked()
         try:
+            frame, counts = self._checked() if self._rows.columns else self._unparsable()
             reach(Phase.READ)
             checkpoint = self._found.after(self._task.files.late_arrival_seconds)
-            options = write_options(
-                self._context.task.hudi_options,
-                self._task.operation,
-                run=self._context.run,
-                checkpoint=encode_checkpoint(checkpoint),
-            )
-            instant = write_commit(self._context.spark, frame, self._definition, options)
+            instant = self._write(frame, encode_checkpoint(checkpoint))
             reach(Phase.AFTER_COMMIT)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint)
+
+    def _write(self, frame: DataFrame, checkpoint: str) -> str:
+        notes = commit_notes(self._context.run, self._context.task.id)
+        settings = self._context.task.hudi_options
+        options = write_options(settings, self._task.operation, notes=notes, checkpoint=checkpoint)
+        return write_commit(self._context.spark, frame, self._definition, options, notes)
 
     def _checked(self) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""

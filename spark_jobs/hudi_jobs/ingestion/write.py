@@ -13,20 +13,32 @@ from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, RUN_KEY, Failure
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
+TASK_KEY = f"{METADATA_PREFIX}task"
+"""Which task of the run made the commit: a run may have several for one table."""
 
-def write_options(options: dict[str, str], operation: WriteOperation, *, run: str, checkpoint: str) -> dict[str, str]:
-    """Return the options of one write."""
+
+def write_options(
+    options: dict[str, str], operation: WriteOperation, *, notes: dict[str, str], checkpoint: str
+) -> dict[str, str]:
+    """Return the options of one write; `notes` tell its commit from all others."""
     return {
         **options,
         "hoodie.datasource.write.operation": operation.hudi_name,
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         CHECKPOINT_KEY: checkpoint,
-        RUN_KEY: run,
+        **notes,
     }
 
 
-def write_commit(spark: SparkSession, frame: DataFrame, table: TableDefinition, options: dict[str, str]) -> str:
-    """Write the frame and return the instant of the commit.
+def commit_notes(run: str, task: str) -> dict[str, str]:
+    """Return what marks the commit of one task of one run."""
+    return {RUN_KEY: run, TASK_KEY: task}
+
+
+def write_commit(
+    spark: SparkSession, frame: DataFrame, table: TableDefinition, options: dict[str, str], notes: dict[str, str]
+) -> str:
+    """Write the frame and return the instant of the commit that carries the notes.
 
     The timeline decides: a write that fails after its commit was completed has succeeded, and one that returns
     without a commit has failed.
@@ -39,7 +51,7 @@ def write_commit(spark: SparkSession, frame: DataFrame, table: TableDefinition, 
         failure = error
     with stage("The table's timeline cannot be read after the write", otherwise=FailureReason.HUDI_ERROR):
         written = HudiTable.open(spark, table.base_path)
-        instant = None if written is None else written.find_commit(RUN_KEY, options[RUN_KEY])
+        instant = None if written is None else written.find_commit(notes)
     if instant is not None:
         return instant
     raise failure or TaskFailed(
