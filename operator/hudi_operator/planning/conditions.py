@@ -119,7 +119,7 @@ def _failing(plan: Plan) -> _Verdict | None:
     return _Verdict(
         ready=ConditionStatus.FALSE,
         reason=last.reason or "Failed",
-        message=last.message,
+        message=f"{last.message} {_START_ADVICE.get(last.reason or '', '')}".strip(),
         reconciling=None if hopeless else PROGRESSING_WITH_RETRY,
         stalled=hopeless,
     )

@@ -65,7 +65,8 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
 
 def _lost(job: ActiveJob) -> Failure:
     if job.state in START_TROUBLES:
-        return Failure(reason=job.state, message=f"Job {job.name} could not start in time and was given up.")
+        message = f"Job {job.name} could not start in time and was given up: {job.message or job.state}"
+        return Failure(reason=job.state, message=message)
     if job.state in set(PodTrouble):
         return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
     return Failure(
