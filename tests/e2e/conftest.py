@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.driver_process import quick_image, remove_images
 from tests.e2e.stage import Stage
 
 from toolkit.cluster import Cluster
@@ -29,9 +30,10 @@ def stage() -> Iterator[Stage]:
         pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
     cluster = Cluster()
     cluster.install_operator(values={"operator": {"pollSeconds": 3, "resyncSeconds": 60}})
-    stage = Stage(cluster, Store(cluster.s3))
+    stage = Stage(cluster, Store(cluster.s3), spark_image=quick_image())
     stage.make_class("e2e")
     try:
         yield stage
     finally:
         stage.clear()
+        remove_images()

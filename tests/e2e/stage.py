@@ -31,7 +31,7 @@ OBJECT_STORE = {
 }
 
 _BASE_FILE = re.compile(r"(?P<group>[^/]+)_[^/_]+_(?P<instant>\d{17})\.parquet$")
-_COMPLETED = re.compile(r"/\.hoodie/timeline/(?P<instant>\d{17})_\d{17}\.(?:commit|deltacommit|replacecommit)$")
+_COMPLETED = re.compile(r"/(?P<instant>\d{17})_\d{17}\.(?:commit|deltacommit|replacecommit)$")
 
 
 def class_spec(**changes: Any) -> Document:
@@ -52,6 +52,8 @@ class Stage:
 
     cluster: Cluster
     store: Store
+    spark_image: str | None = None
+    """Image of the drivers; the chart's own without it."""
 
     def __post_init__(self) -> None:
         self.past_logs: list[str] = []
@@ -67,20 +69,17 @@ class Stage:
 
     def make_class(self, name: str, **changes: Any) -> str:
         """Make a class, or change it to this."""
+        spec = class_spec(**{"sparkImage": self.spark_image} | changes)
         self.cluster.apply(
             {
                 "apiVersion": "hudi-operator.io/v1alpha1",
                 "kind": "HudiTableClass",
                 "metadata": {"name": name},
-                "spec": class_spec(**changes),
+                "spec": {key: value for key, value in spec.items() if value is not None},
             }
         )
         self._classes.append(name)
         return name
-
-    def remember(self, namespace: str) -> None:
-        """Have a namespace removed at the end."""
-        self._namespaces.append(namespace)
 
     def clear(self) -> None:
         """Remove everything that the tests made."""
@@ -285,7 +284,7 @@ class Table:
 
     def commits(self) -> list[str]:
         """The completed instants, read from the store."""
-        files = self.stage.store.files(f"{self.folder}/.hoodie")
+        files = self.stage.store.files(f"{self.folder}/.hoodie/timeline/")
         return sorted(match["instant"] for file in files if (match := _COMPLETED.search(file)))
 
     def ids(self) -> Counter[int]:

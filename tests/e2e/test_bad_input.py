@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 TEN = range(10)
 ONCE = Counter(TEN)
-HUNGRY = "SELECT id, concat(value, repeat('x', 200000000), repeat('y', 200000000)) AS value FROM source"
+HUNGRY = "SELECT id, concat(value, repeat('x', 400000000), repeat('y', 400000000)) AS value FROM source"
 
 
 @dataclass
@@ -45,8 +45,8 @@ def tables(stage: Stage, tenant: Tenant) -> Tables:
     stage.make_class("e2e-imageless", sparkImage="hudi-operator.io/nothing:1", job={"startTimeout": "15s"})
     stage.make_class(
         "e2e-small",
-        execution={"mode": "Local", "driver": {"cpu": "200m", "memory": "800Mi"}},
-        limits={"driverMemory": "1200Mi"},
+        execution={"mode": "Local", "driver": {"cpu": "200m", "memory": "1000Mi"}},
+        limits={"driverMemory": "1400Mi"},
     )
     stranger = stage.tenant("bad-credentials")
     stage.cluster.apply(stage.cluster.credentials(stranger.name, secret_key="wrong"))
@@ -139,13 +139,13 @@ def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class
     runs = table.status()["history"]
     memory = [job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] for job in table.jobs()]
     assert {run["reason"] for run in runs} == {"OutOfMemory"}
-    assert memory[:2] == ["800Mi", "1200Mi"]
-    assert set(memory[2:]) <= {"1200Mi"}
+    assert memory[:2] == ["1000Mi", "1400Mi"]
+    assert set(memory[2:]) <= {"1400Mi"}
     assert ("Warning", "OutOfMemory") in table.events()
     assert_nothing_written(table)
 
     modest = {"transform": {"sql": "SELECT * FROM source"}}
-    table.patch({"spec": {"ingestion": modest, "execution": {"driver": {"memory": "1200Mi"}}}})
+    table.patch({"spec": {"ingestion": modest, "execution": {"driver": {"memory": "1400Mi"}}}})
     assert_recovered(table)
 
 

@@ -47,7 +47,13 @@ def tenant(stage: Stage) -> Tenant:
 def flights(stage: Stage, tenant: Tenant) -> Flights:
     """A MergeOnRead table in the driver's own pod, and a CopyOnWrite table with an executor."""
     service_accounts(stage, tenant.name)
-    shared = {"recordKey": ["carrier", "flight"], "partitionBy": ["month"], "orderingFields": ["seen"]}
+    stage.make_class("e2e-plain", sparkImage=None)
+    shared = {
+        "tableClassName": "e2e-plain",
+        "recordKey": ["carrier", "flight"],
+        "partitionBy": ["month"],
+        "orderingFields": ["seen"],
+    }
     source = {"columns": COLUMNS, "options": {"header": "true", "nullValue": "NA"}}
     tables = Flights(
         merge_on_read=tenant.table(
