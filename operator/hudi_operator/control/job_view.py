@@ -1,7 +1,7 @@
 """Jobs and pods as the decision sees them: a pure reading of their documents."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from hudi_jobs.contract import JobOutcome, Service, UnreadableOutcome, decode_outcome
@@ -38,7 +38,7 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
     for pod in drivers:
         by_job.setdefault(_labels(pod).get(_JOB_UID_LABEL, ""), []).append(pod)
     observed = [_observe(job, by_job.pop(job["metadata"]["uid"], []), now=now) for job in jobs]
-    observed += [_orphan(pod) for left in by_job.values() for pod in left if not _has_ended(pod)]
+    observed += [_orphan(pod, now=now) for left in by_job.values() for pod in left if not _has_ended(pod)]
     return tuple(sorted(observed, key=lambda job: (job.created_at, job.name)))
 
 
@@ -67,14 +67,14 @@ def _observe(job: Document, pods: list[Document], *, now: datetime) -> JobObserv
     )
 
 
-def _orphan(pod: Document) -> JobObservation:
+def _orphan(pod: Document, *, now: datetime) -> JobObservation:
     labels = _labels(pod)
     return JobObservation(
         name=labels.get(_JOB_NAME_LABEL, pod["metadata"]["name"]),
         uid=labels.get(_JOB_UID_LABEL, ""),
         service=_service(labels),
         attempt=1,
-        created_at=parse_time(pod["metadata"].get("creationTimestamp")) or datetime.now(UTC),
+        created_at=parse_time(pod["metadata"].get("creationTimestamp")) or now,
         phase=JobPhase.ENDING,
         image=pod["spec"]["containers"][0].get("image", ""),
     )
@@ -114,11 +114,15 @@ def _start_trouble(pods: list[Document], *, age: timedelta) -> tuple[PodTrouble 
             if trouble is PodTrouble.IMAGE_PULL_FAILED:
                 return trouble, f"image {container.get('image')} cannot be pulled."
             if trouble is not None:
-                return trouble, f"{waiting.get('message') or waiting.get('reason')}."
+                return trouble, _sentence(str(waiting.get("message") or waiting.get("reason")))
         scheduled = _pod_condition(pod, "PodScheduled", status="False")
         if scheduled is not None and scheduled.get("reason") == "Unschedulable":
-            return PodTrouble.UNSCHEDULABLE, f"{scheduled.get('message') or 'no node fits'}."
+            return PodTrouble.UNSCHEDULABLE, _sentence(scheduled.get("message") or "no node fits")
     return None, ""
+
+
+def _sentence(text: str) -> str:
+    return f"{text.rstrip('. ')}."
 
 
 def _terminated(pods: list[Document]) -> Document:
