@@ -39,7 +39,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     has forgotten was consumed before.
     """
     remembered = observation.table.status.active_jobs
-    observed = {job.name: job for job in observation.jobs}
+    # Where a pod outlives an earlier Job of the same name, the one that is not over counts.
+    observed = {job.name: job for job in sorted(observation.jobs, key=lambda job: job.phase is not JobPhase.OVER)}
     active: list[ActiveJob] = []
     finished: list[RunStatus] = []
     actions: list[Action] = []
