@@ -217,3 +217,10 @@ def test_every_job_is_tracked_by_its_own_name() -> None:
 def test_an_adopted_job_that_cannot_start_says_so_at_once() -> None:
     stuck = job(phase=JobPhase.STARTING, trouble=PodTrouble.IMAGE_PULL_FAILED, message="why.")
     assert [(one.state, one.message) for one in tracked((), (stuck,)).active] == [("ImagePullFailed", "why.")]
+
+
+def test_a_pod_of_an_earlier_job_of_the_same_name_keeps_the_next_run_waiting() -> None:
+    left = job(uid="earlier", phase=JobPhase.ENDING, created_at=NOW - minutes(9))
+    found = tracked((active(),), (left, ended(outcome=succeeded())), look=look((JOB, "20260310115900000")))
+    assert names(found) == [JOB]
+    assert found.finished == ()

@@ -1,0 +1,344 @@
+"""Jobs and pods as the decision sees them, from documents as Kubernetes 1.34 writes them."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.planning.world import IMAGE, JOB, active, observe, table, table_class
+
+from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome
+from hudi_operator.control.actor import build_manifest
+from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.planning.model import JobObservation, JobPhase, PodTrouble
+
+CREATED = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
+NOW = CREATED + timedelta(minutes=1)
+JOB_UID = "8d3a5b0e-6f0f-4a37-9d0f-2c9a7a0b1c11"
+OUTCOME = JobOutcome(results=(TaskResult(id="team-a/flights/ingestion", outcome=Outcome.SUCCEEDED, rows_read=3),))
+
+Document = dict[str, Any]
+
+
+def stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def the_job(*, status: Document | None = None, **metadata: Any) -> Document:
+    """Our own manifest with what the API server and the Job controller add to it."""
+    decided = active(name=metadata.get("name", JOB), attempt=2, base_instant="20260310110000000")
+    document = copy.deepcopy(build_manifest(observe(table(), table_class=table_class()), decided, default_image=IMAGE))
+    document["metadata"] |= {
+        "uid": JOB_UID,
+        "resourceVersion": "1234",
+        "generation": 1,
+        "creationTimestamp": stamp(CREATED),
+        **metadata,
+    }
+    document["status"] = status if status is not None else {"active": 1, "startTime": stamp(CREATED), "ready": 0}
+    return document
+
+
+def finished(kind: str, reason: str, message: str = "") -> Document:
+    goal = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[kind]
+    moment = stamp(NOW)
+    conditions = [
+        {"type": each, "status": "True", "reason": reason, "message": message, "lastTransitionTime": moment}
+        for each in (goal, kind)
+    ]
+    return {"conditions": conditions, "startTime": stamp(CREATED), "uncountedTerminatedPods": {}}
+
+
+COMPLETE = finished("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+FAILED = finished("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+TOO_SLOW = finished("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
+
+
+def the_pod(
+    phase: str = "Running",
+    *,
+    name: str = f"{JOB}-x7k2p",
+    state: Document | None = None,
+    conditions: list[Document] | None = None,
+    job_uid: str = JOB_UID,
+    role: str = "driver",
+    deleted: bool = False,
+    **status: Any,
+) -> Document:
+    container = {
+        "name": role,
+        "image": IMAGE,
+        "imageID": "",
+        "ready": phase == "Running",
+        "restartCount": 0,
+        "started": phase == "Running",
+        "state": state if state is not None else {"running": {"startedAt": stamp(CREATED)}},
+        "lastState": {},
+    }
+    labels = {
+        "batch.kubernetes.io/controller-uid": job_uid,
+        "batch.kubernetes.io/job-name": JOB,
+        "controller-uid": job_uid,
+        "job-name": JOB,
+        "hudi-operator.io/role": role,
+        "hudi-operator.io/service": "Ingestion",
+    }
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "team-a",
+            "labels": labels,
+            "creationTimestamp": stamp(CREATED + timedelta(seconds=1)),
+            **({"deletionTimestamp": stamp(NOW)} if deleted else {}),
+        },
+        "spec": {"containers": [{"name": role, "image": IMAGE}]},
+        "status": {
+            "phase": phase,
+            "conditions": conditions or [],
+            "containerStatuses": [container] if state != {} else [],
+            "qosClass": "Burstable",
+            **status,
+        },
+    }
+
+
+def waiting(reason: str, message: str = "") -> Document:
+    return the_pod("Pending", state={"waiting": {"reason": reason, "message": message}})
+
+
+def terminated(code: int, word: str, message: str = "", **status: Any) -> Document:
+    state = {
+        "terminated": {
+            "exitCode": code,
+            "reason": word,
+            "message": message,
+            "startedAt": stamp(CREATED),
+            "finishedAt": stamp(NOW),
+            "containerID": "containerd://0123",
+        }
+    }
+    return the_pod("Succeeded" if code == 0 else "Failed", state=state, **status)
+
+
+UNSCHEDULABLE = the_pod(
+    "Pending",
+    state={},
+    conditions=[
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "0/1 nodes are available: 1 Insufficient memory.",
+        }
+    ],
+)
+SCHEDULING_GATED = the_pod(
+    "Pending", state={}, conditions=[{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]
+)
+EVICTED = the_pod(
+    "Failed",
+    state={},
+    reason="Evicted",
+    message="The node was low on resource: memory.",
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}],
+)
+DRAINED = terminated(
+    143,
+    "Error",
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}],
+)
+
+
+def view(*documents: Document, at: datetime = NOW) -> tuple[JobObservation, ...]:
+    jobs = [one for one in documents if one.get("kind") == "Job"]
+    return observe_jobs(jobs, [one for one in documents if one.get("kind") != "Job"], now=at)
+
+
+def seen(*documents: Document, at: datetime = NOW) -> tuple[str, str | None]:
+    (found,) = view(*documents, at=at)
+    return found.phase.value, found.trouble.value if found.trouble else None
+
+
+SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
+    "its driver runs": ([the_job(), the_pod()], ("Running", None)),
+    "its pod is being placed": ([the_job(), the_pod("Pending", state={})], ("Starting", None)),
+    "its container is being made": ([the_job(), waiting("ContainerCreating")], ("Starting", None)),
+    "its image is refused": ([the_job(), waiting("ErrImagePull", "not found")], ("Starting", "ImagePullFailed")),
+    "its image is not found": ([the_job(), waiting("ImagePullBackOff", "Back-off")], ("Starting", "ImagePullFailed")),
+    "its image has no valid name": ([the_job(), waiting("InvalidImageName")], ("Starting", "ImagePullFailed")),
+    "its Secret is missing": (
+        [the_job(), waiting("CreateContainerConfigError", 'secret "lake" not found')],
+        ("Starting", "PodConfigurationError"),
+    ),
+    "no node has room": ([the_job(), UNSCHEDULABLE], ("Starting", "Unschedulable")),
+    "its pod waits at a gate": ([the_job(), SCHEDULING_GATED], ("Starting", None)),
+    "it has no pod yet": ([the_job(status={})], ("Starting", "PodForbidden")),
+    "its driver has ended and the Job does not know yet": (
+        [the_job(), terminated(0, "Completed")],
+        ("Ending", None),
+    ),
+    "its end is decided but not yet final": (
+        [the_job(status={"conditions": FAILED["conditions"][:1]}), terminated(1, "Error")],
+        ("Ending", None),
+    ),
+    "it is complete": ([the_job(status=COMPLETE), terminated(0, "Completed")], ("Over", None)),
+    "it has failed": ([the_job(status=FAILED), terminated(1, "Error")], ("Over", None)),
+    "it has failed and its pod is gone": ([the_job(status=FAILED)], ("Over", None)),
+    "its driver was killed for its memory": (
+        [the_job(status=FAILED), terminated(137, "OOMKilled")],
+        ("Over", "OutOfMemory"),
+    ),
+    "its pod was evicted by the kubelet": ([the_job(status=FAILED), EVICTED], ("Over", "Evicted")),
+    "its node is being drained": ([the_job(status=FAILED), DRAINED], ("Over", "Evicted")),
+    "its deadline has passed": ([the_job(status=TOO_SLOW)], ("Over", "DeadlineExceeded")),
+    "its deadline has passed and its pod still ends": (
+        [the_job(status=TOO_SLOW), the_pod(deleted=True)],
+        ("Ending", "DeadlineExceeded"),
+    ),
+    "it has failed while its node does not answer": (
+        [the_job(status=FAILED), the_pod(deleted=True)],
+        ("Ending", None),
+    ),
+    "it is being deleted": ([the_job(deletionTimestamp=stamp(NOW)), the_pod(deleted=True)], ("Ending", None)),
+    "it is being deleted and has no pod": ([the_job(deletionTimestamp=stamp(NOW))], ("Ending", None)),
+    "it is complete and being deleted": (
+        [the_job(status=COMPLETE, deletionTimestamp=stamp(NOW)), terminated(0, "Completed")],
+        ("Over", None),
+    ),
+    "it is gone while its pod runs": ([the_pod(deleted=True)], ("Ending", None)),
+    "it is gone while its pod cannot be told": ([the_pod("Unknown", state={})], ("Ending", None)),
+    "one of two pods has ended": (
+        [the_job(), terminated(1, "Error"), the_pod(name=f"{JOB}-second")],
+        ("Running", None),
+    ),
+    "one of two pods still runs although the Job has ended": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), the_pod(name=f"{JOB}-second")],
+        ("Ending", None),
+    ),
+    "only an executor still runs": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), the_pod(role="executor")],
+        ("Over", None),
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_a_job_is_seen_as_what_it_is_when(situation: str) -> None:
+    documents, expected = SITUATIONS[situation]
+    assert seen(*documents) == expected
+
+
+@pytest.mark.parametrize(("seconds", "trouble"), [(0, None), (19, None), (20, None), (21, "PodForbidden")])
+def test_a_job_without_a_pod_is_given_twenty_seconds(seconds: int, trouble: str | None) -> None:
+    assert seen(the_job(status={}), at=CREATED + timedelta(seconds=seconds)) == ("Starting", trouble)
+
+
+def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
+    (found,) = view(the_job(), the_pod())
+    assert found == JobObservation(
+        name=JOB,
+        uid=JOB_UID,
+        service=Service.INGESTION,
+        attempt=2,
+        created_at=CREATED,
+        phase=JobPhase.RUNNING,
+        image=IMAGE,
+        base_instant="20260310110000000",
+        driver_memory="2Gi",
+    )
+
+
+def test_what_the_driver_said_is_read_from_its_termination_message() -> None:
+    (found,) = view(the_job(status=COMPLETE), terminated(0, "Completed", encode_outcome(OUTCOME)))
+    assert (found.outcome, found.exit_code) == (OUTCOME, 0)
+
+
+@pytest.mark.parametrize("message", ["", "Killed", "{", '{"version": 2}'])
+def test_a_driver_that_said_nothing_readable_said_nothing(message: str) -> None:
+    (found,) = view(the_job(status=FAILED), terminated(1, "Error", message))
+    assert (found.outcome, found.exit_code) == (None, 1)
+
+
+def test_only_the_drivers_container_speaks_for_the_run() -> None:
+    pod = terminated(0, "Completed", encode_outcome(OUTCOME))
+    sidecar = copy.deepcopy(pod["status"]["containerStatuses"][0]) | {"name": "injected"}
+    sidecar["state"]["terminated"] |= {"message": "", "exitCode": 9}
+    pod["status"]["containerStatuses"].insert(0, sidecar)
+    (found,) = view(the_job(status=COMPLETE), pod)
+    assert (found.outcome, found.exit_code) == (OUTCOME, 0)
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        (waiting("ImagePullBackOff", "Back-off pulling"), f"image {IMAGE} cannot be pulled."),
+        (waiting("CreateContainerConfigError", 'secret "lake" not found'), 'secret "lake" not found.'),
+        (waiting("CreateContainerError"), "CreateContainerError."),
+        (UNSCHEDULABLE, "0/1 nodes are available: 1 Insufficient memory."),
+    ],
+)
+def test_what_keeps_a_pod_from_starting_is_told_in_one_sentence(pod: Document, message: str) -> None:
+    (found,) = view(the_job(), pod)
+    assert found.message == message
+
+
+def test_a_pod_that_outlives_its_job_keeps_the_jobs_name_so_that_no_other_starts() -> None:
+    (found,) = view(the_pod(deleted=True))
+    assert (found.name, found.uid, found.phase) == (JOB, JOB_UID, JobPhase.ENDING)
+    assert (found.service, found.image) == (Service.INGESTION, IMAGE)
+
+
+@pytest.mark.parametrize("pod", [terminated(0, "Completed"), terminated(137, "OOMKilled"), EVICTED])
+def test_a_pod_that_has_ended_and_lost_its_job_is_of_no_interest(pod: Document) -> None:
+    assert view(pod) == ()
+
+
+def test_a_pod_of_an_earlier_job_of_the_same_name_is_not_the_pod_of_the_new_one() -> None:
+    old_pod = the_pod(job_uid="earlier", deleted=True)
+    found = view(the_job(status={}), old_pod, at=CREATED + timedelta(seconds=1))
+    assert {one.uid: one.phase.value for one in found} == {"earlier": "Ending", JOB_UID: "Starting"}
+
+
+def test_jobs_are_told_oldest_first() -> None:
+    later = the_job(name="a", uid="2", creationTimestamp=stamp(NOW))
+    assert [one.uid for one in view(later, the_job())] == [JOB_UID, "2"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "attempt", "base"),
+    [
+        (None, 1, None),
+        ({}, 1, None),
+        ({"hudi-operator.io/attempt": "many", "hudi-operator.io/base-instant": ""}, 1, None),
+        ({"hudi-operator.io/attempt": "-3"}, 1, None),
+        (
+            {"hudi-operator.io/attempt": "7", "hudi-operator.io/base-instant": "20260310110000000"},
+            7,
+            "20260310110000000",
+        ),
+    ],
+)
+def test_annotations_that_somebody_changed_are_read_as_far_as_they_go(
+    annotations: dict[str, str] | None, attempt: int, base: str | None
+) -> None:
+    (found,) = view(the_job(annotations=annotations))
+    assert (found.attempt, found.base_instant) == (attempt, base)
+
+
+@pytest.mark.parametrize("labels", [None, {}, {"hudi-operator.io/service": "Gardening"}])
+def test_a_job_without_its_labels_is_still_seen(labels: dict[str, str] | None) -> None:
+    (found,) = view(the_job(labels=labels), the_pod())
+    assert (found.phase, found.service) == (JobPhase.RUNNING, Service.INGESTION)
+
+
+def test_pods_of_other_programs_are_not_drivers() -> None:
+    stranger = the_pod(role="something")
+    assert view(stranger) == ()
+
+
+def test_a_pod_that_was_evicted_after_its_report_still_reports() -> None:
+    pod = terminated(0, "Completed", encode_outcome(OUTCOME), reason="Evicted")
+    (found,) = view(the_job(status=FAILED), pod)
+    assert (found.outcome, found.trouble) == (OUTCOME, PodTrouble.EVICTED)
