@@ -12,7 +12,7 @@ pytestmark = pytest.mark.cluster
 
 OURS = "hudi-operator.io"
 NEEDED: dict[str, tuple[str, str, str]] = {
-    **{f"{verb} tables": (OURS, "huditables", verb) for verb in ("get", "list", "watch", "patch", "update")},
+    **{f"{verb} tables": (OURS, "huditables", verb) for verb in ("get", "list", "watch", "patch")},
     "replace the status of a table": (OURS, "huditables/status", "update"),
     "set finalizers of a table": (OURS, "huditables/finalizers", "update"),
     **{f"{verb} jobs": ("batch", "jobs", verb) for verb in ("get", "list", "watch", "create", "delete")},

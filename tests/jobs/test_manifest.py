@@ -167,7 +167,7 @@ def test_jobs_drivers_and_executors_are_found_by_their_labels() -> None:
         "hudi-operator.io/table-uid": UID,
         "hudi-operator.io/service": "Ingestion",
     }
-    assert job["metadata"]["labels"] == common
+    assert job["metadata"]["labels"] == {**common, "hudi-operator.io/table-class": "standard"}
     assert job["spec"]["template"]["metadata"]["labels"] == {**common, "hudi-operator.io/role": "driver"}
     assert executor_template(job)["metadata"]["labels"] == {**common, "hudi-operator.io/role": "executor"}
 

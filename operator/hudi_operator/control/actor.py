@@ -86,6 +86,7 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         request=request,
         sizing=sizing,
         image=image,
+        class_name=observation.table_class.metadata.name,
         attempt=job.attempt,
         base_instant=job.base_instant,
     )

@@ -5,11 +5,13 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import islice
+from time import perf_counter
 
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.storage import FileSystem, S3Options, StorageError, StorageErrorKind, open_filesystem
+from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
     CorruptContent,
@@ -44,6 +46,13 @@ class TimelineLooks:
 
     async def look(self, base_path: str, store: ObjectStore | None) -> TimelineLook:
         """Look at one table; every failure of the store is part of the answer, none is raised."""
+        started = perf_counter()
+        found = await self._bounded(base_path, store)
+        result = "success" if found.trouble is None else found.trouble.value
+        metrics.timeline_read(result=result, seconds=perf_counter() - started)
+        return found
+
+    async def _bounded(self, base_path: str, store: ObjectStore | None) -> TimelineLook:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):

@@ -4,6 +4,7 @@ The status is written before anything is done, with the resourceVersion of the t
 an old view of the table fails there and is made anew.
 """
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.settings import Settings
+from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
@@ -45,6 +47,7 @@ class Reconciler:
         self._settings = settings
         self._claims = Claims(kube)
         self._running = RunningJobs()
+        self._seeding = asyncio.Lock()
         self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running)
         self._actor = Actor(kube=kube, default_image=settings.spark_image)
 
@@ -53,9 +56,10 @@ class Reconciler:
 
         None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
         """
+        await self._count_running()
         document = await self._kube.get_table(key.namespace, key.name)
         if document is None:
-            self._running.forget(key)
+            self._forget(key)
             return None
         try:
             return await self._reconcile(key, document)
@@ -122,13 +126,28 @@ class Reconciler:
             return _ENDING_LOOK_SECONDS
         await self._claims.release(metadata)
         await self._kube.remove_finalizer(document, FINALIZER)
-        self._running.forget(key)
+        self._forget(key)
         _log.info("table released", uid=metadata.uid)
         return None
 
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""
         self._running.record(key, class_name=name, jobs=len(plan.active_jobs))
+        metrics.set_active_jobs(str(key), [job.service.value for job in plan.active_jobs])
+
+    def _forget(self, key: TableKey) -> None:
+        self._running.forget(key)
+        metrics.set_active_jobs(str(key), ())
+
+    async def _count_running(self) -> None:
+        """Count the Jobs that are there when the process begins, so that limits hold across a restart."""
+        async with self._seeding:
+            if self._running.is_seeded:
+                return
+            namespaces = self._settings.watch_namespaces or (None,)
+            selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
+            found = [job for namespace in namespaces for job in await self._kube.list_jobs(selector, namespace)]
+            self._running.seed(found)
 
 
 def _now() -> datetime:

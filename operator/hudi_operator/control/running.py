@@ -1,8 +1,11 @@
 """How many Jobs run per class and namespace: what the limits of a class are compared with."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hudi_operator.control.keys import TableKey
+from hudi_operator.jobs.names import CLASS_LABEL, TABLE_LABEL
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,23 @@ class RunningJobs:
 
     def __init__(self) -> None:
         self._entries: dict[TableKey, _Entry] = {}
+        self._seeded = False
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether the Jobs of an earlier process have been counted."""
+        return self._seeded
+
+    def seed(self, jobs: Iterable[Mapping[str, Any]]) -> None:
+        """Count the Jobs that an earlier process of the operator has left running."""
+        for job in jobs:
+            metadata = job["metadata"]
+            labels = metadata.get("labels") or {}
+            key = TableKey(metadata["namespace"], labels.get(TABLE_LABEL, metadata["name"]))
+            ended = any(item["status"] == "True" for item in (job.get("status") or {}).get("conditions") or ())
+            if not ended and key not in self._entries:
+                self._entries[key] = _Entry(labels.get(CLASS_LABEL, ""), 1)
+        self._seeded = True
 
     def record(self, key: TableKey, *, class_name: str, jobs: int) -> None:
         """Remember how many Jobs a table has."""

@@ -16,10 +16,12 @@ from hudi_operator.api.table_spec import ExecutionMode
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,
+    CLASS_LABEL,
     EXECUTOR_TEMPLATE_ANNOTATION,
     REQUEST_ANNOTATION,
     ROLE_LABEL,
     job_labels,
+    label_value,
 )
 from hudi_operator.jobs.sizing import Sizing
 from hudi_operator.jobs.spark_conf import (
@@ -42,6 +44,7 @@ def build_job(
     request: JobRequest,
     sizing: Sizing,
     image: str,
+    class_name: str,
     attempt: int,
     base_instant: str | None,
 ) -> dict[str, Any]:
@@ -56,7 +59,7 @@ def build_job(
         "metadata": {
             "name": request.run,
             "namespace": table.metadata.namespace,
-            "labels": labels,
+            "labels": {**labels, CLASS_LABEL: label_value(class_name)},
             "annotations": annotations,
             "ownerReferences": [_owner(table)],
         },

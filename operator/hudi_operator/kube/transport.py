@@ -41,9 +41,9 @@ async def load_configuration() -> Configuration:
     kubeconfig = os.environ.get("KUBECONFIG")
     try:
         if not kubeconfig and _in_pod():
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            config.load_incluster_config(client_configuration=configuration)
         else:
-            await config.load_kube_config(  # type: ignore[no-untyped-call]
+            await config.load_kube_config(
                 config_file=kubeconfig, client_configuration=configuration
             )
     except (config.ConfigException, OSError) as error:
@@ -68,7 +68,7 @@ class Transport:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.close()  # type: ignore[no-untyped-call]
+        await self._client.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -143,7 +143,7 @@ class Transport:
             body=body,
             _request_timeout=aiohttp.ClientTimeout(total=self._timeout),
         )
-        content = await response.read()  # type: ignore[no-untyped-call]
+        content = await response.read()
         return response.status, response.headers, content
 
 

@@ -23,7 +23,7 @@ from prometheus_client import (
 from hudi_operator.api.table_status import RunStatus
 
 # Without this every counter brings a second series, which nothing here needs.
-disable_created_metrics()  # type: ignore[no-untyped-call]
+disable_created_metrics()
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
