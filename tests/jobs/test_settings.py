@@ -11,6 +11,8 @@ from hudi_operator.jobs.hudi_options import build_hudi_options, owned_hudi_optio
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 
+JAVA_OPTIONS = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+
 
 def options(walls: dict[str, Any] | None = None, **changes: Any) -> dict[str, str]:
     return build_hudi_options(table(**changes), class_spec(**(walls or {})))
@@ -133,7 +135,7 @@ def test_all_spark_settings_of_a_local_run_are_these_and_no_others() -> None:
     assert spark() == {
         "spark.app.name": JOB,
         "spark.driver.memory": "1536m",
-        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.speculation": "false",
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -180,7 +182,7 @@ def test_a_run_with_executors_sets_these_beside_what_every_run_sets() -> None:
         "spark.executor.cores": "1",
         "spark.executor.memory": "3072m",
         "spark.executor.memoryOverhead": "1024m",
-        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     }
     assert set(local) - set(cluster) == {"spark.sql.shuffle.partitions"}
 

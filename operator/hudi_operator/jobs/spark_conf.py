@@ -12,6 +12,10 @@ EXECUTOR_TEMPLATE_FILE = "executor.yaml"
 _DRIVER_PORT = "7078"
 _BLOCK_MANAGER_PORT = "7079"
 
+# Hudi measures records with JOL, which first attaches a debugger to its own JVM: that stops a driver for seconds, and
+# fails under the restricted Pod Security Standard anyway.
+_JAVA_OPTIONS = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+
 # The object store's client gives up within about a minute, so that a store that is down fails the run, not the day.
 _S3A_BOUNDS = {
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
@@ -49,7 +53,7 @@ def owned_spark_conf(
     conf = {
         "spark.app.name": run,
         "spark.driver.memory": f"{sizing.driver.heap_mib}m",
-        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
         "spark.speculation": "false",
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -115,6 +119,6 @@ def _cluster(
         "spark.executor.cores": str(sizing.executor.cores),
         "spark.executor.memory": f"{sizing.executor.heap_mib}m",
         "spark.executor.memoryOverhead": f"{sizing.executor.overhead_mib}m",
-        "spark.executor.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
         **credentials,
     }

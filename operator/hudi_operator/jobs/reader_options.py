@@ -1,0 +1,82 @@
+"""Options of Spark's readers that a table may set: those that say how the bytes of a file are to be understood.
+
+Spark hands every further option to the file system's own configuration, where `fs.s3a.endpoint` would lead to another
+store; others name more files to read (`path`, `avroSchemaUrl`) or pass over rows without a word (`ignoreCorruptFiles`,
+`modifiedBefore`). Source: `FileSourceOptions`, `CSVOptions`, `JSONOptions`, `AvroOptions` and `ParquetOptions` of
+Spark 3.5, and `SessionState.newHadoopConfWithOptions`.
+"""
+
+from collections.abc import Mapping
+
+from hudi_jobs.contract import FileFormat
+
+_TEXT = frozenset(
+    {
+        "columnnameofcorruptrecord",
+        "dateformat",
+        "enabledatetimeparsingfallback",
+        "encoding",
+        "linesep",
+        "locale",
+        "mode",
+        "multiline",
+        "samplingratio",
+        "timestampformat",
+        "timestampntzformat",
+        "timezone",
+    }
+)
+
+_ALLOWED = {
+    FileFormat.CSV: _TEXT
+    | {
+        "charset",
+        "chartoescapequoteescaping",
+        "comment",
+        "delimiter",
+        "emptyvalue",
+        "enforceschema",
+        "escape",
+        "header",
+        "ignoreleadingwhitespace",
+        "ignoretrailingwhitespace",
+        "inferschema",
+        "maxcharspercolumn",
+        "maxcolumns",
+        "nanvalue",
+        "negativeinf",
+        "nullvalue",
+        "positiveinf",
+        "preferdate",
+        "quote",
+        "sep",
+        "unescapedquotehandling",
+    },
+    FileFormat.JSON: _TEXT
+    | {
+        "allowbackslashescapinganycharacter",
+        "allowcomments",
+        "allownonnumericnumbers",
+        "allownumericleadingzeros",
+        "allowsinglequotes",
+        "allowunquotedcontrolchars",
+        "allowunquotedfieldnames",
+        "dropfieldifallnull",
+        "prefersdecimal",
+        "primitivesasstring",
+    },
+    FileFormat.PARQUET: frozenset({"datetimerebasemode", "int96rebasemode", "mergeschema"}),
+    FileFormat.AVRO: frozenset(
+        {"avroschema", "datetimerebasemode", "enablestableidentifiersforuniontype", "positionalfieldmatching"}
+    ),
+    FileFormat.ORC: frozenset({"mergeschema"}),
+}
+
+
+def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) -> tuple[str, ...]:
+    """Return one sentence for each option that is none of this format's; like Spark, without regard to case."""
+    return tuple(
+        f"{key!r} is no option of reading {file_format} files that a table may set"
+        for key in options
+        if key.lower() not in _ALLOWED[file_format]
+    )
