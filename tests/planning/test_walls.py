@@ -18,6 +18,10 @@ def source(path: str) -> dict[str, Any]:
     return {"ingestion": {"source": {"files": {"path": path, "format": "csv"}}}}
 
 
+def reading(options: dict[str, str]) -> dict[str, Any]:
+    return {"ingestion": {"source": {"files": {"path": "s3a://landing/", "format": "csv", "options": options}}}}
+
+
 def quarantine(path: str) -> dict[str, Any]:
     return {"ingestion": {"badRecords": {"policy": "Quarantine", "quarantinePath": path}}}
 
@@ -31,6 +35,7 @@ def quarantine(path: str) -> dict[str, Any]:
         (quarantine("s3a://landing/bad/"), {}),
         ({"sparkConf": {"spark.sql.ansi.enabled": "true"}}, {"allowedSparkConf": ["spark.sql.*"]}),
         ({"hudiOptions": {"hoodie.bloom.index.parallelism": "4"}}, {"allowedHudiOptions": ["hoodie.bloom.*"]}),
+        (reading({"header": "true", "sep": ";"}), {}),
         ({"execution": {"driver": {"memory": "8Gi", "cpu": "4"}}}, {}),
         ({"execution": {"mode": "Local", "executor": {"memory": "1Ti"}}}, {}),
         ({"ingestion": {"schedule": {"cron": "0 3 * * *", "timeZone": "Europe/Berlin"}}}, {}),
@@ -51,6 +56,8 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
         ({"sparkConf": {"spark.jars": "http://x/evil.jar"}}, {}, ["SettingNotAllowed"]),
         ({"sparkConf": {"spark.master": "local"}}, {"allowedSparkConf": ["spark.*"]}, ["SettingNotAllowed"]),
         ({"hudiOptions": {"hoodie.table.name": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
+        (reading({"fs.s3a.endpoint": "http://elsewhere"}), {}, ["SettingNotAllowed"]),
+        (reading({"header": "true", "ignoreCorruptFiles": "true"}), {}, ["SettingNotAllowed"]),
         ({"execution": {"driver": {"memory": "9Gi"}}}, {}, ["ClassLimitExceeded"]),
         ({"execution": {"driver": {"cpu": "4001m"}}}, {}, ["ClassLimitExceeded"]),
         (

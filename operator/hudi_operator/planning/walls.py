@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.allowlist import refused_keys
 from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.reader_options import refused_reader_options
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.jobs.spark_conf import owned_spark_conf
 from hudi_operator.planning.model import Blocked, Obstacle
@@ -17,6 +18,7 @@ def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacl
     return (
         *_paths(table, table_class),
         *_settings(table, table_class),
+        *_reader_options(table),
         *_sizes(table, table_class),
         *_schedule(table),
     )
@@ -63,6 +65,17 @@ def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacl
             reason=Blocked.SETTING_NOT_ALLOWED,
             message=f"{sentence}: remove it, or ask the platform team to allow it in class "
             f"{table_class.metadata.name}.",
+        )
+
+
+def _reader_options(table: HudiTable) -> Iterator[Obstacle]:
+    if table.spec.ingestion is None:
+        return
+    files = table.spec.ingestion.source.files
+    for sentence in refused_reader_options(files.options, files.format):
+        yield Obstacle(
+            reason=Blocked.SETTING_NOT_ALLOWED,
+            message=f"ingestion.source.files.options: {sentence}: remove it.",
         )
 
 
