@@ -139,6 +139,7 @@ def statuses(draw: st.DrawFn) -> HudiTableStatus:
             name,
             uid=draw(st.sampled_from([None, f"uid-{name}"])),
             started_at=draw(times),
+            generation=draw(st.sampled_from([None, 1, 2])),
             state=draw(st.sampled_from(["Decided", *JobPhase, *PodTrouble])),
         )
         for name in names

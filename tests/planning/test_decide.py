@@ -71,6 +71,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "uid": None,
         "attempt": 1,
         "started_at": "2026-03-10T12:00:00Z",
+        "generation": 1,
         "base_instant": None,
         "driver_memory": "2Gi",
         "state": "Decided",
@@ -274,6 +275,23 @@ def test_a_bad_spec_is_tried_again_only_when_the_spec_changes() -> None:
     assert launched(same) == []
     assert same.ingestion.reason == "WaitingForSpecChange"
     assert [kept.attempt for kept in changed.active_jobs] == [1]
+
+
+@pytest.mark.parametrize("reason", [FailureReason.INVALID_REQUEST, FailureReason.SOURCE_NOT_FOUND])
+def test_a_spec_that_changed_while_a_run_failed_is_tried_at_once(reason: FailureReason) -> None:
+    one = table(generation=2, status=status(active_jobs=(active(generation=1),)))
+    plan = plan_for(observe(one, jobs=(ended(outcome=failed(reason)),)))
+
+    assert [done.outcome for done in plan.finished] == [Outcome.FAILED]
+    assert plan.ingestion.failures == 0
+    assert [kept.attempt for kept in plan.active_jobs] == [1]
+    assert len(launched(plan)) == 1
+
+
+def test_a_failure_of_the_spec_of_today_counts() -> None:
+    one = table(generation=2, status=status(active_jobs=(active(generation=2),)))
+    plan = plan_for(observe(one, jobs=(ended(outcome=failed()),)))
+    assert (plan.ingestion.failures, launched(plan)) == (1, [])
 
 
 def test_a_driver_that_ran_out_of_memory_gets_more_next_time() -> None:

@@ -173,6 +173,9 @@ class ActiveJob(Model):
     started_at: Timestamp
     """When the Job was decided."""
 
+    generation: int | None = None
+    """Generation of the spec that the Job works by."""
+
     base_instant: InstantTime | None = None
     """The newest completed instant when the Job was decided."""
 

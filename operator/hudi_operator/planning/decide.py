@@ -146,6 +146,7 @@ def _launch(observation: Observation, dueness: Dueness, *, memory: ServiceStatus
         service=Service.INGESTION,
         attempt=attempt,
         started_at=format_time(now),
+        generation=table.metadata.generation,
         base_instant=base_instant,
         driver_memory=sizing.driver.memory,
     )

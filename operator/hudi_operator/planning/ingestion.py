@@ -50,7 +50,10 @@ def remember_runs(
     if memory.failures and memory.failures_generation != generation:
         memory = memory.model_copy(update={"failures": 0, "failures_generation": None, "driver_memory": None})
     for run in runs:
-        if run.outcome is Outcome.FAILED:
+        if run.outcome is Outcome.FAILED and _is_of_an_older_spec(run, table):
+            # Says nothing about the spec of today, which is tried at once.
+            changes = {"last_run": run, "failures": 0, "failures_generation": None, "more_input": False}
+        elif run.outcome is Outcome.FAILED:
             changes = {
                 "last_run": run,
                 "failures": memory.failures + 1,
@@ -62,6 +65,12 @@ def remember_runs(
             changes = {"last_run": run, "failures": 0, "failures_generation": None, "next_attempt_at": None}
         memory = memory.model_copy(update=changes)
     return memory
+
+
+def _is_of_an_older_spec(run: RunStatus, table: HudiTable) -> bool:
+    jobs = table.status.active_jobs
+    generation = next((job.generation for job in jobs if job.name == run.job), None)
+    return generation is not None and generation != table.metadata.generation
 
 
 def judge(
