@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_operator.control.keys import TableKey
-from hudi_operator.jobs.names import CLASS_LABEL, TABLE_LABEL
+from hudi_operator.jobs.names import CLASS_LABEL, label_value
 
 
 @dataclass(frozen=True)
 class _Entry:
-    class_name: str
+    class_label: str
     jobs: int
 
 
@@ -30,17 +30,17 @@ class RunningJobs:
         """Count the Jobs that an earlier process of the operator has left running."""
         for job in jobs:
             metadata = job["metadata"]
-            labels = metadata.get("labels") or {}
-            key = TableKey(metadata["namespace"], labels.get(TABLE_LABEL, metadata["name"]))
-            ended = any(item["status"] == "True" for item in (job.get("status") or {}).get("conditions") or ())
-            if not ended and key not in self._entries:
-                self._entries[key] = _Entry(labels.get(CLASS_LABEL, ""), 1)
+            # The label holds long names only in part; the owner reference holds them whole.
+            owner: Mapping[str, str] = next(iter(metadata.get("ownerReferences") or ()), {})
+            key = TableKey(metadata["namespace"], owner.get("name", metadata["name"]))
+            if not _has_ended(job) and key not in self._entries:
+                self._entries[key] = _Entry((metadata.get("labels") or {}).get(CLASS_LABEL, ""), 1)
         self._seeded = True
 
     def record(self, key: TableKey, *, class_name: str, jobs: int) -> None:
         """Remember how many Jobs a table has."""
         if jobs:
-            self._entries[key] = _Entry(class_name, jobs)
+            self._entries[key] = _Entry(label_value(class_name), jobs)
         else:
             self.forget(key)
 
@@ -51,7 +51,9 @@ class RunningJobs:
     def in_class(self, class_name: str, *, without: TableKey) -> int:
         """Return the Jobs of all other tables of a class."""
         return sum(
-            entry.jobs for key, entry in self._entries.items() if entry.class_name == class_name and key != without
+            entry.jobs
+            for key, entry in self._entries.items()
+            if entry.class_label == label_value(class_name) and key != without
         )
 
     def in_namespace(self, class_name: str, *, without: TableKey) -> int:
@@ -59,5 +61,10 @@ class RunningJobs:
         return sum(
             entry.jobs
             for key, entry in self._entries.items()
-            if entry.class_name == class_name and key.namespace == without.namespace and key != without
+            if entry.class_label == label_value(class_name) and key.namespace == without.namespace and key != without
         )
+
+
+def _has_ended(job: Mapping[str, Any]) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return any(item["type"] in {"Complete", "Failed"} and item["status"] == "True" for item in conditions)
