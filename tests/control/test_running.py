@@ -1,48 +1,88 @@
-from typing import Any
+"""How many Jobs run per class and namespace."""
 
+from __future__ import annotations
+
+import pytest
+from tests.planning.world import IMAGE, active, class_spec, observe, table
+
+from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
+from hudi_operator.control.actor import build_manifest
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.running import RunningJobs
 
-FLIGHTS, ORDERS, OTHER = TableKey("team-a", "flights"), TableKey("team-a", "orders"), TableKey("team-b", "events")
+FLIGHTS = TableKey("team-a", "flights")
+WEATHER = TableKey("team-a", "weather")
+ORDERS = TableKey("team-b", "orders")
 
 
-def job(key: TableKey, *, table_class: str = "standard", ended: bool = False) -> dict[str, Any]:
-    conditions = [{"type": "Complete", "status": "True"}] if ended else []
-    labels = {"hudi-operator.io/table": key.name, "hudi-operator.io/table-class": table_class}
-    return {
-        "metadata": {"namespace": key.namespace, "name": "job", "labels": labels},
-        "status": {"conditions": conditions},
-    }
+def running() -> RunningJobs:
+    jobs = RunningJobs()
+    jobs.record(FLIGHTS, class_name="standard", jobs=1)
+    jobs.record(WEATHER, class_name="standard", jobs=1)
+    jobs.record(ORDERS, class_name="standard", jobs=1)
+    jobs.record(TableKey("team-b", "clicks"), class_name="large", jobs=2)
+    return jobs
 
 
-def test_a_table_does_not_count_against_itself() -> None:
-    running = RunningJobs()
-    running.record(FLIGHTS, class_name="standard", jobs=1)
-    assert running.in_class("standard", without=FLIGHTS) == 0
-    assert running.in_class("standard", without=ORDERS) == 1
+def test_a_tables_own_jobs_do_not_count_against_it() -> None:
+    assert running().in_class("standard", without=FLIGHTS) == 2
+    assert running().in_namespace("standard", without=FLIGHTS) == 1
+    assert running().in_class("standard", without=TableKey("team-c", "new")) == 3
+    assert running().in_namespace("standard", without=TableKey("team-c", "new")) == 0
 
 
-def test_namespaces_and_classes_are_counted_apart() -> None:
-    running = RunningJobs()
-    running.record(FLIGHTS, class_name="standard", jobs=1)
-    running.record(OTHER, class_name="standard", jobs=1)
-    assert running.in_class("standard", without=ORDERS) == 2
-    assert running.in_namespace("standard", without=ORDERS) == 1
-    assert running.in_class("large", without=ORDERS) == 0
+def test_classes_are_counted_apart() -> None:
+    assert running().in_class("large", without=FLIGHTS) == 2
+    assert running().in_namespace("large", without=ORDERS) == 2
+    assert running().in_class("unknown", without=FLIGHTS) == 0
 
 
-def test_jobs_of_an_earlier_process_count_until_their_tables_are_looked_at() -> None:
-    running = RunningJobs()
-    assert not running.is_seeded
-    running.seed([job(FLIGHTS), job(ORDERS, ended=True), job(OTHER, table_class="large")])
-    assert running.is_seeded
-    assert running.in_class("standard", without=ORDERS) == 1
-    running.record(FLIGHTS, class_name="standard", jobs=0)
-    assert running.in_class("standard", without=ORDERS) == 0
+def test_a_table_whose_jobs_have_ended_or_that_is_gone_counts_no_more() -> None:
+    jobs = running()
+    jobs.record(WEATHER, class_name="standard", jobs=0)
+    jobs.forget(ORDERS)
+    jobs.forget(ORDERS)
+    assert jobs.in_class("standard", without=FLIGHTS) == 0
 
 
-def test_what_a_look_has_found_is_not_replaced_by_the_count_at_the_beginning() -> None:
-    running = RunningJobs()
-    running.record(FLIGHTS, class_name="standard", jobs=1)
-    running.seed([job(FLIGHTS, table_class="large")])
-    assert running.in_class("large", without=ORDERS) == 0
+def test_a_table_that_changes_its_class_is_counted_in_the_new_one() -> None:
+    jobs = running()
+    jobs.record(WEATHER, class_name="large", jobs=1)
+    assert jobs.in_class("standard", without=FLIGHTS) == 1
+    assert jobs.in_class("large", without=FLIGHTS) == 3
+
+
+def left_by_an_earlier_process(key: TableKey, class_name: str, **status: object) -> dict[str, object]:
+    one = table(name=key.name, namespace=key.namespace, basePath=f"s3a://lake/{key.namespace}/t")
+    classes = HudiTableClass(metadata=ObjectMetadata(name=class_name), spec=class_spec())
+    manifest = build_manifest(observe(one, table_class=classes), active(), default_image=IMAGE)
+    return {**manifest, "status": status}
+
+
+@pytest.mark.parametrize("table_name", ["flights", "f" * 64, "f" * 253])
+@pytest.mark.parametrize("class_name", ["standard", "s" * 64, "s" * 253])
+def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_name: str, class_name: str) -> None:
+    jobs, key = RunningJobs(), TableKey("team-a", table_name)
+    jobs.seed([left_by_an_earlier_process(key, class_name)])
+    assert jobs.is_seeded
+    assert jobs.in_class(class_name, without=WEATHER) == 1
+    assert jobs.in_namespace(class_name, without=WEATHER) == 1
+    assert jobs.in_class(class_name, without=key) == 0
+
+    jobs.record(key, class_name=class_name, jobs=0)
+    assert jobs.in_class(class_name, without=WEATHER) == 0
+
+
+@pytest.mark.parametrize(("condition", "counted"), [("Complete", 0), ("Failed", 0), ("FailureTarget", 1)])
+def test_a_job_that_an_earlier_process_left_counts_until_it_has_ended(condition: str, counted: int) -> None:
+    jobs = RunningJobs()
+    jobs.seed([left_by_an_earlier_process(FLIGHTS, "standard", conditions=[{"type": condition, "status": "True"}])])
+    assert jobs.in_class("standard", without=WEATHER) == counted
+
+
+def test_what_was_seen_since_the_start_wins_over_what_an_earlier_process_left() -> None:
+    jobs = RunningJobs()
+    jobs.record(FLIGHTS, class_name="large", jobs=1)
+    jobs.seed([left_by_an_earlier_process(FLIGHTS, "standard")])
+    assert jobs.in_class("standard", without=WEATHER) == 0
+    assert jobs.in_class("large", without=WEATHER) == 1
