@@ -213,6 +213,15 @@ def test_class_settings_reach_driver_and_executors() -> None:
         assert pod["imagePullSecrets"] == [{"name": "one"}, {"name": "two"}]
 
 
+def test_containers_write_to_their_scratch_volume_and_nowhere_else() -> None:
+    for pod in (driver_pod(local()), executor_template(cluster())["spec"]):
+        (container,) = pod["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        writable = [mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")]
+        assert writable == ["/tmp"]
+        assert {"name": "scratch", "emptyDir": {}} in pod["volumes"]
+
+
 def test_every_mount_has_its_volume() -> None:
     for job in (local(), cluster()):
         pods = [driver_pod(job)] + ([executor_template(job)["spec"]] if len(annotations(job)) == 2 else [])
