@@ -272,3 +272,8 @@ def test_no_function_of_hudi_is_left_to_a_transform(lake: Any) -> None:
     left = lake.spark.newSession()
     apply_transform(left, left.range(1), "SELECT * FROM source")
     assert left.sql("SHOW FUNCTIONS LIKE 'hudi*'").collect() == []
+
+
+def test_a_delete_from_a_table_that_does_not_exist(lake: Any) -> None:
+    lake.put("a.csv", GOOD)
+    refused(lake, FailureReason.TABLE_MISMATCH, "no table", **TYPED, operation="Delete")

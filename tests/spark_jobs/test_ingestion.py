@@ -214,14 +214,6 @@ def test_what_a_killed_first_write_left_behind_does_not_block_the_table(lake: An
     assert succeeded(lake.ingest()).rows_read == 3
 
 
-def test_a_delete_before_there_is_a_table_leaves_an_empty_one(lake: Any) -> None:
-    lake.table = {"orderingFields": ["at"]}
-    lake.put("a.csv", FIRST)
-    succeeded(lake.ingest(**TYPED, operation="Delete"))
-    assert lake.rows() == []
-    assert lake.ingest(**TYPED, operation="Delete").outcome is Outcome.NOTHING_TO_DO
-
-
 def test_a_delete_needs_no_more_than_the_columns_that_find_the_row(lake: Any) -> None:
     lake.table = {"partitionBy": ["carrier"]}
     lake.put("a.csv", FIRST)

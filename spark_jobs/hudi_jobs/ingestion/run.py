@@ -166,6 +166,11 @@ class _Run:
         wanted |= dict.fromkeys(definition.partition_by, "partition")
         wanted |= dict.fromkeys(definition.record_key, "record key")
         require_columns(frame.schema, wanted)
+        if self._table_schema is None and self._task.operation is WriteOperation.DELETE:
+            raise TaskFailed(
+                FailureReason.TABLE_MISMATCH,
+                f"There is no table at {definition.base_path} to delete from; write rows to it first.",
+            )
         if self._table_schema is not None and self._task.operation is not WriteOperation.DELETE:
             require_compatible(self._table_schema, frame.schema, self._task.schema_evolution)
 
