@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.driver_process import quick_image, remove_images
+from tests.e2e.processes import quick_image, remove_images
 from tests.e2e.stage import Stage
 
 from toolkit.cluster import Cluster

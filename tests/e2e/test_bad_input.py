@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 import yaml
+from tests.e2e.processes import find_process, require_node
 from tests.e2e.stage import Stage, Table, Tenant, condition_of
 
 from toolkit.cluster import ROOT
@@ -24,15 +27,13 @@ HUNGRY = "SELECT id, concat(value, repeat('x', 400000000), repeat('y', 400000000
 
 @dataclass
 class Tables:
-    """All tables of this file, declared at once so that they get into trouble side by side."""
+    """Tables that get into trouble side by side; those whose failing runs are long are declared when needed."""
 
     healthy: Table
     sourceless: Table
     refused: Table
     imageless: Table
     classless: Table
-    hungry: Table
-    ragged: Table
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +44,6 @@ def tenant(stage: Stage) -> Tenant:
 @pytest.fixture(scope="module")
 def tables(stage: Stage, tenant: Tenant) -> Tables:
     stage.make_class("e2e-imageless", sparkImage="hudi-operator.io/nothing:1", job={"startTimeout": "15s"})
-    stage.make_class(
-        "e2e-small",
-        execution={"mode": "Local", "driver": {"cpu": "200m", "memory": "1000Mi"}},
-        limits={"driverMemory": "1400Mi"},
-    )
     stranger = stage.tenant("bad-credentials")
     stage.cluster.apply(stage.cluster.credentials(stranger.name, secret_key="wrong"))
     tables = Tables(
@@ -56,12 +52,9 @@ def tables(stage: Stage, tenant: Tenant) -> Tables:
         refused=stranger.table("refused"),
         imageless=tenant.table("imageless", tableClassName="e2e-imageless"),
         classless=tenant.table("classless", tableClassName="e2e-forgotten"),
-        hungry=tenant.table("hungry", tableClassName="e2e-small", ingestion={"transform": {"sql": HUNGRY}}),
-        ragged=tenant.table("ragged"),
     )
-    for table in (tables.healthy, tables.refused, tables.imageless, tables.classless, tables.hungry):
+    for table in (tables.healthy, tables.refused, tables.imageless, tables.classless):
         table.deliver(TEN, name="ten.csv")
-    stage.store.put(f"{tables.ragged.landing}/ten.csv", b"id,value\n0,v\n1\n2,v\n")
     return tables
 
 
@@ -123,18 +116,26 @@ def test_an_image_that_cannot_be_pulled_is_named_and_replaced(stage: Stage, tabl
     assert_recovered(tables.imageless)
 
 
-def test_a_row_with_too_few_columns_stops_the_run_before_anything_is_written(tables: Tables) -> None:
-    ready = tables.ragged.wait_reason("BadRecords")
+def test_a_row_with_too_few_columns_stops_the_run_before_anything_is_written(stage: Stage, tenant: Tenant) -> None:
+    table = tenant.table("ragged")
+    stage.store.put(f"{table.landing}/ten.csv", b"id,value\n0,v\n1\n2,v\n")
+    ready = table.wait_reason("BadRecords")
     assert "ten.csv" in ready["message"]
-    assert ("Warning", "BadRecords") in tables.ragged.events()
-    assert_nothing_written(tables.ragged)
+    assert ("Warning", "BadRecords") in table.events()
+    assert_nothing_written(table)
 
-    tables.ragged.deliver(TEN, name="ten.csv")
-    assert_recovered(tables.ragged)
+    table.deliver(TEN, name="ten.csv")
+    assert_recovered(table)
 
 
-def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class(tables: Tables) -> None:
-    table = tables.hungry
+def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class(stage: Stage, tenant: Tenant) -> None:
+    stage.make_class(
+        "e2e-small",
+        execution={"mode": "Local", "driver": {"cpu": "200m", "memory": "1000Mi"}},
+        limits={"driverMemory": "1400Mi"},
+    )
+    table = tenant.table("hungry", tableClassName="e2e-small", ingestion={"transform": {"sql": HUNGRY}})
+    table.deliver(TEN)
     table.wait(lambda status: _failures(status) >= 2, what="two failed runs")
     runs = table.status()["history"]
     memory = [job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] for job in table.jobs()]
@@ -198,10 +199,7 @@ def test_a_spec_that_an_upgrade_made_invalid_stalls_that_table_alone(stage: Stag
     assert "Correct the spec" in stalled["message"]
     assert ("Warning", "InvalidSpec") in table.events()
     assert table.jobs() == []
-    sound = Table(stage, tenant.name, "sound")
-    sound.apply(
-        {"tableClassName": "e2e", "basePath": f"s3a://{sound.folder}", "type": "CopyOnWrite", "recordKey": ["i"]}
-    )
+    sound = tenant.table("sound", suspend=True)
     sound.wait_reason("Suspended")
 
     table.deliver(TEN)
@@ -227,6 +225,7 @@ def loosened_definition(stage: Stage) -> Iterator[None]:
 def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
     stage: Stage, tenant: Tenant, tables: Tables
 ) -> None:
+    require_node()
     table = tables.healthy
     table.wait_ready()
     table.deliver(range(10, 20))
@@ -248,8 +247,12 @@ def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
 
 @contextmanager
 def store_cut_off(stage: Stage) -> Iterator[None]:
-    """Nobody reaches the S3 server; its files stay, which they would not if it were stopped."""
+    """Nobody reaches the S3 server, and those who did are cut off; its files stay, as they live as long as its pod."""
+    server = stage.cluster.items("pods", namespace="storage", selector="app=s3")[0]
+    process = find_process(server, "s3server")
+    assert process is not None
     _choose_server(stage, "nobody")
+    os.kill(process, signal.SIGKILL)
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.e2e.driver_process import DriverProcess, image_that_stops_at
+from tests.e2e.processes import DriverProcess, image_that_stops_at
 from tests.e2e.stage import Stage, Table
 
 from hudi_jobs.phases import Phase

@@ -1,4 +1,4 @@
-"""The driver's process, seen from the node that it runs on: images that stop at a moment of a run, and its end."""
+"""Processes of pods, seen from the node that they run on: drivers that stop at a moment of a run, and their end."""
 
 from __future__ import annotations
 
@@ -34,10 +34,15 @@ def quick_image() -> str | None:
     return None if os.environ.get("CLUSTER") == "current" else _image_with("quick", QUICK)
 
 
+def require_node() -> None:
+    """Skip the test where the pods' processes are out of reach."""
+    if os.environ.get("CLUSTER") == "current":
+        pytest.skip("killing a pod's process needs the node, which is only at hand with the local cluster")
+
+
 def image_that_stops_at(phase: Phase) -> str:
     """A Spark image whose driver stops at a phase."""
-    if os.environ.get("CLUSTER") == "current":
-        pytest.skip("killing a driver's process needs the node, which is only at hand with the local cluster")
+    require_node()
     return _image_with(f"stops-{phase}", QUICK, f"{PAUSE_VARIABLE}={phase}")
 
 
@@ -94,7 +99,7 @@ class DriverProcess:
         pod = table.running_pod()
         self.job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
         self._pid = stage.eventually(
-            lambda: _find(pod["metadata"]["uid"]), what="the driver's process", explain=table.explain
+            lambda: find_process(pod, "hudi_jobs"), what="the driver's process", explain=table.explain
         )
         self._explain = table.explain
 
@@ -120,14 +125,17 @@ class DriverProcess:
         return Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def _find(pod_uid: str) -> int | None:
+def find_process(pod: Document, word: str) -> int | None:
+    """The main process of a pod's container whose command line holds a word, where this machine is the pod's node."""
+    uid = pod["metadata"]["uid"]
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes()
+            command = (process / "cmdline").read_text()
             group = (process / "cgroup").read_text().replace("_", "-")
+            numbers = (process / "status").read_text().partition("NSpid:")[2].splitlines()[0].split()
         except OSError:
             continue
-        if b"hudi_jobs" in command and b"python3" in command and pod_uid in group:
+        if numbers[-1] == "1" and word in command and uid in group:
             return int(process.name)
     return None
 
