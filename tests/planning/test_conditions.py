@@ -127,6 +127,11 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
         {},
         {"Ready": "True Suspended", "Suspended": "True Suspended", "Ingested": "Unknown Progressing"},
     ),
+    "it is suspended after a failure, so that nothing is tried again": (
+        {"suspend": True, "status": status(ingestion=after_failures(1))},
+        {"look": COMMITTED},
+        {"Ready": "False SourceNotFound", "Suspended": "True Suspended", "Ingested": "False SourceNotFound"},
+    ),
     "it is only observed": (
         {"managementPolicy": "Observe"},
         {"look": COMMITTED},

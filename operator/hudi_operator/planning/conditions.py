@@ -80,7 +80,7 @@ def _verdict(observation: Observation, plan: Plan) -> _Verdict:
     return (
         _blocked(observation)
         or _starting_trouble(plan)
-        or _failing(plan)
+        or _failing(observation, plan)
         or _unreadable(observation)
         or _working(observation, plan)
     )
@@ -111,16 +111,17 @@ _START_ADVICE = {
 }
 
 
-def _failing(plan: Plan) -> _Verdict | None:
-    last = plan.ingestion.last_run
+def _failing(observation: Observation, plan: Plan) -> _Verdict | None:
+    spec, last = observation.table.spec, plan.ingestion.last_run
     if plan.ingestion.failures == 0 or last is None:
         return None
     hopeless = plan.ingestion.reason == IngestionReason.WAITING_FOR_SPEC_CHANGE
+    resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
     return _Verdict(
         ready=ConditionStatus.FALSE,
         reason=last.reason or "Failed",
         message=f"{last.message} {_START_ADVICE.get(last.reason or '', '')}".strip(),
-        reconciling=None if hopeless else PROGRESSING_WITH_RETRY,
+        reconciling=None if hopeless or resting else PROGRESSING_WITH_RETRY,
         stalled=hopeless,
     )
 
