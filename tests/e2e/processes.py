@@ -18,6 +18,8 @@ from localcluster.console import output_of
 from localcluster.image_loading import write_archive
 from toolkit.cluster import chart_values
 
+DRIVER = ("python3", "-m", "hudi_jobs")
+
 
 def spark_image() -> str:
     """The image of the Spark jobs."""
@@ -43,7 +45,7 @@ def require_node() -> None:
 def image_that_stops_at(phase: Phase) -> str:
     """A Spark image whose driver stops at a phase."""
     require_node()
-    return _image_with(f"stops-{phase}", QUICK, f"{PAUSE_VARIABLE}={phase}")
+    return _image_with(f"stops-{phase}", QUICK, f"{PAUSE_VARIABLE}={phase}", shell=True)
 
 
 def remove_images() -> None:
@@ -53,8 +55,11 @@ def remove_images() -> None:
             output_of([*containers.CTR, "images", "remove", name])
 
 
-def _image_with(suffix: str, *variables: str) -> str:
-    """Give the cluster an image that is the Spark image with more environment variables, and return its name."""
+def _image_with(suffix: str, *variables: str, shell: bool = False) -> str:
+    """Give the cluster the Spark image with more environment variables, and return its name.
+
+    With `shell` the driver is the child of a shell: the first process of a container cannot stop itself.
+    """
     original = spark_image()
     repository, _, tag = original.rpartition(":")
     name = f"{repository}-{suffix}:{tag}"
@@ -63,6 +68,8 @@ def _image_with(suffix: str, *variables: str) -> str:
     manifest = _content(_digest_of(original))
     config = _content(manifest["config"]["digest"])
     config["config"]["Env"] += variables
+    if shell:
+        config["config"]["Entrypoint"] = ["bash", "-c", f"{' '.join(DRIVER)}; exit $?"]
     with tempfile.TemporaryDirectory() as directory:
         blobs: dict[str, Path] = {}
         manifest["config"] = _keep(config, manifest["config"]["mediaType"], Path(directory) / "config", blobs)
@@ -99,7 +106,7 @@ class DriverProcess:
         pod = table.running_pod()
         self.job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
         self._pid = stage.eventually(
-            lambda: find_process(pod, "hudi_jobs"), what="the driver's process", explain=table.explain
+            lambda: find_process(pod, *DRIVER), what="the driver's process", explain=table.explain
         )
         self._explain = table.explain
 
@@ -125,19 +132,19 @@ class DriverProcess:
         return Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def find_process(pod: Document, word: str) -> int | None:
-    """The main process of a pod's container whose command line holds a word, where this machine is the pod's node."""
-    uid = pod["metadata"]["uid"]
+def find_process(pod: Document, *command: str) -> int | None:
+    """The first process of a pod whose command line begins like this, where this machine is the pod's node."""
+    found: dict[int, int] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_text()
+            words = (process / "cmdline").read_text().split("\0")
             group = (process / "cgroup").read_text().replace("_", "-")
             numbers = (process / "status").read_text().partition("NSpid:")[2].splitlines()[0].split()
-        except OSError:
+        except (OSError, IndexError):
             continue
-        if numbers[-1] == "1" and word in command and uid in group:
-            return int(process.name)
-    return None
+        if pod["metadata"]["uid"] in group and words[: len(command)] == list(command):
+            found[int(numbers[-1])] = int(process.name)
+    return found[min(found)] if found else None
 
 
 def _same_container(pid: int) -> list[int]:

@@ -249,7 +249,7 @@ def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
 def store_cut_off(stage: Stage) -> Iterator[None]:
     """Nobody reaches the S3 server, and those who did are cut off; its files stay, as they live as long as its pod."""
     server = stage.cluster.items("pods", namespace="storage", selector="app=s3")[0]
-    process = find_process(server, "s3server")
+    process = find_process(server, "/s3server")
     assert process is not None
     _choose_server(stage, "nobody")
     os.kill(process, signal.SIGKILL)
