@@ -288,17 +288,21 @@ class Table:
         return sorted(match["instant"] for file in files if (match := _COMPLETED.search(file)))
 
     def ids(self) -> Counter[int]:
-        """How often each id stands in a CopyOnWrite table: its newest committed base files, read without Hudi."""
+        """How often each id stands in a CopyOnWrite table."""
+        return self.values("id")
+
+    def values(self, column: str) -> Counter[Any]:
+        """How often each value stands in a CopyOnWrite table: its newest committed base files, read without Hudi."""
         completed = set(self.commits())
         newest: dict[str, tuple[str, str]] = {}
         for file in self.stage.store.files(self.folder):
             match = None if "/.hoodie/" in file else _BASE_FILE.search(file)
             if match and match["instant"] in completed:
                 newest[match["group"]] = max(newest.get(match["group"], ("", "")), (match["instant"], file))
-        found: Counter[int] = Counter()
+        found: Counter[Any] = Counter()
         for _, file in newest.values():
             content = self.stage.store.get(f"lake/{file}")
-            found.update(pq.read_table(BytesIO(content), columns=["id"])["id"].to_pylist())
+            found.update(pq.read_table(BytesIO(content), columns=[column])[column].to_pylist())
         return found
 
     def explain(self) -> str:
