@@ -43,9 +43,7 @@ async def load_configuration() -> Configuration:
         if not kubeconfig and _in_pod():
             config.load_incluster_config(client_configuration=configuration)
         else:
-            await config.load_kube_config(
-                config_file=kubeconfig, client_configuration=configuration
-            )
+            await config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
     except (config.ConfigException, OSError) as error:
         raise Rejected(
             f"no credentials for a Kubernetes API server: {error}; "
