@@ -28,9 +28,9 @@ CHECKS: dict[str, Sequence[str]] = {
     "crds": ("python", "-m", "hudi_operator.api.crd", "--check"),
 }
 PYTEST: dict[str, Sequence[str]] = {
-    "unit": ("-m", "not spark and not s3 and not cluster and not e2e"),
+    "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
     "integration": ("-m", "(spark or s3) and not cluster and not e2e"),
-    "cluster": ("-m", "cluster or e2e"),
+    "cluster": ("-m", "chart or cluster or e2e"),
 }
 
 

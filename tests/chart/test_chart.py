@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.chart
+
 Document = dict[str, Any]
 
 EVERYTHING: Document = {
