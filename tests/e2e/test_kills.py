@@ -82,10 +82,10 @@ def kill(table: Table, driver: DriverProcess, *, then: str | None, failures: int
 
 
 def test_an_operator_killed_at_any_moment_loses_no_run_and_starts_none_twice(
-    stage: Stage, record_property: Callable[[str, object], None]
+    stage: Stage, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     seed = random.randrange(2**32)
-    record_property("seed", seed)
+    record_testsuite_property("seed of the operator's kills", seed)
     moments = random.Random(seed)
     table = stage.tenant("survivor").table("survivor", ingestion={"maxFilesPerRun": 1})
     for number in range(3):
