@@ -21,9 +21,12 @@ class Cause:
 
     @property
     def first_line(self) -> str:
-        """The part of the message that a person should see."""
+        """The part of the message that a person should see.
+
+        What the S3 client adds about its request is cut: the ids differ each time, and the status would with them.
+        """
         lines = self.message.strip().splitlines()
-        return lines[0].strip() if lines else self.kind.rpartition(".")[2]
+        return lines[0].partition(" (Service:")[0].strip() if lines else self.kind.rpartition(".")[2]
 
 
 def causes_of(error: BaseException) -> tuple[Cause, ...]:

@@ -2,7 +2,8 @@
 
 With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase.
 Without it a phase costs one look at the environment. The time during which Hudi itself writes has no phase: a test
-watches the timeline from outside and kills when it sees the inflight instant.
+watches the timeline from outside and kills when it sees the inflight instant. In a container the driver must not be
+process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
 """
 
 import os

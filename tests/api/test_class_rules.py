@@ -75,11 +75,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "an image with a blank": ({"spec.sparkImage": "spark latest"}, "spec.sparkImage in body should match"),
     "a limit of driver memory without a unit": (
         {"spec.limits": {"driverMemory": 8}},
-        "driverMemory must be at least 512Mi",
+        "driverMemory must be at least 1000Mi",
     ),
     "a limit of executor memory without a unit": (
         {"spec.limits": {"executorMemory": "16"}},
-        "executorMemory must be at least 512Mi",
+        "executorMemory must be at least 1000Mi",
     ),
     "a limit of no driver CPU": ({"spec.limits": {"driverCpu": 0}}, "driverCpu must be at least 100m"),
     "a limit of no executor CPU": ({"spec.limits": {"executorCpu": "1m"}}, "executorCpu must be at least 100m"),
@@ -138,7 +138,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a default of driver memory without a unit": (
         {"spec.execution": {"driver": {"memory": 2}}},
-        "memory must be at least 512Mi",
+        "memory must be at least 1000Mi",
     ),
     "a default of no CPU": ({"spec.execution": {"executor": {"cpu": 0}}}, "cpu must be at least 100m"),
     "a default of driver memory that is no quantity": (

@@ -37,7 +37,7 @@ ACCEPTED: dict[str, Document] = {
     "compaction of a MergeOnRead table": {"spec.compaction": {"mode": "Inline", "deltaCommits": 3}},
     "disabled compaction of a CopyOnWrite table": {"spec.type": "CopyOnWrite", "spec.compaction": {"mode": "Disabled"}},
     "archival with both bounds": {"spec.archival": {"mode": "Inline", "minCommits": 5, "maxCommits": 6}},
-    "a driver with size": {"spec.execution": {"driver": {"cpu": "500m", "memory": "512Mi"}}},
+    "a driver with size": {"spec.execution": {"driver": {"cpu": "500m", "memory": "1Gi"}}},
     "executors with size": {"spec.execution": {"executor": {"cpu": 1, "memory": "1Gi", "instances": 3}}},
     "ingestion from files with all defaults": INGESTION,
     "a source that is a whole bucket": {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing"},
@@ -156,7 +156,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.archival": {"minCommits": 30}},
         "minCommits must be smaller than maxCommits (defaults 20 and 30)",
     ),
-    "driver memory without a unit": ({"spec.execution": {"driver": {"memory": "2"}}}, "memory must be at least 512Mi"),
+    "driver memory without a unit": ({"spec.execution": {"driver": {"memory": "2"}}}, "memory must be at least 1000Mi"),
     "driver memory in words": (
         {"spec.execution": {"driver": {"memory": "2 GB"}}},
         "spec.execution.driver.memory in body should match",

@@ -55,6 +55,16 @@ def test_an_exception_belongs_to_a_class(
     assert classify(chain, otherwise=doing)[0] is expected
 
 
+def test_the_same_refusal_of_the_store_always_reads_the_same() -> None:
+    refusals = {
+        Cause(
+            "x.AmazonS3Exception", f"Forbidden (Service: Amazon S3; Status Code: 403; Request ID: {number})"
+        ).first_line
+        for number in range(3)
+    }
+    assert refusals == {"Forbidden"}
+
+
 def test_the_innermost_cause_that_says_anything_is_shown() -> None:
     chain = (Cause("x.Outer", "it failed"), Cause("x.Middle", "because\nof this"), Cause("x.Inner", ""))
     assert classify(chain, otherwise=FailureReason.HUDI_ERROR)[1].first_line == "because"

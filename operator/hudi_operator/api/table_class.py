@@ -52,9 +52,9 @@ class ExecutionLimits(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            not_less("driverMemory", "512Mi"),
+            not_less("driverMemory", "1000Mi"),
             not_less("driverCpu", "100m"),
-            not_less("executorMemory", "512Mi"),
+            not_less("executorMemory", "1000Mi"),
             not_less("executorCpu", "100m"),
         )
     )

@@ -319,7 +319,7 @@ class Resources(Model):
     memory: Quantity | None = None
     """Memory of the pod; the JVM's heap is the part of it that Spark's overhead leaves."""
 
-    model_config = ConfigDict(json_schema_extra=rules(not_less("cpu", "100m"), not_less("memory", "512Mi")))
+    model_config = ConfigDict(json_schema_extra=rules(not_less("cpu", "100m"), not_less("memory", "1000Mi")))
 
 
 class ExecutorResources(Resources):

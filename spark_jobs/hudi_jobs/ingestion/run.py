@@ -188,7 +188,7 @@ class _Run:
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED,
-            message=f"{counts.read:,} rows of {len(selection.files):,} files were read, {counts.bad:,} quarantined.",
+            message=_summary(counts, files=len(selection.files)),
             instant=instant,
             checkpoint=str(checkpoint.watermark),
             files_read=len(selection.files),
@@ -197,3 +197,9 @@ class _Run:
             rows_quarantined=counts.bad,
             more_input=selection.more,
         )
+
+
+def _summary(counts: Counts, *, files: int) -> str:
+    rows = "1 row" if counts.read == 1 else f"{counts.read:,} rows"
+    sources = "1 file" if files == 1 else f"{files:,} files"
+    return f"Read {rows} of {sources}, {counts.bad:,} quarantined."
