@@ -40,6 +40,13 @@ def test_the_timeline_command_is_reached() -> None:
     assert "/no/such/table" in done.stderr
 
 
+def test_kubectl_finds_the_command_as_its_plugin() -> None:
+    plugin = Path(sys.executable).parent / "kubectl-hudi"
+    done = subprocess.run((plugin, "timeline", "/no/such/table"), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "/no/such/table" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("environment", "named"),
     [

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import os
 import sys
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
+
+from hudi_operator import __version__
 
 
 def run() -> None:
@@ -35,7 +35,4 @@ def crds() -> None:
 
 def version() -> None:
     """Print the version."""
-    try:
-        print(installed_version("hudi-operator"))
-    except PackageNotFoundError:
-        print("unknown: the code runs without being installed")
+    print(__version__)
