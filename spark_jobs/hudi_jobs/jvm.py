@@ -21,7 +21,7 @@ def hadoop_configuration(spark: SparkSession) -> JavaObject:
 
 
 def session_state(spark: SparkSession) -> JavaObject:
-    """Return the parser, the functions and the catalog of this session."""
+    """Return the parser, the functions and the catalog of a Spark session."""
     return spark._jsparkSession.sessionState()  # noqa: SLF001
 
 
