@@ -36,7 +36,7 @@ deploy: bootstrap images ## Install or upgrade the chart in the local cluster
 
 ##@ While working on the code
 .PHONY: bootstrap check format crds unit integration
-bootstrap: # Install uv and Java where they are missing, and make .venv
+bootstrap: ## Install uv and Java where they are missing, and make .venv
 	@dev/bootstrap >/dev/null
 
 check: bootstrap ## Lint, types, layers and generated files
