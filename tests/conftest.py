@@ -89,7 +89,7 @@ async def _apply_definitions() -> None:
 
 
 def _established(document: dict[str, Any]) -> bool:
-    conditions = document.get("status", {}).get("conditions", [])
+    conditions = (document.get("status") or {}).get("conditions") or ()  # null until the API server has looked at it
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
