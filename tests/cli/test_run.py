@@ -35,13 +35,15 @@ async def test_the_operator_becomes_ready_and_ends_cleanly_on_a_signal(
         "HEALTH_PORT": str(port),
         "METRICS_PORT": "0",
     }
+    # HUDI_OPERATOR_CACHE, for one, is a variable of the development programs.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUDI_OPERATOR_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "hudi_operator",
         "run",
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **{f"HUDI_OPERATOR_{name}": value for name, value in settings.items()}},
+        env={**inherited, **{f"HUDI_OPERATOR_{name}": value for name, value in settings.items()}},
     )
 
     async def ready() -> bool:
