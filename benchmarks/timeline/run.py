@@ -1,6 +1,6 @@
 """One look at a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
 
-    uv run --frozen python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--looks 30] [--without java s3 hudi-rs]
+    .venv/bin/python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--looks 30] [--without java s3 hudi-rs]
 
 Prints a table in Markdown and writes `results.json` beside this file. Needs a JDK for the Java part. The S3 server is
 the versitygw of `make cluster-up` where it has been built, else moto's.
@@ -165,8 +165,8 @@ def hudi_rs(url: str, looks: int, store: ObjectStore | None) -> Row:
     venv = cache() / "venvs" / f"hudi-rs-{HUDI_RS}"
     python = venv / "bin" / "python"
     if not python.exists():
-        subprocess.run(["uv", "venv", "-q", "--python", "3.11", venv], check=True)
-        subprocess.run(["uv", "pip", "install", "-q", "--python", python, f"hudi=={HUDI_RS}"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", f"hudi=={HUDI_RS}"], check=True)
     options = {}
     if store:
         options = {

@@ -17,6 +17,10 @@ from typing import BinaryIO
 import pytest
 
 from hudi_operator.storage import Listing, S3Options, StorageError, StorageErrorKind
+from hudi_operator.storage.local import LocalFileSystem
+from hudi_operator.timeline import TimelineReader, archivable
+from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.retention import earliest_to_retain
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 
@@ -110,6 +114,31 @@ def real_table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         return target
 
     return unpack
+
+
+@pytest.fixture
+def would_do() -> Callable[[str, dict[str, int]], dict[str, object]]:
+    """Say what cleaning and archival would do to a local table, as the fixtures' verdicts of Hudi say it."""
+
+    def ask(base: str, settings: dict[str, int]) -> dict[str, object]:
+        reader = TimelineReader(LocalFileSystem())
+        timeline = reader.read(base)
+        metadata = read_metadata_table(reader, base, timeline)
+        taken = archivable(
+            timeline,
+            min_commits=settings["minCommits"],
+            max_commits=settings["maxCommits"],
+            retain_commits=settings["retainCommits"],
+            compaction_delta_commits=settings["deltaCommits"],
+            metadata=metadata.timeline if metadata else None,
+        )
+        return {
+            **settings,
+            "earliestToRetain": earliest_to_retain(timeline, retain_commits=settings["retainCommits"]),
+            "archivable": taken.commits + taken.others if taken else None,
+        }
+
+    return ask
 
 
 @dataclass(frozen=True)

@@ -63,37 +63,6 @@ def test_the_last_compaction_of_a_copy_on_write_table_is_none(make_table: Any) -
     assert counters.completed_commits == 1
 
 
-T = "20260102030405000"
-BEFORE, AFTER = "20260102030404000", "20260102030406000"
-EPOCH = 1767323045000  # 2026-01-02T03:04:05Z
-HOUR = 3_600_000
-
-
-@pytest.mark.parametrize(
-    ("zone", "requested_at", "completed_at", "counted"),
-    [
-        (0, 100, 50, 1),
-        (0, 100, -500, 0),
-        (-5 * HOUR, 100, 50, 1),
-        (-5 * HOUR, 100, -500, 0),
-        (5 * HOUR + HOUR // 2, 2000, 1, 1),
-        # Times that are no zone away from the instant are those of a copy and say nothing.
-        (77 * HOUR, 100, 50, 0),
-        (HOUR // 7, 100, 50, 0),
-    ],
-)
-def test_layout_1_compares_file_times_in_the_writers_zone(
-    zone: int, requested_at: int, completed_at: int, counted: int, make_table: Any
-) -> None:
-    names = [f"{BEFORE}.deltacommit", f"{T}.compaction.requested", f"{T}.commit"]
-    filesystem = make_table(names, table_version="6", timeline_layout_version="1")
-    filesystem.times = {
-        f"/t/.hoodie/{T}.compaction.requested": EPOCH + zone + requested_at,
-        f"/t/.hoodie/{BEFORE}.deltacommit": EPOCH + zone + completed_at,
-    }
-    assert TimelineReader(filesystem).read("/t").counters.delta_commits_since_compaction == counted
-
-
 @pytest.mark.parametrize(
     ("files", "count", "last"),
     [

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from hudi_operator.storage import open_filesystem
-from hudi_operator.timeline import CorruptContent, TimelineError, TimelineReader
+from hudi_operator.timeline import (
+    Archivable,
+    CorruptContent,
+    PendingInstant,
+    TimelineError,
+    TimelineReader,
+    archivable,
+    clean_would_find,
+    pending_instants,
+)
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.content import commit_metadata, decode
 from hudi_operator.timeline.document import timeline_document
@@ -41,6 +50,16 @@ def whole_look(base: Path) -> dict[str, object]:
     return timeline_document(str(base), timeline, archived=archived.instants, archive_problems=archived.problems)
 
 
+def services(base: Path) -> tuple[Archivable | None, bool | None, tuple[PendingInstant, ...]]:
+    filesystem, path = open_filesystem(str(base))
+    timeline = TimelineReader(filesystem).read(path)
+    return (
+        archivable(timeline, min_commits=1, max_commits=1, compaction_delta_commits=2),
+        clean_would_find(timeline, retain_commits=1),
+        pending_instants(timeline),
+    )
+
+
 def files_of(base: Path) -> list[Path]:
     return sorted(path for path in (base / ".hoodie").rglob("*") if path.is_file() and "metadata" not in path.parts)
 
@@ -49,7 +68,7 @@ def files_of(base: Path) -> list[Path]:
 def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real_table: Callable[[str], Path]) -> None:
     base = tmp_path / "table"
     shutil.copytree(real_table(name), base)
-    expected = whole_look(base)
+    expected, planned = whole_look(base), services(base)
     chance = random.Random(f"cut {name}")
     for path in files_of(base):
         content = path.read_bytes()
@@ -60,7 +79,7 @@ def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real
             path.write_bytes(content[:size])
             os.utime(path, ns=times)
             try:
-                document = whole_look(base)
+                document, found = whole_look(base), services(base)
             except TimelineError:
                 if path.name != "hoodie.properties":
                     raise
@@ -69,6 +88,9 @@ def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real
                 path.write_bytes(content)
                 os.utime(path, ns=times)
             assert document["instants"] == expected["instants"]
+            if size:
+                assert all(now in {None, before} for now, before in zip(found[:2], planned[:2], strict=True)), path
+                assert [one.instant for one in found[2]] == [one.instant for one in planned[2]]
             problems = document["problems"]
             for counter, value in document["counters"].items():
                 if value != expected["counters"][counter]:
@@ -102,6 +124,7 @@ def test_flipped_bytes_never_crash_the_reader(name: str, tmp_path: Path, real_ta
             path.write_bytes(damaged)
             try:
                 whole_look(base)
+                services(base)
             except TimelineError:
                 if path.name != "hoodie.properties":
                     raise

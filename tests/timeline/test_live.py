@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.document import timeline_document
 
 GENERATOR = Path(__file__).parents[1] / "fixtures" / "timeline" / "generator" / "make_fixtures.py"
+SETTINGS = ("minCommits", "maxCommits", "retainCommits", "deltaCommits")
 SCENARIOS = ("mor-compaction", "cow-clustering", "cow-archived", "writes-in-progress")
 
 
@@ -29,7 +31,7 @@ def load_generator() -> ModuleType:
 
 
 @pytest.mark.spark
-def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Path) -> None:
+def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Path, would_do: Any) -> None:
     generator = load_generator()
     generator.make_tables(tmp_path, [generator.RELEASES["1.2.0"]], SCENARIOS)
     verdicts = generator.judge(tmp_path)
@@ -40,5 +42,7 @@ def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Pat
         archive = read_archive(filesystem, path, timeline.properties)
         document = timeline_document(path, timeline, archived=archive.instants, archive_problems=archive.problems)
         assert document["problems"] == []
+        for one in verdict["judge"].pop("services", ()):
+            assert one == would_do(path, {key: one[key] for key in SETTINGS})
         assert {key: document[key] for key in verdict["judge"]} == verdict["judge"]
         assert document["instants"] == verdict["writer"]["instants"]

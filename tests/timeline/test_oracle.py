@@ -12,12 +12,13 @@ import pytest
 
 from hudi_operator.storage import open_filesystem
 from hudi_operator.storage.arrow import ArrowFileSystem
-from hudi_operator.timeline import NotAHudiTable, TimelineReader
+from hudi_operator.timeline import NotAHudiTable, State, TimelineReader, pending_instants
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.document import timeline_document
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 EXPECTED = {path.stem: json.loads(path.read_text()) for path in sorted(TABLES.glob("*.json"))}
+RELEASES = ("0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0")
 METADATA_TABLES = [name for name, expected in EXPECTED.items() if "metadata" in expected]
 
 
@@ -29,8 +30,10 @@ def read(base: Path) -> dict[str, Any]:
 
 
 def test_there_are_fixtures_of_every_release() -> None:
-    assert {name.partition("-")[0] for name in EXPECTED} == {"0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0"}
-    for kind in ("upgraded-by", "killed", "restore", "archived", "inflight", "indexing", "utc", "with-old-names"):
+    assert {name.partition("-")[0] for name in EXPECTED} == set(RELEASES)
+    killed = {f"{release}-killed-{what}" for release in RELEASES for what in ("write", "compaction", "clustering")}
+    assert killed <= set(EXPECTED)
+    for kind in ("upgraded-by", "restore", "archived", "inflight", "indexing", "utc", "with-old-names"):
         assert sum(kind in name for name in EXPECTED) >= 3, kind
 
 
@@ -38,6 +41,25 @@ def test_there_are_fixtures_of_every_release() -> None:
 @pytest.mark.parametrize("part", ["table", "instants", "counters", "archived"])
 def test_the_reader_says_what_hudi_says(name: str, part: str, real_table: Callable[[str], Path]) -> None:
     assert read(real_table(name))[part] == EXPECTED[name]["table"]["judge"][part]
+
+
+SETTINGS = ("minCommits", "maxCommits", "retainCommits", "deltaCommits")
+SERVICES = [(name, one) for name in EXPECTED for one in EXPECTED[name]["table"]["judge"]["services"] or ()]
+
+
+@pytest.mark.parametrize(("name", "verdict"), SERVICES)
+def test_cleaning_and_archival_would_do_what_hudi_would_do(
+    name: str, verdict: dict[str, Any], real_table: Callable[[str], Path], would_do: Any
+) -> None:
+    assert would_do(str(real_table(name)), {key: verdict[key] for key in SETTINGS}) == verdict
+
+
+def test_hudi_says_of_nearly_every_table_what_the_services_would_do() -> None:
+    # Without the plan of a pending compaction, it can plan no clean.
+    assert {name for name in EXPECTED if EXPECTED[name]["table"]["judge"]["services"] is None} == {
+        name for name in EXPECTED if "with-plan-gone" in name
+    }
+    assert sum(1 for _, verdict in SERVICES if verdict["archivable"]) > 100
 
 
 @pytest.mark.parametrize("name", METADATA_TABLES)
@@ -72,3 +94,13 @@ def test_any_file_system_of_pyarrow_will_do(name: str, real_table: Callable[[str
 @pytest.mark.parametrize("name", [name for name in EXPECTED if "-with-" not in name])
 def test_a_healthy_table_has_no_problems(name: str, real_table: Callable[[str], Path]) -> None:
     assert read(real_table(name))["problems"] == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("what", ["write", "compaction", "clustering"])
+def test_what_was_killed_is_pending_and_known_for_what_it_is(
+    release: str, what: str, real_table: Callable[[str], Path]
+) -> None:
+    filesystem, path = open_filesystem(str(real_table(f"{release}-killed-{what}")))
+    (found,) = pending_instants(TimelineReader(filesystem).read(path))
+    assert (found.kind.value.lower(), found.instant.state) == (what, State.INFLIGHT)

@@ -14,6 +14,7 @@ from hudi_operator.storage import (
     open_filesystem,
     parse_url,
 )
+from hudi_operator.storage.errors import storage_errors
 from hudi_operator.storage.local import LocalFileSystem
 
 
@@ -80,4 +81,29 @@ def test_what_is_not_there_is_not_found(path: str, tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_unreachable(path: str) -> None:
     with pytest.raises(StorageError) as caught:
         LocalFileSystem().read_file(path)
+    assert caught.value.kind is StorageErrorKind.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (FileNotFoundError("gone"), StorageErrorKind.NOT_FOUND, "/t does not exist."),
+        (NotADirectoryError("file"), StorageErrorKind.NOT_FOUND, "/t does not exist."),
+        (PermissionError("no"), StorageErrorKind.ACCESS_DENIED, "Permission to read /t was denied."),
+        (OSError("HTTP status 403: who are you"), StorageErrorKind.ACCESS_DENIED, "Permission to read /t was denied."),
+        (OSError("the disk is on fire."), StorageErrorKind.UNREACHABLE, "/t cannot be read: the disk is on fire."),
+        (ValueError("embedded null byte"), StorageErrorKind.UNREACHABLE, "/t cannot be read: embedded null byte."),
+    ],
+)
+def test_what_a_client_raises_becomes_one_of_the_few_kinds(
+    error: Exception, kind: StorageErrorKind, message: str
+) -> None:
+    with pytest.raises(StorageError) as caught, storage_errors("/t", refusals=["status 403"]):
+        raise error
+    assert (caught.value.kind, str(caught.value)) == (kind, message)
+
+
+def test_a_refusal_hidden_in_text_is_one_only_where_a_client_hides_them() -> None:
+    with pytest.raises(StorageError) as caught, storage_errors("/t"):
+        raise OSError("HTTP status 403")
     assert caught.value.kind is StorageErrorKind.UNREACHABLE

@@ -1,12 +1,10 @@
 """Any file system of `pyarrow.fs` (HDFS, Google, Azure, ...) as a store for the reader."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind
+from hudi_operator.storage.errors import StorageError, StorageErrorKind, storage_errors
 from hudi_operator.storage.filesystem import Listing
 
 # How the clients behind pyarrow name a refusal in the text of an `OSError`.
@@ -45,7 +43,7 @@ class ArrowFileSystem:
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List all files of a folder with their sizes and times; `start_after` changes nothing."""
         del start_after
-        with _translated(path):
+        with storage_errors(path, refusals=_REFUSALS):
             files = [one for one in self._filesystem.get_file_info(pafs.FileSelector(path)) if one.is_file]
         return Listing(
             names=[one.base_name for one in files],
@@ -55,12 +53,12 @@ class ArrowFileSystem:
 
     def read_file(self, path: str) -> bytes:
         """Return the whole content of a file."""
-        with _translated(path), self._filesystem.open_input_stream(path) as stream:
+        with storage_errors(path, refusals=_REFUSALS), self._filesystem.open_input_stream(path) as stream:
             return bytes(stream.read())
 
     def open_file(self, path: str) -> BinaryIO:
         """Open a file for reading parts of it."""
-        with _translated(path):
+        with storage_errors(path, refusals=_REFUSALS):
             opened: BinaryIO = self._filesystem.open_input_file(path)
             return opened
 
@@ -73,23 +71,8 @@ class ArrowFileSystem:
         return int(self._info(path).mtime_ns or 0) // 1_000_000
 
     def _info(self, path: str) -> pafs.FileInfo:
-        with _translated(path):
+        with storage_errors(path, refusals=_REFUSALS):
             (found,) = self._filesystem.get_file_info([path])
         if not found.is_file:
             raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.")
         return found
-
-
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.") from error
-    except PermissionError as error:
-        raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
-    except (OSError, ValueError) as error:
-        text = str(error)
-        if any(refusal in text for refusal in _REFUSALS):
-            raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
-        raise StorageError(StorageErrorKind.UNREACHABLE, f"{path} cannot be read: {text.rstrip('.')}.") from error

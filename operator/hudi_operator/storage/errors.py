@@ -1,5 +1,7 @@
 """What can go wrong between the operator and a store, in the few kinds that call for different answers."""
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 
@@ -22,3 +24,20 @@ class StorageError(Exception):
     def __init__(self, kind: StorageErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+@contextmanager
+def storage_errors(path: str, *, refusals: Collection[str] = ()) -> Iterator[None]:
+    """Raise what goes wrong inside as a `StorageError` about a path.
+
+    `refusals` are texts by which a client says in a plain `OSError` that permission was denied.
+    """
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.") from error
+    except (OSError, ValueError) as error:
+        text = str(error)
+        if isinstance(error, PermissionError) or any(refusal in text for refusal in refusals):
+            raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
+        raise StorageError(StorageErrorKind.UNREACHABLE, f"{path} cannot be read: {text.rstrip('.')}.") from error

@@ -1,12 +1,10 @@
 """The local file system, read with `os.scandir`, which is many times faster than a generic adapter."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind
+from hudi_operator.storage.errors import storage_errors
 from hudi_operator.storage.filesystem import Listing
 
 
@@ -26,37 +24,25 @@ class LocalFileSystem:
     def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
         """List all files of a folder; `start_after` changes nothing, because a local listing is cheap."""
         del start_after
-        with _translated(path), os.scandir(path) as entries:
+        with storage_errors(path), os.scandir(path) as entries:
             return Listing(names=[entry.name for entry in entries if not entry.is_dir()])
 
     def read_file(self, path: str) -> bytes:
         """Return the whole content of a file."""
-        with _translated(path):
+        with storage_errors(path):
             return Path(path).read_bytes()
 
     def open_file(self, path: str) -> BinaryIO:
         """Open a file for reading."""
-        with _translated(path):
+        with storage_errors(path):
             return Path(path).open("rb")
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        with _translated(path):
+        with storage_errors(path):
             return Path(path).stat().st_size
 
     def modified(self, path: str) -> int:
         """Return the modification time of a file in epoch milliseconds."""
-        with _translated(path):
-            return Path(path).stat().st_mtime_ns // 1_000_000
-
-
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.") from error
-    except PermissionError as error:
-        raise StorageError(StorageErrorKind.ACCESS_DENIED, f"Permission to read {path} was denied.") from error
-    except (OSError, ValueError) as error:
-        raise StorageError(StorageErrorKind.UNREACHABLE, f"{path} cannot be read: {error}.") from error
+        with storage_errors(path):
+            return os.stat(path).st_mtime_ns // 1_000_000  # noqa: PTH116 - a third of the cost, and asked thousands of times

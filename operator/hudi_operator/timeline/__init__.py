@@ -18,6 +18,7 @@ from hudi_operator.timeline.errors import (
 )
 from hudi_operator.timeline.model import (
     Action,
+    CleanSummary,
     Counters,
     Instant,
     Layout,
@@ -28,10 +29,15 @@ from hudi_operator.timeline.model import (
     Timeline,
     TimelineZone,
 )
+from hudi_operator.timeline.pending import PendingInstant, PendingKind, pending_instants
 from hudi_operator.timeline.reader import TimelineReader
+from hudi_operator.timeline.retention import Archivable, ArchivalHold, archivable, clean_would_find
 
 __all__ = [
     "Action",
+    "Archivable",
+    "ArchivalHold",
+    "CleanSummary",
     "CommitMetadata",
     "ContentCache",
     "CorruptContent",
@@ -40,6 +46,8 @@ __all__ = [
     "InstantContentMissing",
     "Layout",
     "NotAHudiTable",
+    "PendingInstant",
+    "PendingKind",
     "Problem",
     "State",
     "TableProperties",
@@ -51,4 +59,7 @@ __all__ = [
     "TimelineZone",
     "UnreadableCause",
     "WriteStat",
+    "archivable",
+    "clean_would_find",
+    "pending_instants",
 ]

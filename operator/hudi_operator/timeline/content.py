@@ -11,9 +11,12 @@ from io import BytesIO
 from typing import Any
 
 from hudi_operator.timeline.errors import CorruptContent
+from hudi_operator.timeline.model import CleanSummary
 
 AVRO_MAGIC = b"Obj\x01"
 CLUSTER = "CLUSTER"
+# `CleanerUtils.SAVEPOINTED_TIMESTAMPS`
+_SAVEPOINTS = "savepointed_timestamps"
 
 Record = Mapping[str, Any]
 
@@ -70,10 +73,22 @@ def decode(data: bytes) -> Record | None:
 
 def operation_type(record: Record | None) -> str | None:
     """Return the operation type that a commit or a requested replace names, if it names one."""
-    return text_field(record, "operationType")
+    return _text_field(record, "operationType")
 
 
-def text_field(record: Record | None, name: str) -> str | None:
+def clean_summary(record: Record | None) -> CleanSummary:
+    """Return how far a completed clean went. Raises `CorruptContent` if a field has the wrong shape."""
+    extra = (record or {}).get("extraMetadata") or {}
+    if not isinstance(extra, Mapping):
+        raise CorruptContent("extraMetadata is no map")
+    return CleanSummary(
+        last_completed_commit=_text_field(record, "lastCompletedCommitTimestamp") or "",
+        earliest_retained=(_text_field(record, "earliestCommitToRetain") or "").strip(),
+        savepoints=tuple(time for time in (_text_field(extra, _SAVEPOINTS) or "").split(",") if time),
+    )
+
+
+def _text_field(record: Record | None, name: str) -> str | None:
     """Return a field that must hold text or nothing. Raises `CorruptContent` otherwise."""
     value = (record or {}).get(name)
     if value is not None and not isinstance(value, str):

@@ -1,20 +1,14 @@
 """Reads what the counters need from files, once per process, and turns damage into problems."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.cache import ContentCache
 from hudi_operator.timeline.collapse import InstantFiles
-from hudi_operator.timeline.content import CLUSTER, Record, decode, operation_type, text_field
+from hudi_operator.timeline.content import CLUSTER, Record, clean_summary, decode, operation_type
 from hudi_operator.timeline.errors import CorruptContent, TableUnreadable, UnreadableCause
-from hudi_operator.timeline.model import Action, Layout, Problem, State
-
-# A file's own time is believed only if it is the instant's time plus a whole time zone offset, within this
-# many milliseconds; copying a table gives its files new times, which say nothing about the order of events.
-_CLOCK_TOLERANCE = 10_000
-_QUARTER_HOUR = 15 * 60 * 1000
-_WIDEST_OFFSET = 14 * 60 * 60 * 1000
+from hudi_operator.timeline.file_times import FileTimes, completed_after, is_metadata_compaction
+from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
 
 _EMPTY_PLAN = "The plan is empty: it can be neither run nor resumed."
 _EMPTY_PLANS = {
@@ -51,6 +45,7 @@ class FileContents:
         self._layout = layout
         self._listing = listing
         self._problems: dict[str, Problem] = {}
+        self._times: dict[str, FileTimes] = {}
         self._settled = True
 
     @property
@@ -76,42 +71,39 @@ class FileContents:
             self._report(entry.files[0], "It cannot be told whether this is a clustering: the requested file is gone.")
         return verdict
 
-    def commit_before_clean(self, entry: InstantFiles) -> str | None:
-        """Return `lastCompletedCommitTimestamp` of a completed clean, or None if the file is damaged."""
+    def clean_summary(self, entry: InstantFiles) -> CleanSummary | None:
+        """Return how far a completed clean went, or None if its file is damaged."""
         name = entry.file_in(State.COMPLETED, self._layout)
         if name is None:
             return None
         key = self._key("clean", name)
         known = self._cache.get(key)
-        if isinstance(known, str):
+        if isinstance(known, CleanSummary):
             return known
         try:
             record, size = self._read(name)
-            value = text_field(record, "lastCompletedCommitTimestamp") or ""
+            value = clean_summary(record)
         except CorruptContent as error:
             self._report(name, f"The clean metadata cannot be read: {error}.")
             return None
         if size:
-            self._cache.put(key, value, size=len(value))
+            self._cache.put(key, value, size=256)
         return value
 
-    def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool:
-        """Follow `findInstantsModifiedAfterByCompletionTime` where the name records no completion time.
-
-        Hudi then formats the file's modification time in the zone of the JVM that counts. Here the zone is the one
-        that the compaction's own file shows; if it shows none, because the table was copied, the instant counts as
-        completed before the compaction, which is the rule of the releases that wrote such tables.
-        """
-        # The metadata table calls a compaction after the delta commit before it, with digits appended.
-        if compaction.instant.time.startswith(entry.instant.time):
-            return True
-        completed = entry.file_in(State.COMPLETED, self._layout)
-        requested = compaction.file_in(State.REQUESTED, self._layout)
-        started = _epoch_milliseconds(compaction.instant.time)
-        if completed is None or requested is None or started is None:
-            return False
-        offset = _zone_offset(self._modified(requested) - started)
-        return offset is not None and self._modified(completed) - offset > started
+    def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool | None:
+        """Follow `findInstantsModifiedAfterByCompletionTime` where the name records no completion time."""
+        start = compaction.instant.time
+        if is_metadata_compaction(start):
+            # It is requested by the delta commit that it is named after, and not while an older one is pending.
+            return start.startswith(entry.instant.time)
+        answer = completed_after(self._file_times(entry), self._file_times(compaction))
+        if answer is None:
+            reason = (
+                f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
+                "requested cannot be told: the times of its files do not fit its instant time, as after a copy."
+            )
+            self._report(entry.files[0], reason)
+        return answer
 
     def check_plan(self, entry: InstantFiles) -> None:
         """Read the plan of a pending table service and report it if it is empty or damaged."""
@@ -155,14 +147,27 @@ class FileContents:
         self._settled = settled and bool(data)
         return record, len(data)
 
-    def _modified(self, name: str) -> int:
+    def _file_times(self, entry: InstantFiles) -> FileTimes:
+        known = self._times.get(entry.instant.time)
+        if known is None:
+            known = FileTimes(
+                time=entry.instant.time,
+                requested=self._modified(entry.file_in(State.REQUESTED, self._layout)),
+                completed=self._modified(entry.file_in(State.COMPLETED, self._layout)),
+            )
+            self._times[entry.instant.time] = known
+        return known
+
+    def _modified(self, name: str | None) -> int | None:
+        if name is None:
+            return None
         if self._listing.modified is not None and name in self._listing.modified:
             return self._listing.modified[name]
         try:
             return self._filesystem.modified(f"{self._folder}/{name}")
         except StorageError as error:
             if error.kind is StorageErrorKind.NOT_FOUND:
-                return 0
+                return None
             raise as_unreadable(error) from error
 
     def _key(self, question: str, name: str) -> tuple[str, ...]:
@@ -178,19 +183,3 @@ class FileContents:
 def as_unreadable(error: StorageError) -> TableUnreadable:
     """Turn a store's error into the table's error."""
     return TableUnreadable(_CAUSES[error.kind], str(error))
-
-
-def _zone_offset(difference: int) -> int | None:
-    """Return the zone offset nearest to the difference between a file's time and its instant's, if it is one."""
-    offset = (difference + _QUARTER_HOUR // 2) // _QUARTER_HOUR * _QUARTER_HOUR
-    plausible = abs(offset) <= _WIDEST_OFFSET and abs(difference - offset) <= _CLOCK_TOLERANCE
-    return offset if plausible else None
-
-
-def _epoch_milliseconds(time: str) -> int | None:
-    """Read an instant time as if it were UTC."""
-    try:
-        parsed = datetime.strptime(time[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return int(parsed.timestamp()) * 1000 + int(time[14:17].ljust(3, "0"))

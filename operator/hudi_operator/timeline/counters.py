@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_operator.timeline.collapse import InstantFiles
-from hudi_operator.timeline.model import Action, Counters, Instant, State, TableProperties
+from hudi_operator.timeline.model import Action, CleanSummary, Counters, Instant, State, TableProperties
 
 COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
 _CLUSTERING_OR_REPLACE = frozenset({Action.CLUSTERING, Action.REPLACE_COMMIT})
@@ -18,11 +18,11 @@ class Contents(Protocol):
         """Tell whether a replacecommit is a clustering (`ClusteringUtils.isClusteringInstant`)."""
         ...
 
-    def commit_before_clean(self, entry: InstantFiles) -> str | None:
-        """Return the last completed commit that a completed clean knew of; empty if it names none."""
+    def clean_summary(self, entry: InstantFiles) -> CleanSummary | None:
+        """Return how far a completed clean went."""
         ...
 
-    def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool:
+    def completed_after(self, entry: InstantFiles, compaction: InstantFiles) -> bool | None:
         """Tell whether an instant older than a compaction completed after the compaction's request."""
         ...
 
@@ -43,11 +43,12 @@ def count(entries: Sequence[InstantFiles], properties: TableProperties, contents
     compaction = _last_compaction(completed)
     clustering = _clustering(entries, contents)
     clean = _last(completed, Action.CLEAN)
+    summary = contents.clean_summary(clean) if clean else None
     return Counters(
         delta_commits_since_compaction=_delta_commits_since(compaction, completed, contents),
         delta_commits_since_compaction_request=_delta_commits_since_request(compaction, entries, pending),
         commits_since_clustering=_commits_since_clustering(clustering, commits),
-        commits_since_clean=_commits_since_clean(clean, commits, contents),
+        commits_since_clean=_commits_since_clean(clean, summary, commits),
         completed_commits=len(commits),
         pending_compactions=_times(pending, Action.COMPACTION),
         pending_log_compactions=_times(pending, Action.LOG_COMPACTION),
@@ -59,6 +60,7 @@ def count(entries: Sequence[InstantFiles], properties: TableProperties, contents
         last_clean=clean.instant.time if clean else None,
         latest_completed=completed[-1].instant if completed else None,
         earliest_pending=pending[0].instant if pending else None,
+        clean=summary,
     )
 
 
@@ -71,15 +73,23 @@ def _last_compaction(completed: Sequence[InstantFiles]) -> InstantFiles | None:
     return _last(completed, Action.COMMIT)
 
 
-def _delta_commits_since(compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents) -> int:
+def _delta_commits_since(
+    compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents
+) -> int | None:
     """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`."""
     delta_commits = [entry for entry in completed if entry.instant.action is Action.DELTA_COMMIT]
     if compaction is None:
         return len(delta_commits)
-    return sum(1 for entry in delta_commits if _completed_after(entry, compaction, contents))
+    count = 0
+    for entry in delta_commits:
+        after = _completed_after(entry, compaction, contents)
+        if after is None:
+            return None
+        count += after
+    return count
 
 
-def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Contents) -> bool:
+def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Contents) -> bool | None:
     """`HoodieTimeline.findInstantsModifiedAfterByCompletionTime`."""
     start = compaction.instant.time
     if entry.instant.time == start:
@@ -128,14 +138,15 @@ def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Ins
     return sum(1 for instant in commits if instant.time > start)
 
 
-def _commits_since_clean(clean: InstantFiles | None, commits: Sequence[Instant], contents: Contents) -> int | None:
+def _commits_since_clean(
+    clean: InstantFiles | None, summary: CleanSummary | None, commits: Sequence[Instant]
+) -> int | None:
     """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`."""
     if clean is None:
         return len(commits)
-    start = contents.commit_before_clean(clean)
-    if start is None:
+    if summary is None:
         return None
-    return sum(1 for instant in commits if instant.time > start)
+    return sum(1 for instant in commits if instant.time > summary.last_completed_commit)
 
 
 def _times(entries: Sequence[InstantFiles], action: Action) -> tuple[str, ...]:

@@ -6,14 +6,19 @@ from dataclasses import dataclass, field
 from hudi_operator.timeline.content import CommitMetadata, WriteStat
 from hudi_operator.timeline.model import Instant
 
+SMALL_FILE_LIMIT = 104_857_600
+"""Hudi's default of `hoodie.parquet.small.file.limit`, in bytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSummary:
     """Base and log files that recent commits wrote and that no later one replaced. Sizes are bytes.
 
-    Files that only archived commits wrote are not in it: it describes what the table's recent writes left behind.
+    `commits` is the number of commits that were replayed. Files that only other commits wrote (archived ones, or
+    ones that were not given) are not in it: it describes what the table's recent writes left behind.
     """
 
+    commits: int
     file_groups: int
     base_files: int
     base_bytes: int
@@ -26,6 +31,11 @@ class FileSummary:
         """The share of base files below the limit, or None without base files."""
         return self.small_base_files / self.base_files if self.base_files else None
 
+    @property
+    def average_base_bytes(self) -> int | None:
+        """The average size of a base file, or None without base files."""
+        return self.base_bytes // self.base_files if self.base_files else None
+
 
 @dataclass(slots=True)
 class _FileGroup:
@@ -34,14 +44,15 @@ class _FileGroup:
 
 
 def summarise_files(
-    commits: Iterable[tuple[Instant, CommitMetadata]], *, small_file_limit: int = 104_857_600
+    commits: Iterable[tuple[Instant, CommitMetadata]], *, small_file_limit: int = SMALL_FILE_LIMIT
 ) -> FileSummary:
     """Replay commits, in any order, and add up the files of the latest slice of every file group.
 
-    `small_file_limit` is bytes; the default is Hudi's for `hoodie.parquet.small.file.limit`.
+    `small_file_limit` is bytes.
     """
     groups: dict[tuple[str, str], _FileGroup] = {}
-    for _, metadata in sorted(commits, key=lambda pair: (pair[0].completed_at or pair[0].time, pair[0].time)):
+    ordered = sorted(commits, key=lambda pair: (pair[0].completed_at or pair[0].time, pair[0].time))
+    for _, metadata in ordered:
         for stat in metadata.write_stats:
             _apply(groups, stat)
         for partition, file_ids in metadata.replaced_file_ids.items():
@@ -50,6 +61,7 @@ def summarise_files(
     bases = [group.base_bytes for group in groups.values() if group.base_bytes is not None]
     logs = [size for group in groups.values() for size in group.logs.values()]
     return FileSummary(
+        commits=len(ordered),
         file_groups=len(groups),
         base_files=len(bases),
         base_bytes=sum(bases),

@@ -23,6 +23,8 @@ from hudi_operator.timeline.plans import (
     Savepoint,
 )
 
+_MIB = 2**20
+
 
 def interpret(record: Record | None, action: Action, state: State) -> Content:
     """Turn a decoded file into values. Raises `CorruptContent` if a field has an unexpected shape."""
@@ -54,7 +56,10 @@ def _compaction_plan(record: Record) -> CompactionPlan:
         for one in record.get("operations") or ()
     )
     return CompactionPlan(
-        operations, _map(record.get("extraMetadata")), _texts(record.get("missingSchedulePartitions"))
+        operations,
+        _map(record.get("extraMetadata")),
+        _texts(record.get("missingSchedulePartitions")),
+        _read_bytes(record.get("operations") or ()),
     )
 
 
@@ -69,7 +74,13 @@ def _replace_plan(record: Record) -> ReplacePlan:
         strategy_parameters=_map(strategy.get("strategyParams")),
         extra_metadata=_map(record.get("extraMetadata")),
         missing_partitions=_texts(plan.get("missingSchedulePartitions")),
+        read_bytes=_read_bytes(plan.get("inputGroups") or ()),
     )
+
+
+def _read_bytes(parts: Iterable[Record]) -> int:
+    """Add up what Hudi expects parts of a plan to read (`CompactionStrategy.TOTAL_IO_READ_MB`)."""
+    return int(sum(float((part.get("metrics") or {}).get("TOTAL_IO_READ_MB") or 0) for part in parts) * _MIB)
 
 
 def _slice(record: Record) -> FileSlice:

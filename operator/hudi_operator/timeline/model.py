@@ -118,6 +118,19 @@ class TableProperties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CleanSummary:
+    """How far a completed clean went (`HoodieCleanMetadata`). Times that it does not name are empty.
+
+    `earliest_retained` is the oldest commit whose file versions it kept; the policy that keeps a number of versions
+    names none. `last_completed_commit` is the newest commit that it knew of, `savepoints` those that it spared.
+    """
+
+    last_completed_commit: str = ""
+    earliest_retained: str = ""
+    savepoints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
     """Everything that a decision counts, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
 
@@ -140,6 +153,8 @@ class Counters:
     last_clean: str | None
     latest_completed: Instant | None
     earliest_pending: Instant | None
+    clean: CleanSummary | None = None
+    """What the clean named by `last_clean` says; None without one, and where its file could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,18 +23,23 @@ class FileSlice:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """The slices that a compaction or log compaction will merge (`HoodieCompactionPlan`)."""
+    """The slices that a compaction or log compaction will merge (`HoodieCompactionPlan`).
+
+    `read_bytes` is what Hudi expects it to read, to the MiB.
+    """
 
     operations: tuple[FileSlice, ...] = ()
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     missing_partitions: tuple[str, ...] = ()
+    read_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacePlan:
     """What a requested clustering or replacecommit will do (`HoodieRequestedReplaceMetadata`).
 
-    `groups` are the input groups of a clustering, empty for everything else.
+    `groups` are the input groups of a clustering, empty for everything else. `read_bytes` is what Hudi expects a
+    clustering to read, to the MiB.
     """
 
     operation: str | None = None
@@ -43,6 +48,7 @@ class ReplacePlan:
     strategy_parameters: Mapping[str, str] = field(default_factory=dict)
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     missing_partitions: tuple[str, ...] = ()
+    read_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,28 @@ class TimelineReader:
                 return interpret(decode(data), instant.action, wanted)
         raise InstantContentMissing(f"{instant.action} {instant.time} has no {wanted} file (any more).")
 
+    def written_at(self, base_path: str, properties: TableProperties, instant: Instant) -> int | None:
+        """Return when the file of a pending instant's state was written, in epoch milliseconds by the store's clock.
+
+        The instant's own time is in the zone of a writer that is not known, and says nothing about when the instant
+        became inflight. One request for each state of an instant and process. None if the file is gone.
+        """
+        for name in _candidate_names(instant, instant.state, properties.layout):
+            path = f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}"
+            key = ("written", self._filesystem.identity, path)
+            known = self._cache.get(key)
+            if isinstance(known, int):
+                return known
+            try:
+                written = self._filesystem.modified(path)
+            except StorageError as error:
+                if error.kind is StorageErrorKind.NOT_FOUND:
+                    continue
+                raise as_unreadable(error) from error
+            self._cache.put(key, written, size=0)
+            return written
+        return None
+
     def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
         """Yield completed commits with their metadata, newest completion first, reading as it goes.
 
