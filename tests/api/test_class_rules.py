@@ -36,6 +36,9 @@ ACCEPTED: dict[str, Document] = {
         }
     },
     "retries at an even pace": {"spec.retry": {"initialDelay": "1m", "maxDelay": "1m"}},
+    "budgets of retries": {"spec.retry": {"maxAttempts": 1, "maxInfrastructureAttempts": 1000}},
+    "a lock for optimistic tables": {"spec.lock": {"zookeeper": {"connect": "zk:2181"}}},
+    "an early alarm": {"spec.pendingInstantAlarm": "10m"},
     "sizes of applications": {"spec.execution": {"mode": "Cluster", "executor": {"instances": 4, "memory": "2Gi"}}},
     "settings that tables may change": {
         "spec.allowedSparkConf": ["spark.sql.shuffle.partitions", "spark.sql.files.*"],
@@ -136,6 +139,20 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.retry": {"initialDelay": "11m"}},
         "initialDelay must not be longer than maxDelay (defaults 10s and 10m)",
     ),
+    "retries that never happen": (
+        {"spec.retry": {"maxAttempts": 0}},
+        "spec.retry.maxAttempts in body should be greater than or equal to 1",
+    ),
+    "a lock server without a port": (
+        {"spec.lock": {"zookeeper": {"connect": "zk"}}},
+        "spec.lock.zookeeper.connect in body should match",
+    ),
+    "a lock below the root": (
+        {"spec.lock": {"zookeeper": {"connect": "zk:2181", "basePath": "/"}}},
+        "spec.lock.zookeeper.basePath in body should match",
+    ),
+    "an alarm at once": ({"spec.pendingInstantAlarm": "59s"}, "pendingInstantAlarm must be at least 1m"),
+    "an alarm in days": ({"spec.pendingInstantAlarm": "1d"}, "spec.pendingInstantAlarm in body should match"),
     "a default of driver memory without a unit": (
         {"spec.execution": {"driver": {"memory": 2}}},
         "memory must be at least 1000Mi",

@@ -6,9 +6,19 @@ from typing import Any
 import pytest
 import yaml
 
-from hudi_jobs.contract import BadRecordPolicy, FileFormat, WriteOperation
+from hudi_jobs.contract import BadRecordPolicy, ConcurrencyMode, FileFormat, TableType, WriteOperation
 from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
-from hudi_operator.api.table_spec import ExecutionMode, ServiceMode
+from hudi_operator.api.table_services import (
+    CleaningPolicy,
+    ClusteringExecutionStrategy,
+    ClusteringLayout,
+    ClusteringPlanStrategy,
+    ClusteringUpdates,
+    CompactionPlanStrategy,
+    CompactionTriggerStrategy,
+    ServiceMode,
+)
+from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.planning.walls import obstacles_of
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +67,25 @@ def test_the_examples_show_cluster_mode_and_inline_services() -> None:
     specs = [_table(document).spec for document in TABLES.values()]
     assert any(spec.execution.mode is ExecutionMode.CLUSTER for spec in specs)
     for service in ("compaction", "clustering", "cleaning", "archival"):
-        assert any(getattr(spec, service).mode is ServiceMode.INLINE for spec in specs), service
+        modes = {getattr(spec, service).mode for spec in specs}
+        assert {ServiceMode.INLINE, ServiceMode.ASYNC} <= modes, service
+
+
+def test_the_examples_show_every_choice_of_a_table_service() -> None:
+    specs = [_table(document).spec for document in TABLES.values()]
+    compactions = [spec.compaction for spec in specs if spec.type is TableType.MERGE_ON_READ]
+    clusterings = [spec.clustering for spec in specs if spec.clustering.mode is ServiceMode.ASYNC]
+    assert {one.trigger.strategy for one in compactions} == set(CompactionTriggerStrategy)
+    assert {one.plan.strategy for one in compactions} == set(CompactionPlanStrategy)
+    assert any(one.plan.partition_regex for one in compactions)
+    assert {one.plan.strategy for one in clusterings} == set(ClusteringPlanStrategy)
+    assert any(one.plan.partitions.names for one in clusterings)
+    assert {one.execution.strategy for one in clusterings} == set(ClusteringExecutionStrategy)
+    assert {one.execution.layout for one in clusterings} == set(ClusteringLayout)
+    assert {one.updates for one in clusterings} == set(ClusteringUpdates)
+    assert {spec.cleaning.policy for spec in specs} == set(CleaningPolicy)
+    assert {spec.concurrency.mode for spec in specs} == set(ConcurrencyMode)
+    assert {spec.deletion_policy for spec in specs} == set(DeletionPolicy)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -11,10 +11,10 @@ from hudi_operator.api.table_spec import HudiTableSpec, Ingestion
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 STATUS_MODELS = {
-    *("ActiveJob", "Condition", "HudiTableStatus", "InstantStatus", "RunStatus", "ServiceStatus", "ServicesStatus"),
-    "TimelineStatus",
+    *("ActiveJob", "Condition", "FilesStatus", "HudiTableStatus", "InstantStatus", "PendingStatus"),
+    *("RunStatus", "ServiceStatus", "ServicesStatus", "TimelineStatus"),
 }
-WRAPPERS = {"Source"}  # holds one field, which has the section
+WRAPPERS = {"Lock", "Source"}  # each holds one field, which has the section
 
 ROWS = {
     "a required object": "| `source` | object | required | Where input comes from. |",

@@ -1,6 +1,7 @@
 """What the API server makes of whole objects: the status that it stores, and the columns that kubectl prints."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,9 @@ FULL_STATUS: dict[str, Any] = {
     "history": [RUN],
 }
 
+OLD_TABLES = sorted((Path(__file__).parents[1] / "fixtures" / "stored").glob("huditable-*.json"))
+"""Tables as earlier releases have left them in the API server."""
+
 REFUSED_STATUS: dict[str, tuple[dict[str, Any], str]] = {
     "two conditions of one type": ({"conditions": [CONDITION, CONDITION]}, "Duplicate value"),
     "a reason that is a sentence": (
@@ -88,6 +92,12 @@ def test_a_full_status_comes_back_as_it_was_written(tables: Any) -> None:
     stored = tables.replace_status(tables.create(tables.smallest()), written)
     assert stored["status"] == written
     assert HudiTableStatus.model_validate(stored["status"]) == status
+
+
+@pytest.mark.parametrize("path", OLD_TABLES, ids=lambda path: path.stem)
+def test_the_status_of_an_earlier_release_is_still_valid(path: Path, tables: Any) -> None:
+    status = json.loads(path.read_text())["status"]
+    assert tables.replace_status(tables.create(tables.smallest()), status)["status"] == status
 
 
 @pytest.mark.parametrize(("status", "message"), REFUSED_STATUS.values(), ids=REFUSED_STATUS)

@@ -1,31 +1,25 @@
-"""The page on the status explains every word that a status can hold."""
+"""The pages on the status and on failures explain every word that a status can hold."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.conditions import ConditionType
-from hudi_operator.planning.ingestion import IngestionReason
-from hudi_operator.planning.model import Blocked, PodTrouble, TimelineTrouble
-from hudi_operator.planning.outcomes import DRIVER_DIED, JOB_LOST, NOT_CONFIRMED
-from hudi_operator.planning.refusal import JOB_REFUSED
+from hudi_operator.cli.reference import FURTHER_REASONS, REASONS, words
+from hudi_operator.planning.ending_model import EndingEvent
 
-PAGE = (Path(__file__).parents[2] / "docs" / "status.md").read_text()
-WORDS = (
-    ConditionType,
-    Outcome,
-    FailureReason,
-    IngestionReason,
-    Blocked,
-    PodTrouble,
-    TimelineTrouble,
-    (DRIVER_DIED, JOB_LOST, NOT_CONFIRMED, JOB_REFUSED),
-)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text() for name in ("status.md", "failure-modes.md"))
+EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", PAGES) for word in re.findall(r"\w+", code)}
+WORDS = {
+    *(str(word) for kind in (ConditionType, EndingEvent, *REASONS) for word in kind),
+    *(word for module in FURTHER_REASONS for word in words(module)),
+}
 
 
-@pytest.mark.parametrize("word", sorted({str(word) for words in WORDS for word in words}))
-def test_the_page_explains(word: str) -> None:
-    assert f"`{word}`" in PAGE
+@pytest.mark.parametrize("word", sorted(WORDS))
+def test_the_pages_explain(word: str) -> None:
+    assert word in EXPLAINED

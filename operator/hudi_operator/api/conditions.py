@@ -1,7 +1,8 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled and Suspended are abnormal-true: they stand only while true. Source:
-cli-utils `pkg/kstatus/README.md` and Flux's conformance checks (`fluxcd/pkg/runtime/conditions/check`).
+Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue and ForeignWriter are abnormal-true:
+they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
+(`fluxcd/pkg/runtime/conditions/check`).
 """
 
 from collections.abc import Iterable
@@ -19,10 +20,37 @@ class ConditionType(StrEnum):
     """What a condition speaks about."""
 
     READY = "Ready"
+    """The table is as declared; always present."""
+
     RECONCILING = "Reconciling"
+    """The operator is at it: a first run, another attempt after a failure, or the deletion; only there while true."""
+
     STALLED = "Stalled"
+    """A person must change something before any attempt makes sense; only there while true."""
+
     SUSPENDED = "Suspended"
+    """No new Job starts, because `spec.suspend` is true; only there while true."""
+
     INGESTED = "Ingested"
+    """The last ingestion had success or nothing to do."""
+
+    COMPACTED = "Compacted"
+    """The last compaction had success or nothing to do."""
+
+    CLUSTERED = "Clustered"
+    """The last clustering had success or nothing to do."""
+
+    CLEANED = "Cleaned"
+    """The last cleaning had success or nothing to do."""
+
+    ARCHIVED = "Archived"
+    """The last archiving had success or nothing to do."""
+
+    PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
+    """An instant has been pending for longer than the class allows; only there while true."""
+
+    FOREIGN_WRITER = "ForeignWriter"
+    """A serialized table has commits of another writer that nobody accepted; only there while true."""
 
 
 class ConditionStatus(StrEnum):

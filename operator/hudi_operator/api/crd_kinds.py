@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hudi_operator.api.base import GROUP
+from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus
@@ -112,6 +113,15 @@ TABLE = ResourceKind(
             json_path=".status.services.ingestion.lastRun.outcome",
             description="How the last ingestion ended",
             wide=True,
+        ),
+        *(
+            PrinterColumn(
+                name=kind.value,
+                json_path=f'.status.conditions[?(@.type=="{kind.value}")].reason',
+                description=f"Reason of the condition {kind.value}",
+                wide=True,
+            )
+            for kind in (ConditionType.COMPACTED, ConditionType.CLUSTERED, ConditionType.CLEANED)
         ),
         PrinterColumn(
             name="Jobs", json_path=".status.activeJobs[*].name", description="Jobs that have not ended", wide=True

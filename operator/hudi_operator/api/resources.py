@@ -11,6 +11,10 @@ from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requestedAt"
+"""On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""
+
+ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/acceptForeignCommits"
+"""On a HudiTable: an instant time; commits of other writers up to it are accepted on a Serialized table."""
 
 
 class ObjectMetadata(Model):
@@ -58,8 +62,7 @@ class HudiTableClass(Model):
 
 def is_default_class(document: dict[str, Any]) -> bool:
     """Whether tables that name no class belong to this one."""
-    annotations = (document.get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(DEFAULT_CLASS_ANNOTATION) == "true")
+    return _metadata(document).annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"
 
 
 def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
@@ -86,8 +89,15 @@ def parse_table_class(document: dict[str, Any]) -> HudiTableClass | InvalidObjec
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:
-    raw = document.get("metadata") or {}
-    return ObjectMetadata.model_validate({key: value for key, value in raw.items() if value is not None})
+    """Read metadata without the fields that cannot be: one poisoned field must not hold up a deletion."""
+    raw = document.get("metadata")
+    given = {key: value for key, value in raw.items() if value is not None} if isinstance(raw, dict) else {}
+    given["name"] = str(given.get("name", ""))
+    try:
+        return ObjectMetadata.model_validate(given)
+    except ValidationError as error:
+        poisoned = {item["loc"][0] for item in error.errors()}
+        return ObjectMetadata.model_validate({key: value for key, value in given.items() if key not in poisoned})
 
 
 def _status(document: Any) -> HudiTableStatus:  # noqa: ANN401 - whatever the API server holds

@@ -6,9 +6,11 @@ from pydantic import ConfigDict, Field
 
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.paths import PathPrefix
+from hudi_operator.api.table_concurrency import Lock
 from hudi_operator.api.table_spec import Execution, OptionValue
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
+"""On a HudiTableClass: `"true"` makes it the class of tables that name none."""
 
 KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
 
@@ -103,6 +105,12 @@ class RetrySettings(Model):
     max_delay: Duration = "10m"
     """Longest wait between two attempts."""
 
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Failed runs in a row after which a service stops, until its spec changes or a run is requested."""
+
+    max_infrastructure_attempts: Annotated[int, Field(ge=1, le=1000)] = 20
+    """The same for runs that failed for reasons outside of the table: lost nodes, images, quotas, the store."""
+
     model_config = ConfigDict(
         json_schema_extra=rules(
             at_least("initialDelay", "1s"),
@@ -146,6 +154,12 @@ class HudiTableClassSpec(Model):
     limits: ExecutionLimits = ExecutionLimits()
     """Upper bounds for what a table may ask for."""
 
+    lock: Lock | None = None
+    """The lock for tables of concurrency mode Optimistic that name none themselves."""
+
+    pending_instant_alarm: Duration = "1h"
+    """Age from which a pending instant raises a condition and a metric."""
+
     concurrency: ConcurrencyLimits = ConcurrencyLimits()
     """How many jobs may run at once."""
 
@@ -166,3 +180,5 @@ class HudiTableClassSpec(Model):
 
     allowed_hudi_options: Annotated[tuple[KeyPattern, ...], Field(max_length=64)] = ()
     """Hudi options that a table may set itself: keys, or prefixes that end with `*`."""
+
+    model_config = ConfigDict(json_schema_extra=rules(at_least("pendingInstantAlarm", "1m")))

@@ -5,14 +5,19 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_jobs.contract import BadRecordPolicy, FileFormat, SchemaEvolution, TableType, WriteOperation
+from hudi_jobs.contract import BadRecordPolicy, FileFormat, SchemaEvolution, Service, TableType, WriteOperation
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath, apart
-
-ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
-
-_NO_COLUMN_TWICE = ("self.all(one, self.exists_one(other, other == one))", "a column must not be named twice")
-# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+from hudi_operator.api.table_concurrency import ConcurrencySpec
+from hudi_operator.api.table_services import (
+    NO_COLUMN_TWICE,
+    ArchivalSpec,
+    CleaningSpec,
+    ClusteringSpec,
+    ColumnName,
+    CompactionSpec,
+    ServiceMode,
+)
 
 OptionValue = Annotated[str, Field(max_length=1024)]
 
@@ -28,6 +33,7 @@ class DeletionPolicy(StrEnum):
     """What becomes of the data when the resource is deleted."""
 
     RETAIN = "Retain"
+    DELETE = "Delete"
 
 
 class IndexType(StrEnum):
@@ -49,19 +55,14 @@ class IngestionMode(StrEnum):
     BATCH = "Batch"
 
 
-class ServiceMode(StrEnum):
-    """Where a table service runs."""
+class BulkInsertSortMode(StrEnum):
+    """How a bulk insert arranges rows before it writes them, as Hudi's `BulkInsertSortMode` has it."""
 
-    INLINE = "Inline"
-    DISABLED = "Disabled"
-
-
-class CleaningPolicy(StrEnum):
-    """Which file slices cleaning keeps."""
-
-    KEEP_LATEST_COMMITS = "KeepLatestCommits"
-    KEEP_LATEST_FILE_VERSIONS = "KeepLatestFileVersions"
-    KEEP_LATEST_BY_HOURS = "KeepLatestByHours"
+    NONE = "None"
+    GLOBAL_SORT = "GlobalSort"
+    PARTITION_SORT = "PartitionSort"
+    PARTITION_PATH_REPARTITION = "PartitionPathRepartition"
+    PARTITION_PATH_REPARTITION_AND_SORT = "PartitionPathRepartitionAndSort"
 
 
 class ExecutionMode(StrEnum):
@@ -209,6 +210,25 @@ class BadRecords(Model):
     )
 
 
+class BulkInsert(Model):
+    """How a bulk insert arranges rows, which decides how many files it writes: it fills no small ones."""
+
+    parallelism: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Number of write tasks after sorting (hoodie.bulkinsert.shuffle.parallelism); Spark's own number by default."""
+
+    sort_mode: BulkInsertSortMode = BulkInsertSortMode.NONE
+    """None writes rows as they come; GlobalSort makes the fewest files (hoodie.bulkinsert.sort.mode)."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.parallelism) || (has(self.sortMode) && self.sortMode != 'None')",
+                "parallelism needs a sortMode other than None: rows that are written as they come stay in their tasks",
+            ),
+        )
+    )
+
+
 class Ingestion(Model):
     """How input is brought into the table."""
 
@@ -223,6 +243,9 @@ class Ingestion(Model):
 
     operation: WriteOperation = WriteOperation.UPSERT
     """Hudi's write operation."""
+
+    bulk_insert: BulkInsert = BulkInsert()
+    """How a bulk insert arranges rows; only for operation BulkInsert."""
 
     schedule: Schedule = Schedule(every="5m")
     """When a run is due; a run with no new input makes no commit."""
@@ -240,71 +263,14 @@ class Ingestion(Model):
         json_schema_extra=rules(
             not_less("maxBytesPerRun", "1"),
             (
+                "!has(self.bulkInsert) || (has(self.operation) && self.operation == 'BulkInsert')",
+                "bulkInsert is only for operation BulkInsert",
+            ),
+            (
                 "!has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
                 + apart("self.badRecords.quarantinePath", "self.source.files.path")
                 + ")",
                 "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
-            ),
-        )
-    )
-
-
-class CompactionSpec(Model):
-    """Merging of log files into base files; only for MergeOnRead tables."""
-
-    mode: ServiceMode = ServiceMode.DISABLED
-    """Inline runs inside the writer, after the commit."""
-
-    delta_commits: Annotated[int, Field(ge=1)] = 5
-    """Delta commits since the last compaction that make the next one due."""
-
-
-class ClusteringSpec(Model):
-    """Rewriting of small or unsorted files."""
-
-    mode: ServiceMode = ServiceMode.DISABLED
-    """Inline runs inside the writer, after the commit."""
-
-    commits: Annotated[int, Field(ge=1)] = 4
-    """Commits since the last clustering that make the next one due."""
-
-
-class CleaningSpec(Model):
-    """Removal of file slices that no reader needs any more."""
-
-    mode: ServiceMode = ServiceMode.DISABLED
-    """Inline runs inside the writer, after the commit."""
-
-    policy: CleaningPolicy = CleaningPolicy.KEEP_LATEST_COMMITS
-    """Which file slices are kept."""
-
-    retain_commits: Annotated[int, Field(ge=1)] = 10
-    """Commits whose file slices are kept, for KeepLatestCommits."""
-
-    retain_file_versions: Annotated[int, Field(ge=1)] = 3
-    """File slices kept per file group, for KeepLatestFileVersions."""
-
-    retain_hours: Annotated[int, Field(ge=1)] = 24
-    """Hours of commits whose file slices are kept, for KeepLatestByHours."""
-
-
-class ArchivalSpec(Model):
-    """Moving of old instants from the active timeline to the archive."""
-
-    mode: ServiceMode = ServiceMode.DISABLED
-    """Inline runs inside the writer, after the commit."""
-
-    min_commits: Annotated[int, Field(ge=1)] = 20
-    """Commits that stay in the active timeline after archiving."""
-
-    max_commits: Annotated[int, Field(ge=2)] = 30
-    """Commits in the active timeline above which archiving runs."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "(has(self.minCommits) ? self.minCommits : 20) < (has(self.maxCommits) ? self.maxCommits : 30)",
-                "minCommits must be smaller than maxCommits (defaults 20 and 30)",
             ),
         )
     )
@@ -355,7 +321,7 @@ class HudiTableSpec(Model):
     """No new jobs while true; running jobs finish."""
 
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
-    """What becomes of the data when the resource is deleted: Retain leaves it untouched."""
+    """What becomes of the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
 
     table_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None = None
     """Name of the Hudi table; the resource's name by default."""
@@ -375,19 +341,17 @@ class HudiTableSpec(Model):
             min_length=1,
             max_length=32,
             json_schema_extra=rules(
-                ("self == oldSelf", "recordKey cannot be changed; create another table"), _NO_COLUMN_TWICE
+                ("self == oldSelf", "recordKey cannot be changed; create another table"), NO_COLUMN_TWICE
             ),
         ),
     ]
     """Columns that identify a record."""
 
-    partition_by: Annotated[
-        tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(_NO_COLUMN_TWICE))
-    ] = ()
+    partition_by: Annotated[tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE))] = ()
     """Columns that make the partition path; none for a table without partitions."""
 
     ordering_fields: Annotated[
-        tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(_NO_COLUMN_TWICE))
+        tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(NO_COLUMN_TWICE))
     ] = ()
     """Columns that decide which of two versions of a record wins; the later write wins without them."""
 
@@ -402,6 +366,9 @@ class HudiTableSpec(Model):
 
     metadata_table: MetadataTable = MetadataTable()
     """Hudi's metadata table."""
+
+    concurrency: ConcurrencySpec = ConcurrencySpec()
+    """Who writes to the table."""
 
     ingestion: Ingestion | None = None
     """How input is brought into the table; without it nothing is ingested."""
@@ -440,9 +407,34 @@ class HudiTableSpec(Model):
                 "tableName cannot be changed; create another table",
             ),
             (
-                "self.type == 'MergeOnRead' || !has(self.compaction) || !has(self.compaction.mode) || "
-                "self.compaction.mode == 'Disabled'",
+                "self.type == 'MergeOnRead' || !has(self.compaction) || ("
+                "(!has(self.compaction.mode) || self.compaction.mode == 'Disabled') && "
+                "!has(self.compaction.trigger) && !has(self.compaction.plan))",
                 "compaction is only for tables of type MergeOnRead",
+            ),
+            (
+                "has(self.partitionBy) && size(self.partitionBy) > 0 || ("
+                "(!has(self.compaction) || !has(self.compaction.plan) || ("
+                "(!has(self.compaction.plan.strategy) || self.compaction.plan.strategy != 'DayBased') && "
+                "!has(self.compaction.plan.partitionRegex))) && "
+                "(!has(self.clustering) || !has(self.clustering.plan) || "
+                "!has(self.clustering.plan.strategy) || self.clustering.plan.strategy == 'SizeBased'))",
+                "plans by partition (DayBased, partitionRegex, RecentDays, SelectedPartitions) need partitionBy",
+            ),
+            (
+                "!has(self.clustering) || !has(self.clustering.updates) || self.clustering.updates == 'Reject' || "
+                "(has(self.concurrency) && has(self.concurrency.mode) && self.concurrency.mode == 'Optimistic')",
+                "clustering.updates Allow needs concurrency.mode Optimistic: only there a clustering finds out that a "
+                "writer has changed its files, and gives up",
+            ),
+            (
+                "(has(self.archival) && has(self.archival.mode) && self.archival.mode == 'Disabled') || "
+                "(has(self.cleaning) && has(self.cleaning.mode) && self.cleaning.mode == 'Disabled') || "
+                "(has(self.cleaning) && has(self.cleaning.policy) && self.cleaning.policy != 'KeepLatestCommits') || "
+                "(has(self.archival) && has(self.archival.minCommits) ? self.archival.minCommits : 20) > "
+                "(has(self.cleaning) && has(self.cleaning.retainCommits) ? self.cleaning.retainCommits : 10)",
+                "archival.minCommits must be larger than cleaning.retainCommits (defaults 20 and 10): "
+                "cleaning needs the commits that it keeps",
             ),
             (
                 "!has(self.ingestion) || (" + apart("self.basePath", "self.ingestion.source.files.path") + ")",
@@ -457,3 +449,18 @@ class HudiTableSpec(Model):
             ),
         )
     )
+
+    def mode_of(self, service: Service) -> ServiceMode:
+        """Return where a service runs; Async for what always runs in a job of its own.
+
+        A table of type CopyOnWrite has nothing to compact.
+        """
+        if service is Service.COMPACTION:
+            if self.type is TableType.COPY_ON_WRITE:
+                return ServiceMode.DISABLED
+            return self.compaction.mode or ServiceMode.ASYNC
+        return {
+            Service.CLUSTERING: self.clustering.mode,
+            Service.CLEANING: self.cleaning.mode,
+            Service.ARCHIVAL: self.archival.mode,
+        }.get(service, ServiceMode.ASYNC)

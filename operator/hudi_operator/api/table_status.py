@@ -1,15 +1,18 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Outcome, RunMode, Service
 from hudi_operator.api.base import Model
 from hudi_operator.api.conditions import Condition
 
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
+PENDING_SHOWN = 10
+EXPLANATION_LIMIT = 1024
 
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """RFC 3339 in UTC."""
@@ -32,6 +35,22 @@ class InstantStatus(Model):
 
     completed_at: Annotated[str, Field(max_length=32)] | None = None
     """Completion time, where the timeline records one."""
+
+
+class FilesStatus(Model):
+    """Base files that the newest commits wrote and that no later one replaced; the data itself is never listed."""
+
+    commits: int
+    """Number of newest commits that these figures come from; files that only older ones wrote are not in them."""
+
+    base_files: int
+    """Number of base files."""
+
+    small_files: int
+    """Base files below the small file limit: that of clustering where it is on, else that of fileSizing."""
+
+    average_bytes: int
+    """Average size of a base file."""
 
 
 class TimelineStatus(Model):
@@ -66,6 +85,12 @@ class TimelineStatus(Model):
 
     commits_since_clean: int | None = None
     """Completed commits since the last clean."""
+
+    verified_up_to: InstantTime | None = None
+    """Completion of the newest commit that is known to be no other writer's, or accepted; later ones are checked."""
+
+    files: FilesStatus | None = None
+    """Base files, as far as the newest commits tell."""
 
     problems: Annotated[tuple[str, ...], Field(max_length=10)] = ()
     """Files of the timeline that could not be understood, with the reason; at most 10."""
@@ -110,24 +135,76 @@ class RunStatus(Model):
     rows_quarantined: int | None = None
     """Rows that were set aside."""
 
+    file_groups: int | None = None
+    """File groups that were rewritten."""
+
+    files_written: int | None = None
+    """Files that were written."""
+
+    files_deleted: int | None = None
+    """Files that were deleted."""
+
+    bytes_written: int | None = None
+    """Bytes that were written."""
+
+
+class PendingStatus(Model):
+    """One pending instant that a service has to deal with."""
+
+    time: InstantTime
+    """Requested time of the instant."""
+
+    action: Annotated[str, Field(max_length=32)]
+    """Action, as Hudi spells it."""
+
+    state: Annotated[str, Field(max_length=16)]
+    """REQUESTED or INFLIGHT."""
+
+    since: Timestamp
+    """When it was requested, where the table's instants are in UTC; when the operator saw it first elsewhere."""
+
+    holds_back: Annotated[str, Field(max_length=256)] = ""
+    """What waits until it is completed or rolled back."""
+
 
 class ServiceStatus(Model):
-    """One service: what was counted, whether it is due, why, and when the operator looks again."""
+    """One service: what was counted, whether it is due, why, and when the operator tries again."""
+
+    counted: int | None = None
+    """Commits that count towards the threshold."""
+
+    threshold: int | None = None
+    """Commits that make a run due."""
 
     due: bool = False
     """Whether a run is due now."""
 
+    due_since: Timestamp | None = None
+    """Since when a run has been due."""
+
     reason: Annotated[str, Field(max_length=64)] = "NeverLooked"
     """Why it is due or not, as a word."""
 
-    message: Annotated[str, Field(max_length=1024)] = ""
+    message: Annotated[str, Field(max_length=EXPLANATION_LIMIT)] = ""
     """Why it is due or not, as a sentence."""
+
+    pending: Annotated[tuple[PendingStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
+    """Pending instants that the service has to deal with before it makes a new plan, oldest first; at most 10."""
+
+    held_back: Annotated[str, Field(max_length=512)] | None = None
+    """What keeps the service from going further than it does, as a sentence."""
 
     last_run: RunStatus | None = None
     """The last run that ended."""
 
     failures: int = 0
-    """Failed runs in a row."""
+    """Failed runs in a row for which the run itself was the cause."""
+
+    infrastructure_failures: int = 0
+    """Failed runs in a row for which the cause lay outside: nodes, images, quotas, the store."""
+
+    conflicts: int = 0
+    """Runs in a row that gave way to another writer."""
 
     failures_generation: int | None = None
     """Generation of the spec that the failures belong to."""
@@ -147,12 +224,36 @@ class ServiceStatus(Model):
     more_input: bool = False
     """Whether the last run left input behind because of its limits."""
 
+    settled_at: InstantTime | None = None
+    """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
+
 
 class ServicesStatus(Model):
     """All services of a table."""
 
     ingestion: ServiceStatus = ServiceStatus()
     """Bringing input into the table."""
+
+    compaction: ServiceStatus = ServiceStatus()
+    """Merging of log files into base files."""
+
+    clustering: ServiceStatus = ServiceStatus()
+    """Rewriting of small or unsorted files."""
+
+    cleaning: ServiceStatus = ServiceStatus()
+    """Removal of file slices that no reader needs any more."""
+
+    archival: ServiceStatus = ServiceStatus()
+    """Moving of old instants to the archive."""
+
+    def of(self, service: Service) -> ServiceStatus:
+        """Return the status of one service; of one that is no part of a table's life, the default."""
+        status: ServiceStatus = getattr(self, service.lower(), ServiceStatus())
+        return status
+
+    def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
+        """Return these with some of them changed."""
+        return self.model_copy(update={service.lower(): status for service, status in changed.items()})
 
 
 class ActiveJob(Model):
@@ -179,8 +280,20 @@ class ActiveJob(Model):
     base_instant: InstantTime | None = None
     """The newest completed instant when the Job was decided."""
 
+    instant: InstantTime | None = None
+    """The pending instant that the Job deals with."""
+
+    run_mode: RunMode | None = None
+    """How much of a compaction or clustering the Job does."""
+
+    plan_bytes: int | None = None
+    """Bytes that the plan of the pending instant reads, where it is known."""
+
+    plan_groups: int | None = None
+    """Groups of the plan of the pending instant, where they are known."""
+
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
-    """Memory of the driver's pod."""
+    """Memory of the driver's pod, before it is sized by a plan."""
 
     state: Annotated[str, Field(max_length=64)] = "Decided"
     """What its pod does, as a word."""

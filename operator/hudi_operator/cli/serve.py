@@ -2,9 +2,12 @@
 
 import asyncio
 import signal
+import uuid
 
 import structlog
 
+from hudi_operator.control.keys import Trigger
+from hudi_operator.control.leadership import Leadership, LeaseTimes
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
@@ -27,12 +30,17 @@ async def serve(settings: Settings) -> int:
         _log.error("cannot start", error=str(error))
         return 1
     async with kube:
-        looks = TimelineLooks(threads=settings.workers)
+        # A share of the workers: those that wait for a store that hangs are missing elsewhere.
+        looks = TimelineLooks(threads=max(2, settings.workers // 4))
         reconciler = Reconciler(kube=kube, looks=looks, settings=settings)
-        process = OperatorProcess(settings=settings, kube=kube, reconcile=reconciler.reconcile)
+        process = OperatorProcess(
+            settings=settings, kube=kube, reconcile=reconciler.reconcile, leadership=_leadership(settings, kube)
+        )
+        reconciler.wake = lambda key: process.queue.add(key, Trigger.POLL)
+        _stop_on_signals(process)
         _log.info("operator starts", workers=settings.workers, namespaces=list(settings.watch_namespaces) or "all")
         try:
-            await process.run(take_signals=lambda: _stop_on_signals(process))
+            await process.run()
         except OperatorStopped as error:
             _log.error("operator stops", error=str(error), exc_info=error)
             return 1
@@ -40,6 +48,19 @@ async def serve(settings: Settings) -> int:
             looks.close()
     _log.info("operator stopped")
     return 0
+
+
+def _leadership(settings: Settings, kube: KubernetesClient) -> Leadership | None:
+    if not settings.leader_election:
+        return None
+    times = LeaseTimes(
+        lease=settings.lease_seconds,
+        renew_deadline=settings.renew_deadline_seconds,
+        retry=settings.lease_retry_seconds,
+    )
+    # A process that is started anew in the same pod is another one: it knows nothing of what the first had decided.
+    identity = f"{settings.instance}_{uuid.uuid4().hex[:8]}"
+    return Leadership(leases=kube, name=settings.lease_name, identity=identity, times=times)
 
 
 def _stop_on_signals(process: OperatorProcess) -> None:

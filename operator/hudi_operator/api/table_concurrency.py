@@ -1,0 +1,49 @@
+"""Who writes to a table, and the lock that several writers share."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract import ConcurrencyMode
+from hudi_operator.api.base import Model, rules
+
+_HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}"
+
+
+class ZooKeeperLock(Model):
+    """A ZooKeeper ensemble that holds the locks."""
+
+    connect: Annotated[str, Field(pattern=rf"^{_HOST}(,{_HOST})*$", max_length=1024)]
+    """Servers as host:port, with commas between them."""
+
+    base_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._-]+)+$", max_length=256)] = "/hudi"
+    """Node that the locks of all tables lie under."""
+
+
+class Lock(Model):
+    """Where locks are held: exactly one kind."""
+
+    zookeeper: ZooKeeperLock
+    """A ZooKeeper ensemble."""
+
+
+class ConcurrencySpec(Model):
+    """Who writes to the table."""
+
+    mode: ConcurrencyMode = ConcurrencyMode.SERIALIZED
+    """Serialized: only the operator writes, one job at a time; Optimistic: others write too, under a shared lock."""
+
+    lock: Lock | None = None
+    """The lock that all writers share; the class's by default. Only for Optimistic, which needs one."""
+
+    lock_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=253)] | None = None
+    """Name of the table's lock, which all its writers must use; the namespace and the table's name by default."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(!has(self.lock) && !has(self.lockKey)) || (has(self.mode) && self.mode == 'Optimistic')",
+                "lock and lockKey are only for mode Optimistic",
+            ),
+        )
+    )

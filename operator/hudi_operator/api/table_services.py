@@ -1,0 +1,374 @@
+"""The table services that a `HudiTable` declares: compaction, clustering, cleaning and archival."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_operator.api.base import Duration, Model, Quantity, at_least, not_less, rules
+
+ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
+
+NO_COLUMN_TWICE = ("self.all(one, self.exists_one(other, other == one))", "a column must not be named twice")
+# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+
+# Hudi takes partitions as one text with commas between them.
+PartitionPath = Annotated[str, Field(pattern=r"^[^,/\s][^,\s]*$", max_length=256)]
+
+PartitionRegex = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class ServiceMode(StrEnum):
+    """Where a table service runs."""
+
+    ASYNC = "Async"
+    INLINE = "Inline"
+    DISABLED = "Disabled"
+
+
+class CompactionTriggerStrategy(StrEnum):
+    """What makes a compaction due."""
+
+    NUM_COMMITS = "NumCommits"
+    NUM_COMMITS_AFTER_LAST_REQUEST = "NumCommitsAfterLastRequest"
+    TIME_ELAPSED = "TimeElapsed"
+    NUM_OR_TIME = "NumOrTime"
+    NUM_AND_TIME = "NumAndTime"
+
+
+class CompactionPlanStrategy(StrEnum):
+    """Which file groups a compaction takes, and in which order."""
+
+    LOG_FILE_SIZE = "LogFileSize"
+    LOG_FILE_NUM = "LogFileNum"
+    BOUNDED_IO = "BoundedIO"
+    DAY_BASED = "DayBased"
+    UNBOUNDED = "Unbounded"
+
+
+class ClusteringPlanStrategy(StrEnum):
+    """Which partitions a clustering looks at; inside them it takes small files."""
+
+    SIZE_BASED = "SizeBased"
+    RECENT_DAYS = "RecentDays"
+    SELECTED_PARTITIONS = "SelectedPartitions"
+
+
+class ClusteringExecutionStrategy(StrEnum):
+    """How the groups of a clustering plan are rewritten."""
+
+    SORT_AND_SIZE = "SortAndSize"
+    SINGLE_SPARK_JOB = "SingleSparkJob"
+
+
+class ClusteringLayout(StrEnum):
+    """In which order the sort columns lay out the rows."""
+
+    LINEAR = "Linear"
+    Z_ORDER = "ZOrder"
+    HILBERT = "Hilbert"
+
+
+class ClusteringUpdates(StrEnum):
+    """What a writer does with updates to files that a pending clustering is to replace."""
+
+    REJECT = "Reject"
+    ALLOW = "Allow"
+
+
+class CleaningPolicy(StrEnum):
+    """Which file slices cleaning keeps."""
+
+    KEEP_LATEST_COMMITS = "KeepLatestCommits"
+    KEEP_LATEST_FILE_VERSIONS = "KeepLatestFileVersions"
+    KEEP_LATEST_BY_HOURS = "KeepLatestByHours"
+
+
+_BY_COMMITS = "(!has(self.strategy) || self.strategy != 'TimeElapsed')"
+_BY_TIME = "(has(self.strategy) && self.strategy in ['TimeElapsed', 'NumOrTime', 'NumAndTime'])"
+
+
+class CompactionTrigger(Model):
+    """When a compaction is due."""
+
+    strategy: CompactionTriggerStrategy = CompactionTriggerStrategy.NUM_COMMITS
+    """NumCommits counts from the last completed compaction, NumCommitsAfterLastRequest from the last requested one."""
+
+    delta_commits: Annotated[int, Field(ge=1, le=1_000_000)] = 5
+    """Delta commits that make the next compaction due; for all strategies but TimeElapsed."""
+
+    elapsed: Duration = "1h"
+    """Time since the last compaction that makes the next one due; for TimeElapsed, NumOrTime and NumAndTime."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (f"!has(self.deltaCommits) || {_BY_COMMITS}", "deltaCommits is not for strategy TimeElapsed"),
+            (
+                f"!has(self.elapsed) || {_BY_TIME}",
+                "elapsed is only for strategies TimeElapsed, NumOrTime and NumAndTime",
+            ),
+            at_least("elapsed", "1s"),
+        )
+    )
+
+
+def _only_for(field: str, strategies: tuple[str, ...], *, default: str) -> tuple[str, str]:
+    """Return the rule that a field is set only beside some values of `strategy`."""
+    strategy = f"(has(self.strategy) ? self.strategy : '{default}')"
+    names = ", ".join(f"'{name}'" for name in strategies)
+    *others, last = strategies
+    listed = f"strategies {', '.join(others)} and {last}" if others else f"strategy {last}"
+    return f"!has(self.{field}) || {strategy} in [{names}]", f"{field} is only for {listed}"
+
+
+class CompactionPlan(Model):
+    """Which file groups a compaction takes."""
+
+    strategy: CompactionPlanStrategy = CompactionPlanStrategy.LOG_FILE_SIZE
+    """LogFileSize and LogFileNum take file groups with the most log first, DayBased the newest days, Unbounded all."""
+
+    target_io: Annotated[Quantity, Field(alias="targetIO")] = "500Gi"
+    """Bytes that one compaction reads and writes at most; not for Unbounded (hoodie.compaction.target.io)."""
+
+    log_file_size_threshold: Quantity = "0"
+    """Log bytes from which a file group is taken; for LogFileSize (hoodie.compaction.logfile.size.threshold)."""
+
+    log_file_num_threshold: Annotated[int, Field(ge=0)] = 0
+    """Log files from which a file group is taken; for LogFileNum (hoodie.compaction.logfile.num.threshold)."""
+
+    target_partitions: Annotated[int, Field(ge=1, le=100_000)] = 10
+    """Newest days that are compacted; for DayBased, whose partitions must be year, month and day."""
+
+    partition_regex: PartitionRegex | None = None
+    """Only partitions whose path holds a match of this regular expression; with every strategy."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            _only_for("targetIO", ("LogFileSize", "LogFileNum", "BoundedIO", "DayBased"), default="LogFileSize"),
+            _only_for("logFileSizeThreshold", ("LogFileSize",), default="LogFileSize"),
+            _only_for("logFileNumThreshold", ("LogFileNum",), default="LogFileSize"),
+            _only_for("targetPartitions", ("DayBased",), default="LogFileSize"),
+            not_less("targetIO", "1Mi"),
+        )
+    )
+
+
+class CompactionSpec(Model):
+    """Merging of log files into base files; only for MergeOnRead tables."""
+
+    mode: ServiceMode | None = None
+    """Async runs a job of its own, Inline runs inside the writer; by default Async, and nothing for CopyOnWrite."""
+
+    trigger: CompactionTrigger = CompactionTrigger()
+    """When a compaction is due."""
+
+    plan: CompactionPlan = CompactionPlan()
+    """Which file groups a compaction takes."""
+
+
+class ClusteringTrigger(Model):
+    """When a clustering is due."""
+
+    commits: Annotated[int, Field(ge=1, le=1_000_000)] = 4
+    """Commits since the latest clustering that make the next one due."""
+
+
+class ClusteringPartitions(Model):
+    """Partitions that a clustering looks at."""
+
+    lookback: Annotated[int, Field(ge=1, le=100_000)] = 2
+    """Number of newest partitions, by name; for RecentDays."""
+
+    skip_latest: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """Number of newest partitions that are left out, for example those still written to; for RecentDays."""
+
+    begin: PartitionPath | None = None
+    """First partition path, compared as text; for SelectedPartitions."""
+
+    end: PartitionPath | None = None
+    """Last partition path, compared as text; for SelectedPartitions."""
+
+    names: Annotated[tuple[PartitionPath, ...], Field(min_length=1, max_length=100)] = ()
+    """Partition paths as they are on the store, for example month=7; for SelectedPartitions."""
+
+    regex: PartitionRegex | None = None
+    """Only partitions whose path matches this regular expression; for SelectedPartitions."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.names) || (!has(self.begin) && !has(self.end) && !has(self.regex))",
+                "names goes without begin, end and regex",
+            ),
+            ("!has(self.begin) || !has(self.end) || self.begin <= self.end", "begin must not come after end"),
+        )
+    )
+
+
+_SMALL_FILE_LIMIT = "quantity(has(self.smallFileLimit) ? string(self.smallFileLimit) : '300Mi')"
+_TARGET_FILE_SIZE = "quantity(has(self.targetFileSize) ? string(self.targetFileSize) : '1Gi')"
+_MAX_BYTES_PER_GROUP = "quantity(has(self.maxBytesPerGroup) ? string(self.maxBytesPerGroup) : '2Gi')"
+_SELECTED = "(has(self.strategy) && self.strategy == 'SelectedPartitions')"
+_SELECTION = " || ".join(f"has(self.partitions.{field})" for field in ("begin", "end", "names", "regex"))
+
+
+class ClusteringPlan(Model):
+    """Which files a clustering takes, and into how large ones it rewrites them."""
+
+    strategy: ClusteringPlanStrategy = ClusteringPlanStrategy.SIZE_BASED
+    """SizeBased looks at all partitions, RecentDays at the newest ones, SelectedPartitions at those that are named."""
+
+    small_file_limit: Quantity = "300Mi"
+    """Files below this size are taken (hoodie.clustering.plan.strategy.small.file.limit)."""
+
+    target_file_size: Quantity = "1Gi"
+    """Size of the files that are written (hoodie.clustering.plan.strategy.target.file.max.bytes)."""
+
+    max_bytes_per_group: Quantity = "2Gi"
+    """Bytes that are rewritten together at most (hoodie.clustering.plan.strategy.max.bytes.per.group)."""
+
+    max_groups: Annotated[int, Field(ge=1, le=100_000)] = 30
+    """Groups of one plan at most (hoodie.clustering.plan.strategy.max.num.groups)."""
+
+    partitions: ClusteringPartitions = ClusteringPartitions()
+    """Partitions that a clustering looks at; for RecentDays and SelectedPartitions."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                f"{_SMALL_FILE_LIMIT}.compareTo({_TARGET_FILE_SIZE}) <= 0",
+                "smallFileLimit must not be larger than targetFileSize (defaults 300Mi and 1Gi): "
+                "what a clustering writes would be small again",
+            ),
+            (
+                f"{_TARGET_FILE_SIZE}.compareTo({_MAX_BYTES_PER_GROUP}) <= 0",
+                "targetFileSize must not be larger than maxBytesPerGroup (defaults 1Gi and 2Gi)",
+            ),
+            not_less("smallFileLimit", "1"),
+            (
+                "!has(self.partitions) || (!has(self.partitions.lookback) && !has(self.partitions.skipLatest)) || "
+                "(has(self.strategy) && self.strategy == 'RecentDays')",
+                "partitions.lookback and partitions.skipLatest are only for strategy RecentDays",
+            ),
+            (
+                f"{_SELECTED} == (has(self.partitions) && ({_SELECTION}))",
+                "partitions.begin, end, names and regex go with strategy SelectedPartitions, which needs one of them",
+            ),
+        )
+    )
+
+
+class ClusteringExecution(Model):
+    """How the groups of a clustering plan are rewritten."""
+
+    strategy: ClusteringExecutionStrategy = ClusteringExecutionStrategy.SORT_AND_SIZE
+    """SortAndSize rewrites groups side by side, each as a Spark job; SingleSparkJob has one Spark job at a time."""
+
+    sort_columns: Annotated[tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE))] = ()
+    """Columns that rows are sorted by; without them they keep their order."""
+
+    layout: ClusteringLayout = ClusteringLayout.LINEAR
+    """Linear sorts by the first column first; ZOrder and Hilbert weave two or more columns together."""
+
+    preserve_commit_metadata: bool = True
+    """Rows keep the commit that wrote them, so incremental readers do not see them again; always so in Hudi 1.2."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.preserveCommitMetadata) || self.preserveCommitMetadata",
+                "preserveCommitMetadata cannot be false: Hudi 1.2 always preserves it",
+            ),
+            (
+                "!has(self.layout) || self.layout == 'Linear' || "
+                "(has(self.sortColumns) && size(self.sortColumns) >= 2)",
+                "layout ZOrder and Hilbert need at least two sortColumns; for one column use Linear",
+            ),
+        )
+    )
+
+
+class ClusteringSpec(Model):
+    """Rewriting of small or unsorted files."""
+
+    mode: ServiceMode = ServiceMode.DISABLED
+    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+
+    trigger: ClusteringTrigger = ClusteringTrigger()
+    """When a clustering is due."""
+
+    plan: ClusteringPlan = ClusteringPlan()
+    """Which files a clustering takes."""
+
+    execution: ClusteringExecution = ClusteringExecution()
+    """How they are rewritten."""
+
+    updates: ClusteringUpdates = ClusteringUpdates.REJECT
+    """Reject fails a writer that updates files of a pending clustering; Allow lets the writer win."""
+
+
+class CleaningTrigger(Model):
+    """When a cleaning is due."""
+
+    commits: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """Commits since the last clean that make the next one due."""
+
+
+class CleaningSpec(Model):
+    """Removal of file slices that no reader needs any more."""
+
+    mode: ServiceMode = ServiceMode.ASYNC
+    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+
+    trigger: CleaningTrigger = CleaningTrigger()
+    """When a cleaning is due."""
+
+    policy: CleaningPolicy = CleaningPolicy.KEEP_LATEST_COMMITS
+    """Which file slices are kept."""
+
+    retain_commits: Annotated[int, Field(ge=1)] = 10
+    """Commits whose file slices are kept, for KeepLatestCommits."""
+
+    retain_file_versions: Annotated[int, Field(ge=1)] = 3
+    """File slices kept per file group, for KeepLatestFileVersions."""
+
+    retain_hours: Annotated[int, Field(ge=1)] = 24
+    """Hours of commits whose file slices are kept, for KeepLatestByHours."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                (
+                    f"!has(self.{field}) || (has(self.policy) ? self.policy : 'KeepLatestCommits') == '{policy}'",
+                    f"{field} is only for policy {policy}",
+                )
+                for field, policy in (
+                    ("retainCommits", "KeepLatestCommits"),
+                    ("retainFileVersions", "KeepLatestFileVersions"),
+                    ("retainHours", "KeepLatestByHours"),
+                )
+            )
+        )
+    )
+
+
+class ArchivalSpec(Model):
+    """Moving of old instants from the active timeline to the archive."""
+
+    mode: ServiceMode = ServiceMode.ASYNC
+    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+
+    min_commits: Annotated[int, Field(ge=1)] = 20
+    """Commits that stay in the active timeline after archiving."""
+
+    max_commits: Annotated[int, Field(ge=2)] = 30
+    """Commits in the active timeline above which archiving runs."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.minCommits) ? self.minCommits : 20) < (has(self.maxCommits) ? self.maxCommits : 30)",
+                "minCommits must be smaller than maxCommits (defaults 20 and 30)",
+            ),
+        )
+    )
