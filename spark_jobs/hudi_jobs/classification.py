@@ -16,13 +16,19 @@ _OUT_OF_MEMORY = re.compile(
 _ACCESS_DENIED = re.compile(
     r"AccessDeniedException|AccessControlException|NoAuthWithAWSException|InvalidAccessKeyId|SignatureDoesNotMatch"
     r"|CredentialInitializationException|Status Code: 40[13]|NoAwsCredentials|ExpiredToken|Permission denied"
+    r"|PermissionDeniedError|UnauthenticatedError"
 )
 _STORE_MISSING = re.compile(r"UnknownStoreException|NoSuchBucket")
 _UNAVAILABLE = re.compile(
     r"ConnectException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException|NoRouteToHostException"
     r"|Unable to execute HTTP request|Connection refused|AWSStatus500Exception|AWSServiceThrottledException"
-    r"|Status Code: 5\d\d|Timeout waiting for connection from pool"
+    r"|Status Code: 5\d\d|Timeout waiting for connection from pool|error sending request"
 )
+_FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|QuotaExceededException|StorageFull|InsufficientStorage"
+    r"|Status Code: 507"
+)
+_LOCK = re.compile(r"KeeperException|ConnectionLoss|Unable to acquire (the )?lock|FAILED_TO_ACQUIRE")
 _CONFLICT = re.compile(r"HoodieWriteConflictException|HoodieClusteringUpdateException|HoodieLockException")
 _SCHEMA = re.compile(r"SchemaBackwardsCompatibilityException|MissingSchemaFieldException|SchemaCompatibilityException")
 _KEY = re.compile(r"HoodieKeyException")
@@ -33,6 +39,8 @@ _ADVICE = {
         "The object store refused access; check the credentials and the rights that they carry."
     ),
     FailureReason.STORAGE_UNAVAILABLE: "The object store did not answer; check that it is up and reachable.",
+    FailureReason.STORAGE_FULL: "The store is full; make room on it or raise its quota.",
+    FailureReason.LOCK_UNAVAILABLE: "The table's lock could not be had; check that ZooKeeper runs and is reachable.",
     FailureReason.CONFLICT: "Another writer changed the same files; the run can be repeated.",
     FailureReason.SCHEMA_INCOMPATIBLE: "Hudi refused the incoming schema; adapt it in the transform.",
     FailureReason.RECORD_KEY_NULL: "A row has no record key; fill it in the transform or correct the source.",
@@ -41,10 +49,12 @@ _ADVICE = {
 _EVERYWHERE: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
     (FailureReason.OUT_OF_MEMORY, _OUT_OF_MEMORY),
     (FailureReason.SOURCE_NOT_FOUND, _STORE_MISSING),
+    (FailureReason.STORAGE_FULL, _FULL),
     (FailureReason.STORAGE_ACCESS_DENIED, _ACCESS_DENIED),
     (FailureReason.STORAGE_UNAVAILABLE, _UNAVAILABLE),
 )
 _WHEN_WRITING: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
+    (FailureReason.LOCK_UNAVAILABLE, _LOCK),
     (FailureReason.CONFLICT, _CONFLICT),
     (FailureReason.SCHEMA_INCOMPATIBLE, _SCHEMA),
     (FailureReason.RECORD_KEY_NULL, _KEY),

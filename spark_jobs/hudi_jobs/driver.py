@@ -15,6 +15,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, JobOutcome, JobRequest, Outcome, TableTask, TaskResult
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.jvm import jvm_process
+from hudi_jobs.lock import require_lock
 from hudi_jobs.tasks import runner_of
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
@@ -74,6 +75,7 @@ class Driver:
         _LOGGER.info("task begins", extra={"fields": fields})
         try:
             self._require_running()
+            require_lock(task.hudi_options)
             runner = runner_of(task.service)
             result = runner(TaskContext(spark=spark.newSession(), run=self._request.run, task=task))
             result = result.model_copy(update={"started_at": started, "finished_at": _now()})

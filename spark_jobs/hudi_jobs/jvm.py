@@ -1,5 +1,8 @@
 """The way from PySpark into the JVM: the only place that touches what PySpark calls private."""
 
+import os
+import signal
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from py4j.java_gateway import is_instance_of
@@ -20,6 +23,33 @@ def hadoop_configuration(spark: SparkSession) -> JavaObject:
     return spark._jsc.hadoopConfiguration()  # noqa: SLF001
 
 
+def spark_session(spark: SparkSession) -> JavaObject:
+    """Return the session as Java code knows it."""
+    return spark._jsparkSession  # noqa: SLF001
+
+
+def java_map(spark: SparkSession, entries: Mapping[str, str]) -> JavaObject:
+    """Return a Java map of strings."""
+    result = classes(spark).java.util.HashMap()
+    for key, value in entries.items():
+        result.put(key, value)
+    return result
+
+
+def scala_map(spark: SparkSession, entries: Mapping[str, str]) -> JavaObject:
+    """Return an immutable Scala map of strings."""
+    return classes(spark).PythonUtils.toScalaMap(java_map(spark, entries))
+
+
+def java_objects(spark: SparkSession, *values: object) -> JavaObject:
+    """Return a Java array of objects, which is what a reflective call takes."""
+    gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001
+    array = gateway.new_array(gateway.jvm.Object, len(values))
+    for index, value in enumerate(values):
+        array[index] = value
+    return array
+
+
 def session_state(spark: SparkSession) -> JavaObject:
     """Return the parser, the functions and the catalog of a Spark session."""
     return spark._jsparkSession.sessionState()  # noqa: SLF001
@@ -38,3 +68,13 @@ def is_a(spark: SparkSession, java: JavaObject, name: str) -> bool:
 def jvm_process() -> JavaObject | None:
     """Return the process that PySpark started for the JVM, or None where there is none."""
     return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+
+
+def end_jvm() -> None:
+    """Kill the JVM, and with it whatever this process was about to commit."""
+    process = jvm_process()
+    if process is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    else:
+        process.kill()
+        process.wait()

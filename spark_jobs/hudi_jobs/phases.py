@@ -19,6 +19,9 @@ class Phase(StrEnum):
     STARTED = "started"
     LISTED = "listed"
     READ = "read"
+    MARKED = "marked"
+    PLANNED = "planned"
+    DELETING = "deleting"
     AFTER_COMMIT = "after-commit"
     BEFORE_OUTCOME = "before-outcome"
 

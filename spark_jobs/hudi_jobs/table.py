@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -52,6 +53,11 @@ class HudiTable:
         meta = builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(True).build()
         return cls(spark, meta)
 
+    @property
+    def meta(self) -> JavaObject:
+        """Hudi's `HoodieTableMetaClient`, with the active timeline as it was when the table was opened."""
+        return self._meta
+
     def require(self, definition: TableDefinition) -> None:
         """Raise `TaskFailed` when the table was made with another identity than the definition's."""
         config = self._meta.getTableConfig()
@@ -85,6 +91,12 @@ class HudiTable:
         timeline = self._meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
         yield from self._read(timeline)
 
+    def _archived_commits(self) -> Iterator[Commit]:
+        """Yield the completed commits of the archive, newest completion first."""
+        archive = self._meta.getArchivedTimeline()
+        archive.loadCompletedInstantDetailsInMemory()
+        yield from self._read(archive.getCommitsTimeline().filterCompletedInstants())
+
     def _read(self, timeline: JavaObject) -> Iterator[Commit]:
         instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
         while instants.hasNext():
@@ -97,9 +109,10 @@ class HudiTable:
     def newest_note(self, key: str) -> str | None:
         """Return the value that the newest completed commit with this key carries.
 
-        Compactions and clusterings may carry no notes, so older commits are asked in turn.
+        Commits of other tools carry no notes of ours, so older ones are asked in turn, those in the archive last.
         """
-        return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
+        everything = chain(self.commits(), self._archived_commits())
+        return next((commit.notes[key] for commit in everything if key in commit.notes), None)
 
     def find_commit(self, notes: dict[str, str]) -> str | None:
         """Return the instant of the newest completed commit that carries all these notes."""

@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import (
+    ConcurrencyMode,
     IngestionTask,
     JobOutcome,
     JobRequest,
+    Outcome,
+    PlannedServiceTask,
+    RunMode,
     Service,
     TableDefinition,
     TableTask,
@@ -26,10 +32,17 @@ from hudi_jobs.contract import (
 from hudi_jobs.driver import Driver
 from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
+from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 
 REPOSITORY = Path(__file__).parents[2]
 MAVEN = "https://repo1.maven.org/maven2"
+ROWS = 20_000
+"""Rows of each commit of a trial: enough to be killed while they are written."""
+
+LEASE = 12.0
+"""Seconds; a busy machine may keep a driver from renewing its marker for some of them."""
+
 NOON = 1_700_000_000
 """Seconds since the epoch at which the files of a test begin to arrive."""
 
@@ -77,6 +90,7 @@ class Lake:
     table: dict[str, Any] = field(default_factory=dict)
     ingestion: dict[str, Any] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
     runs: int = 0
 
     @property
@@ -105,9 +119,7 @@ class Lake:
     def request(self, *, run: str | None = None, conf: dict[str, str] | None = None, **changes: Any) -> JobRequest:
         """The request of the next run; changes are fields of the ingestion task."""
         self.runs += 1
-        definition = TableDefinition.model_validate(
-            {"name": "flights", "basePath": self.base_path, "type": "CopyOnWrite", "recordKey": ["id"]} | self.table
-        )
+        definition = self.definition()
         files = {"path": self.source, "format": "csv", "options": {"header": "true"}}
         ingestion = {**self.ingestion, **changes}
         ingestion["files"] = {**files, **ingestion.pop("files", {})}
@@ -115,15 +127,49 @@ class Lake:
             id="flights",
             service=Service.INGESTION,
             table=definition,
-            hudi_options=hudi_options(definition) | self.options,
+            hudi_options=hudi_options(definition, spec=self.spec) | self.options,
             ingestion=IngestionTask.model_validate(ingestion),
         )
         return JobRequest(run=run or f"run-{self.runs}", spark_conf=conf or {}, tasks=(task,))
 
     def ingest(self, **changes: Any) -> TaskResult:
-        """Run the driver once and return its one result."""
-        outcome = Driver(self.request(**changes), lambda _: self.spark).run()
-        return outcome.results[0]
+        """Ingest what is new and return the result."""
+        return self.drive(self.request(**changes))
+
+    def drive(self, request: JobRequest) -> TaskResult:
+        """Run the driver once in this process and return its one result."""
+        return Driver(request, lambda _: self.spark).run().results[0]
+
+    def definition(self) -> TableDefinition:
+        """The table as the operator declares it to the driver."""
+        fields = {"name": "flights", "basePath": self.base_path, "type": "CopyOnWrite", "recordKey": ["id"]}
+        return TableDefinition.model_validate(fields | self.table)
+
+    def service_request(
+        self,
+        service: Service,
+        *,
+        run: str | None = None,
+        options: dict[str, str] | None = None,
+        concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED,
+        **planned: Any,
+    ) -> JobRequest:
+        """The request of one run of a table service; the rest are fields of its planned part."""
+        self.runs += 1
+        definition = self.definition()
+        task = TableTask(
+            id="flights",
+            service=service,
+            table=definition,
+            hudi_options=hudi_options(definition, service, spec=self.spec) | self.options | (options or {}),
+            concurrency=concurrency,
+            planned=PlannedServiceTask.model_validate({"leaseSeconds": LEASE, **planned}),
+        )
+        return JobRequest(run=run or f"run-{self.runs}", tasks=(task,))
+
+    def serve(self, service: Service, **changes: Any) -> TaskResult:
+        """Run one table service in this process and return its result."""
+        return self.drive(self.service_request(service, **changes))
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """The table's rows in order, without Hudi's own columns."""
@@ -137,18 +183,21 @@ class Lake:
         return sorted(path.name for path in timeline.glob("*_*") if not path.name.startswith("."))
 
 
-def hudi_options(definition: TableDefinition) -> dict[str, str]:
-    """The options that the operator builds for this table."""
-    spec = {
+def hudi_options(
+    definition: TableDefinition, service: Service = Service.INGESTION, *, spec: dict[str, Any] | None = None
+) -> dict[str, str]:
+    """The options that the operator builds for a service of this table; `spec` are more fields of its resource."""
+    fields = {
         "basePath": "s3a://lake/flights",
         "type": definition.type,
         "recordKey": definition.record_key,
         "partitionBy": definition.partition_by,
         "orderingFields": definition.ordering_fields,
         "tableName": definition.name,
+        **(spec or {}),
     }
-    table = HudiTable.model_validate({"metadata": {"name": definition.name, "namespace": "team"}, "spec": spec})
-    return owned_hudi_options(table)
+    table = HudiTable.model_validate({"metadata": {"name": definition.name, "namespace": "team"}, "spec": fields})
+    return owned_hudi_options(table, service, lock=lock_of(table, None))
 
 
 class Program:
@@ -190,7 +239,7 @@ class Program:
 
     def finish(self) -> JobOutcome:
         """Wait for the end and read the outcome."""
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=120)
         return decode_outcome(self.outcome_file.read_text())
 
     @property
@@ -222,3 +271,107 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
     lake = Lake(spark=spark, root=str(tmp_path), folder=tmp_path)
     lake.landing.mkdir(exist_ok=True)
     return lake
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Any]:
+    """An S3 server in this process, by its client."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    keys = {"aws_access_key_id": "access", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+    yield boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys)
+    server.stop()
+
+
+class Trial:
+    """A table that a service has work on, on local files or on S3, and what its timeline holds."""
+
+    def __init__(self, lake: Any, service: Service, s3: Any) -> None:
+        self.lake = lake
+        self.service = service
+        self._s3 = s3
+        self.conf: dict[str, str] = {}
+        if s3 is not None:
+            self._use_s3()
+        lake.table = {"type": "MergeOnRead" if service is Service.COMPACTION else "CopyOnWrite"}
+        lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "cleaning": {"retainCommits": 1}}
+        self.instant = ""
+        self._commits = 0
+        self.write()
+
+    def _use_s3(self) -> None:
+        bucket = f"trial-{time.monotonic_ns()}"
+        self._s3.create_bucket(Bucket=bucket)
+        settings = {
+            "endpoint": self._s3.meta.endpoint_url,
+            "endpoint.region": "us-east-1",
+            "path.style.access": "true",
+            "connection.ssl.enabled": "false",
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            "access.key": "access",
+            "secret.key": "secret",
+        }
+        self.conf = {f"spark.hadoop.fs.s3a.bucket.{bucket}.{name}": value for name, value in settings.items()}
+        for key, value in self.conf.items():
+            self.lake.spark._jsc.hadoopConfiguration().set(key.removeprefix("spark.hadoop."), value)
+        self.lake.root = f"s3a://{bucket}"
+
+    def write(self) -> None:
+        """Make work for the service: new files for a clustering, new versions of one file for the others."""
+        options = self.lake.request().tasks[0].hudi_options
+        inserts = self.service is Service.CLUSTERING
+        operation = {"hoodie.datasource.write.operation": "insert" if inserts else "upsert"}
+        for number in range(self._commits, self._commits + 3):
+            first = number * ROWS if inserts else 0
+            rows = self.lake.spark.range(first, first + ROWS).selectExpr("CAST(id AS STRING) AS id", f"{number} AS v")
+            rows.write.format("hudi").options(**options, **operation).mode("append").save(self.lake.base_path)
+        self._commits += 3
+        self.expected = self.found()
+
+    def plan(self) -> None:
+        """Make the plan that drivers are to execute."""
+        planned = self.lake.serve(self.service, mode=RunMode.SCHEDULE)
+        assert planned.outcome is Outcome.SUCCEEDED, planned
+        self.instant = planned.instant
+
+    def start(self, program: Callable[..., Any], run: str, **environment: str) -> Any:
+        """Start a driver that is to execute the plan, or to make one where there is none."""
+        planned = {"mode": RunMode.EXECUTE, "instant": self.instant} if self.instant else {}
+        request = self.lake.service_request(self.service, run=run, **planned)
+        return program(request.model_copy(update={"spark_conf": self.conf}), **environment)
+
+    def found(self) -> tuple[Any, ...]:
+        """What a session of its own reads: rows, distinct keys, and a sum."""
+        frame = self.lake.spark.newSession().read.format("hudi").load(self.lake.base_path)
+        return tuple(frame.selectExpr("count(*)", "count(DISTINCT id)", "sum(v)").first())
+
+    def names(self, folder: str) -> list[str]:
+        """The files in a folder of the table."""
+        if self._s3 is None:
+            return [path.name for path in (self.lake.folder / "table" / folder).glob("*")]
+        bucket = self.lake.root.removeprefix("s3a://")
+        listed = self._s3.list_objects_v2(Bucket=bucket, Prefix=f"table/{folder}".rstrip("/") + "/", Delimiter="/")
+        return [entry["Key"].rpartition("/")[2] for entry in listed.get("Contents", [])]
+
+    def has_reached(self, moment: str) -> bool:
+        """Tell from the files how far the execution of the plan has come."""
+        if moment in {"requested", "inflight"}:
+            action = {Service.CLEANING: "clean"}.get(self.service, self.service.lower())
+            names = self.names(".hoodie/timeline")
+            return any(n.startswith(self.instant) and n.endswith(f".{action}.{moment}") for n in names)
+        if moment == "writing":
+            return any(name.endswith(f"_{self.instant}.parquet") for name in self.names(""))
+        return f"{self.instant}.deltacommit.inflight" in self.names(".hoodie/metadata/.hoodie/timeline")
+
+    def completed(self) -> list[str]:
+        """Completed files of the service."""
+        actions = {Service.COMPACTION: ".commit", Service.CLUSTERING: ".replacecommit", Service.CLEANING: ".clean"}
+        action = actions[self.service]
+        return [name for name in self.names(".hoodie/timeline") if "_" in name and name.endswith(action)]
+
+
+@pytest.fixture
+def trial(lake: Any, request: pytest.FixtureRequest) -> Callable[[Service, str], Trial]:
+    """Make a trial of a service on a store; the S3 server starts with the first that wants it."""
+    return lambda service, store: Trial(lake, service, request.getfixturevalue("s3") if store == "s3" else None)

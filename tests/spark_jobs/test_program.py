@@ -9,7 +9,7 @@ import pytest
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome
 from hudi_jobs.driver import Driver
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.drivers]
 
 GOOD = "id,carrier\n1,AA\n2,UA\n"
 
@@ -61,7 +61,7 @@ def test_a_driver_that_is_asked_to_end_writes_nothing_and_says_so(lake: Any, pro
 def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: Any) -> None:
     lake.put("a.csv", GOOD)
     good = lake.request().tasks[0]
-    unknown = good.model_copy(update={"id": "unknown", "service": "Compaction"})
+    unknown = good.model_copy(update={"id": "unknown", "service": "Unheard"})
     empty = good.model_copy(update={"id": "empty", "ingestion": None})
     request = JobRequest(run="many", tasks=(unknown, empty, good, good.model_copy(update={"id": "again"})))
 

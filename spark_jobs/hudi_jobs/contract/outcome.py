@@ -17,29 +17,77 @@ class Outcome(StrEnum):
     """How one task ended, as the driver saw it; the operator confirms it from the timeline."""
 
     SUCCEEDED = "Succeeded"
+    """The run did what it was for, and the timeline says so."""
+
     NOTHING_TO_DO = "NothingToDo"
+    """There was nothing to do, and nothing was written."""
+
+    CONFLICT = "Conflict"
+    """A writer won; what the run had done was given up, and it may be tried again."""
+
+    FENCED = "Fenced"
+    """Another run has the instant, or took it over; this run stopped without completing anything."""
+
     FAILED = "Failed"
+    """The run did not do what it was for; the reason says why."""
 
 
 class FailureReason(StrEnum):
     """Why a task failed, in classes that call for different answers."""
 
     INVALID_REQUEST = "InvalidRequest"
+    """The driver cannot do what the spec asks for."""
+
     SOURCE_NOT_FOUND = "SourceNotFound"
+    """The source's path or bucket does not exist."""
+
     SOURCE_UNREADABLE = "SourceUnreadable"
+    """A source file is damaged or half-written."""
+
     BAD_RECORDS = "BadRecords"
+    """Rows cannot be read with the declared columns."""
+
     COLUMN_MISSING = "ColumnMissing"
+    """A column that is needed is absent."""
+
     RECORD_KEY_NULL = "RecordKeyNull"
+    """Rows have no record key."""
+
     SCHEMA_INCOMPATIBLE = "SchemaIncompatible"
+    """A column's type changed."""
+
     TRANSFORM_INVALID = "TransformInvalid"
+    """The SQL of the transform cannot be run."""
+
     STORAGE_ACCESS_DENIED = "StorageAccessDenied"
+    """The store refuses the credentials of the job."""
+
     STORAGE_UNAVAILABLE = "StorageUnavailable"
+    """The store does not answer the job."""
+
+    STORAGE_FULL = "StorageFull"
+    """The store, or the scratch volume of a pod, has no room left."""
+
+    LOCK_UNAVAILABLE = "LockUnavailable"
+    """The lock of an optimistic table cannot be reached or had."""
+
     TABLE_MISMATCH = "TableMismatch"
+    """Another table is at the path."""
+
     OUT_OF_MEMORY = "OutOfMemory"
+    """The driver or an executor ran out of memory."""
+
     CONFLICT = "Conflict"
+    """Another writer changed the same files."""
+
     INTERRUPTED = "Interrupted"
+    """The pod was asked to end."""
+
     HUDI_ERROR = "HudiError"
+    """Hudi refused or failed; the log of the driver says more."""
+
     INTERNAL_ERROR = "InternalError"
+    """Anything else; the log of the driver says more."""
 
 
 def _well_formed(text: str) -> str:
@@ -64,6 +112,12 @@ class TaskResult(Document):
     rows_read: int | None = None
     rows_quarantined: int | None = None
     more_input: bool | None = None
+    file_groups: int | None = None
+    files_written: int | None = None
+    files_deleted: int | None = None
+    bytes_written: int | None = None
+    bytes_deleted: int | None = None
+    instants_archived: int | None = None
     started_at: str | None = None
     finished_at: str | None = None
 

@@ -21,10 +21,37 @@ class Service(StrEnum):
     """A kind of work that the operator runs for a table."""
 
     INGESTION = "Ingestion"
+    """Bringing input into the table."""
+
     COMPACTION = "Compaction"
+    """Merging log files into base files."""
+
     CLUSTERING = "Clustering"
+    """Rewriting small or unsorted files."""
+
     CLEANING = "Cleaning"
+    """Removing file slices that no reader needs any more."""
+
     ARCHIVAL = "Archival"
+    """Moving old instants out of the active timeline."""
+
+    DELETION = "Deletion"
+    """Removing the table's data after its resource was deleted with `deletionPolicy: Delete`."""
+
+
+class RunMode(StrEnum):
+    """How much of a table service a run does."""
+
+    SCHEDULE = "Schedule"
+    EXECUTE = "Execute"
+    SCHEDULE_AND_EXECUTE = "ScheduleAndExecute"
+
+
+class ConcurrencyMode(StrEnum):
+    """Who writes to a table."""
+
+    SERIALIZED = "Serialized"
+    OPTIMISTIC = "Optimistic"
 
 
 class TableType(StrEnum):
@@ -122,14 +149,33 @@ class IngestionTask(Document):
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
 
 
+class PlannedServiceTask(Document):
+    """A compaction or clustering: make a plan, execute a plan, or both.
+
+    `instant` is the pending instant to deal with and goes with `EXECUTE`. A requested one is executed. An inflight
+    compaction is finished; a clustering that is inflight, or older than the newest write, is rolled back and planned
+    anew, so the instant that the run completes may be another one.
+    """
+
+    mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
+    instant: str | None = None
+    lease_seconds: float = 60.0
+    """How long another run's marker on the table counts after it was last renewed."""
+
+
 class TableTask(Document):
-    """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time."""
+    """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time.
+
+    `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
+    """
 
     id: str
     service: Service
     table: TableDefinition
     hudi_options: dict[str, str] = Field(default_factory=dict)
+    concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED
     ingestion: IngestionTask | None = None
+    planned: PlannedServiceTask | None = None
 
 
 class JobRequest(Document):

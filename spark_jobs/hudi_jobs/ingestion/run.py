@@ -35,9 +35,11 @@ from hudi_jobs.ingestion.quality import (
 from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
 from hudi_jobs.ingestion.schema_gate import require_columns, require_compatible
 from hudi_jobs.ingestion.transform import apply_transform
-from hudi_jobs.ingestion.write import commit_notes, nullable, write_commit, write_options
+from hudi_jobs.ingestion.write import nullable, write_commit, write_options
+from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.table import HudiTable
+from hudi_jobs.wording import counted
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 
@@ -200,6 +202,4 @@ class _Run:
 
 
 def _summary(counts: Counts, *, files: int) -> str:
-    rows = "1 row" if counts.read == 1 else f"{counts.read:,} rows"
-    sources = "1 file" if files == 1 else f"{files:,} files"
-    return f"Read {rows} of {sources}, {counts.bad:,} quarantined."
+    return f"Read {counted(counts.read, 'row')} of {counted(files, 'file')}, {counts.bad:,} quarantined."

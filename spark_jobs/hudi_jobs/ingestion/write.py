@@ -9,12 +9,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, RUN_KEY, FailureReason, TableDefinition, WriteOperation
+from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.table import HudiTable
-
-TASK_KEY = f"{METADATA_PREFIX}task"
-"""Which task of the run made the commit: a run may have several for one table."""
 
 
 def write_options(
@@ -28,11 +25,6 @@ def write_options(
         CHECKPOINT_KEY: checkpoint,
         **notes,
     }
-
-
-def commit_notes(run: str, task: str) -> dict[str, str]:
-    """Return what marks the commit of one task of one run."""
-    return {RUN_KEY: run, TASK_KEY: task}
 
 
 def write_commit(

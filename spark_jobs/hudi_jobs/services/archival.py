@@ -1,0 +1,42 @@
+"""Archival: the oldest instants move from the active timeline into the archive."""
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.holding import while_held
+from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
+
+
+def archive(context: TaskContext) -> TaskResult:
+    """Archive what the bounds and Hudi's own holds allow."""
+    if open_table(context) is None:
+        return missing_table(context)
+    return while_held(context, lambda _: _archive(context))
+
+
+def _archive(context: TaskContext) -> TaskResult:
+    roll_back_dead_writes(context)
+    before = look(context).completed()
+    options = context.task.hudi_options
+    with (
+        stage("Hudi could not archive", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, options) as client,
+    ):
+        client.archive()
+    reach(Phase.AFTER_COMMIT)
+    archived = len(set(before) - set(look(context).completed()))
+    if not archived:
+        return nothing(
+            context,
+            f"Hudi archived nothing of {len(before):,} instants: it begins at more than "
+            f"{options.get('hoodie.keep.max.commits', '30')} commits, and keeps what a pending plan, a savepoint, "
+            "cleaning or the metadata table still needs.",
+        )
+    return TaskResult(
+        id=context.task.id,
+        outcome=Outcome.SUCCEEDED,
+        message=f"Archived {archived:,} instants.",
+        instants_archived=archived,
+    )

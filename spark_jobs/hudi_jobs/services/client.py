@@ -1,0 +1,100 @@
+"""Hudi's own write client, driven from Python: the SQL procedures neither take every option nor say what they did."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map, spark_session
+
+_LATER = False
+"""`cluster` and `compact` leave the commit to a call of its own, which is where our notes go in."""
+
+
+class WriteClient:
+    """The calls that the services need; instants are their requested times. Use `write_client` to get one closed."""
+
+    def __init__(self, spark: SparkSession, client: JavaObject) -> None:
+        self._spark = spark
+        self._client = client
+        self._option = classes(spark).org.apache.hudi.common.util.Option
+
+    def schedule_compaction(self, notes: Mapping[str, str]) -> str | None:
+        """Write a compaction plan that carries the notes; None where there is nothing to compact."""
+        return self._instant(self._client.scheduleCompaction(self._option.of(java_map(self._spark, notes))))
+
+    def schedule_clustering(self, notes: Mapping[str, str]) -> str | None:
+        """Write a clustering plan that carries the notes; None where there is nothing to cluster."""
+        return self._instant(self._client.scheduleClustering(self._option.of(java_map(self._spark, notes))))
+
+    def compact(self, instant: str, notes: Mapping[str, str]) -> None:
+        """Execute a compaction plan and commit it with the notes. What an earlier attempt left is rolled back."""
+        written = self._client.compact(instant)
+        _note(written, notes)
+        self._client.commitCompaction(instant, written, self._option.empty())
+
+    def cluster(self, instant: str, notes: Mapping[str, str]) -> None:
+        """Execute a clustering plan and commit it with the notes.
+
+        Hudi 1.2.0 offers no public call that commits a clustering with notes, so the private one is called that
+        its own `cluster` calls.
+        """
+        written = self._client.cluster(instant, _LATER)
+        _note(written, notes)
+        services = self._client.getTableServiceClient()
+        table = classes(self._spark).org.apache.hudi.table.HoodieSparkTable.create(
+            self._client.getConfig(), self._client.getEngineContext()
+        )
+        commit = _method(services, "commitClustering")
+        commit.invoke(services, java_objects(self._spark, written, table, instant))
+
+    def rollback(self, instant: str) -> bool:
+        """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False)."""
+        return bool(self._client.rollback(instant))
+
+    def rollback_failed_writes(self, meta: JavaObject) -> bool:
+        """Roll back dead writes: all unfinished ones with Hudi's EAGER policy, those without a heartbeat with LAZY."""
+        return bool(self._client.rollbackFailedWrites(meta))
+
+    def clean(self) -> int | None:
+        """Delete files that no retained commit needs and return how many; None where there are none."""
+        metadata = self._client.clean()
+        return None if metadata is None else int(metadata.getTotalFilesDeleted())
+
+    def archive(self) -> None:
+        """Move the oldest instants from the active timeline into the archive."""
+        self._client.archive()
+
+    def _instant(self, option: JavaObject) -> str | None:
+        return str(option.get()) if option.isPresent() else None
+
+
+@contextmanager
+def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
+    """Open a client; its threads and its heartbeat end with the block."""
+    jvm = classes(spark)
+    client = jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(
+        spark_session(spark), base_path, scala_map(spark, options), jvm.scala.Option.apply(None)
+    )
+    try:
+        yield WriteClient(spark, client)
+    finally:
+        client.close()
+
+
+def _note(written: JavaObject, notes: Mapping[str, str]) -> None:
+    metadata = written.getCommitMetadata().get()
+    for key, value in notes.items():
+        metadata.addMetadata(key, value)
+
+
+def _method(target: JavaObject, name: str) -> JavaObject:
+    """Return the one method of this name that a Java object's class or a class above it declares."""
+    kind = target.getClass()
+    while kind is not None:
+        for method in kind.getDeclaredMethods():
+            if method.getName() == name:
+                method.setAccessible(True)
+                return method
+        kind = kind.getSuperclass()
+    raise LookupError(f"Hudi has no method {name}")

@@ -1,0 +1,98 @@
+"""Deletion: the whole folder of a table, and never anything else."""
+
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.preparation import nothing
+from hudi_jobs.wording import counted
+
+_META_FOLDER = ".hoodie"
+_PROPERTIES = "hoodie.properties"
+_RECURSIVELY = True
+
+
+def delete(context: TaskContext) -> TaskResult:
+    """Delete the table's folder.
+
+    What identifies the table goes last, so that a run after a crash halfway still knows that the folder is the table's.
+    """
+    base_path = context.task.table.base_path
+    _require_folder(base_path)
+    with stage("The table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
+        folder = classes(context.spark).org.apache.hadoop.fs.Path(base_path)
+        filesystem = folder.getFileSystem(hadoop_configuration(context.spark))
+        if not filesystem.exists(folder):
+            return nothing(context, f"There is nothing at {base_path}.")
+        _require_table(context, filesystem, folder)
+        summary = filesystem.getContentSummary(folder)
+        files, size = int(summary.getFileCount()), int(summary.getLength())
+        _delete(context, filesystem, folder)
+    return TaskResult(
+        id=context.task.id,
+        outcome=Outcome.SUCCEEDED,
+        message=f"Deleted {counted(files, 'file')} and {counted(size, 'byte')} at {base_path}.",
+        files_deleted=files,
+        bytes_deleted=size,
+    )
+
+
+def _require_folder(base_path: str) -> None:
+    """Refuse what is not clearly a folder of its own: a bucket, the root, or a path that leads elsewhere."""
+    parts = PurePosixPath(unquote(urlsplit(base_path).path)).parts
+    names = [part for part in parts if part.strip("/")]
+    if not names or ".." in names or _META_FOLDER in names:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"{base_path} is not a folder of its own, so it is not deleted; delete the table's files by hand.",
+        )
+
+
+def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> None:
+    """Refuse a folder that holds something else than the declared table."""
+    wanted = context.task.table
+    if not _exists(context, filesystem, folder, f"{_META_FOLDER}/{_PROPERTIES}"):
+        if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
+            return
+        raise TaskFailed(
+            FailureReason.TABLE_MISMATCH,
+            f"{wanted.base_path} holds files and no Hudi table, so it is not deleted; look at what they are.",
+        )
+    name = _table_name(context, filesystem, folder)
+    if name != wanted.name:
+        raise TaskFailed(
+            FailureReason.TABLE_MISMATCH,
+            f"{wanted.base_path} holds the table {name} and not {wanted.name}, so it is not deleted.",
+        )
+
+
+def _table_name(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> str:
+    """Read the name from the properties alone: after a crash halfway nothing else may be left."""
+    jvm = classes(context.spark)
+    properties = jvm.java.util.Properties()
+    stream = filesystem.open(jvm.org.apache.hadoop.fs.Path(folder, f"{_META_FOLDER}/{_PROPERTIES}"))
+    try:
+        properties.load(stream)
+    finally:
+        stream.close()
+    return str(properties.getProperty("hoodie.table.name"))
+
+
+def _delete(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> None:
+    path = classes(context.spark).org.apache.hadoop.fs.Path
+    meta = path(folder, _META_FOLDER)
+    for keep, parent in ((_META_FOLDER, folder), (_PROPERTIES, meta)):
+        for status in filesystem.listStatus(parent):
+            if str(status.getPath().getName()) != keep:
+                filesystem.delete(status.getPath(), _RECURSIVELY)
+                reach(Phase.DELETING)
+    filesystem.delete(folder, _RECURSIVELY)
+
+
+def _exists(context: TaskContext, filesystem: JavaObject, folder: JavaObject, name: str) -> bool:
+    return bool(filesystem.exists(classes(context.spark).org.apache.hadoop.fs.Path(folder, name)))

@@ -1,0 +1,181 @@
+"""Where the marker is kept: on local files under a lock of the kernel, on S3 with conditional writes."""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, PreconditionError
+from obstore.store import S3Store
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, hadoop_configuration
+from hudi_jobs.services.marker import FOLDER, NAME, MarkerMoved, MarkerStore
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+_LOCK_SECONDS = 10.0
+_PROBE = "probe"
+_ANOTHER_TAG = '"0123456789abcdef0123456789abcdef"'
+
+
+def marker_store(spark: SparkSession, base_path: str) -> MarkerStore:
+    """Return the place for the marker of a table; raise `TaskFailed` where the store cannot write conditionally."""
+    parts = urlsplit(base_path)
+    if parts.scheme in {"", "file"}:
+        return LocalMarkers(Path(parts.path) / FOLDER)
+    if parts.scheme in {"s3", "s3a", "s3n"}:
+        configuration = hadoop_configuration(spark)
+        store = _s3_store(parts.netloc, lambda name: _s3a_setting(configuration, parts.netloc, name))
+        return S3Markers(store, f"{parts.path.strip('/')}/{FOLDER}".lstrip("/"))
+    raise TaskFailed(
+        FailureReason.INVALID_REQUEST,
+        f"Compaction and clustering by a job of their own need a store that writes conditionally, and that is not "
+        f"known of {parts.scheme}; use the mode Inline, or a base path on S3.",
+    )
+
+
+class LocalMarkers:
+    """The marker in a local folder. The lock on it is the kernel's, so it ends with the process that holds it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self) -> tuple[bytes, str] | None:
+        """Return the content and its digest."""
+        try:
+            content = (self._folder / NAME).read_bytes()
+        except FileNotFoundError:
+            return None
+        return content, _digest(content)
+
+    def write(self, content: bytes, *, expected: str | None) -> str:
+        """Replace the file as a whole while nobody else can."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            found = self.read()
+            if (None if found is None else found[1]) != expected:
+                raise MarkerMoved
+            draft = self._folder / f".{NAME}.draft"
+            draft.write_bytes(content)
+            draft.replace(self._folder / NAME)
+        return _digest(content)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        with (self._folder / ".lock").open("w") as lock:
+            while not _try_lock(lock):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"the lock in {self._folder} is held by a process that stands still")
+                time.sleep(0.01)
+            yield
+
+
+class S3Markers:
+    """The marker as an object; written with If-None-Match and If-Match, which the store is first seen to obey."""
+
+    def __init__(self, store: S3Store, prefix: str) -> None:
+        self._store = store
+        self._path = f"{prefix}/{NAME}"
+        self._probe = f"{prefix}/{_PROBE}"
+        self._obeys: bool | None = None
+
+    def read(self) -> tuple[bytes, str] | None:
+        """Return the content and the entity tag."""
+        try:
+            found = obstore.get(self._store, self._path)
+        except FileNotFoundError:
+            return None
+        return bytes(found.bytes()), str(found.meta["e_tag"])
+
+    def write(self, content: bytes, *, expected: str | None) -> str:
+        """Write under the condition that the object is as expected."""
+        self._require_conditions()
+        return self._put(self._path, content, expected=expected)
+
+    def _put(self, path: str, content: bytes, *, expected: str | None) -> str:
+        mode: Literal["create"] | UpdateVersion = "create" if expected is None else {"e_tag": expected}
+        try:
+            written = obstore.put(self._store, path, content, mode=mode)
+        except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
+            raise MarkerMoved from error
+        return str(written["e_tag"])
+
+    def _require_conditions(self) -> None:
+        """Try both conditions once where they must fail: a store that ignores them would fence nothing."""
+        if self._obeys is None:
+            obstore.put(self._store, self._probe, b"")
+            self._obeys = all(self._refuses(expected) for expected in (None, _ANOTHER_TAG))
+        if not self._obeys:
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST,
+                "The object store ignores the conditions If-None-Match or If-Match of a write, so two runs could work "
+                "on the table at once; use the mode Inline, or a store that obeys them.",
+            )
+
+    def _refuses(self, expected: str | None) -> bool:
+        try:
+            self._put(self._probe, b"", expected=expected)
+        except MarkerMoved:
+            return True
+        return False
+
+
+def _try_lock(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _s3_store(bucket: str, setting: Callable[[str], str | None]) -> S3Store:
+    """Open the bucket as Hadoop's S3 client is told to; credentials that it is not told come from the environment."""
+    endpoint = setting("endpoint")
+    secure = setting("connection.ssl.enabled") != "false"
+    if endpoint and "://" not in endpoint:
+        endpoint = f"{'https' if secure else 'http'}://{endpoint}"
+    config: S3Config = {
+        "region": setting("endpoint.region") or os.environ.get("AWS_REGION", "us-east-1"),
+        "virtual_hosted_style_request": setting("path.style.access") != "true",
+        "skip_signature": "Anonymous" in (setting("aws.credentials.provider") or ""),
+    }
+    if endpoint:
+        config["endpoint"] = endpoint
+    access, secret, token = (setting(name) for name in ("access.key", "secret.key", "session.token"))
+    if access and secret:
+        config["access_key_id"], config["secret_access_key"] = access, secret
+    if token:
+        config["session_token"] = token
+    client: ClientConfig = {
+        "timeout": timedelta(seconds=10),
+        "connect_timeout": timedelta(seconds=5),
+        "allow_http": endpoint is not None and endpoint.startswith("http:"),
+    }
+    retries: RetryConfig = {"max_retries": 2, "retry_timeout": timedelta(seconds=15)}
+    return S3Store(bucket, config=config, client_options=client, retry_config=retries)
+
+
+def _s3a_setting(configuration: JavaObject, bucket: str, name: str) -> str | None:
+    """Return a setting of Hadoop's S3 client, that of the bucket before the general one."""
+    for key in (f"fs.s3a.bucket.{bucket}.{name}", f"fs.s3a.{name}"):
+        value = configuration.get(key)
+        if value:
+            return str(value)
+    return None

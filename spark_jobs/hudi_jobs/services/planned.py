@@ -1,0 +1,248 @@
+"""Compaction and clustering: a plan is made, or found, and executed once, whatever else runs or has died.
+
+A plan that has been begun may still be in the hands of a driver that is frozen and not dead. A clustering is then
+rolled back and planned anew, so that the old instant can never complete: the instant time is the fencing token. So is a
+clustering that was planned before the newest write. Hudi offers no way to remove the plan of a compaction, which is
+finished under its old instant once the old marker's lease is over.
+Outcomes come from the timeline, never from a return value.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+from hudi_jobs.causes import causes_of
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.notes import commit_notes
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.holding import fenced, while_held
+from hudi_jobs.services.marker import Marker
+from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
+from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
+from hudi_jobs.table import HudiTable
+from hudi_jobs.wording import counted
+
+_HEARTBEAT_MARGIN_SECONDS = 30.0
+_HEARTBEAT_LOOK_SECONDS = 5.0
+
+
+class PlannedService(ABC):
+    """What differs between compaction and clustering."""
+
+    name: str
+    can_plan_anew: bool
+    """Whether a plan that has been begun is rolled back and made anew instead of being finished."""
+
+    @abstractmethod
+    def require(self, context: TaskContext, table: HudiTable) -> None:
+        """Raise `TaskFailed` for what Hudi would only notice after the plan has been made."""
+
+    @abstractmethod
+    def pending(self, timeline: Timeline) -> list[Pending]:
+        """Return the plans that have not completed, oldest first."""
+
+    @abstractmethod
+    def schedule(self, client: WriteClient, notes: Mapping[str, str]) -> str | None:
+        """Make a plan and return its instant, or None where there is nothing to plan."""
+
+    @abstractmethod
+    def execute(self, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
+        """Execute a plan and commit it with the notes."""
+
+    @abstractmethod
+    def describe_no_plan(self, context: TaskContext) -> str:
+        """Say why there is nothing to plan."""
+
+
+def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
+    """Do what the task's mode says and answer by what the timeline then holds."""
+    table = open_table(context)
+    if table is None:
+        return missing_table(context)
+    service.require(context, table)
+
+    def work(marker: Marker) -> TaskResult:
+        roll_back_dead_writes(context)
+        return _Run(context, service, begun_elsewhere=marker.taken_over).result()
+
+    return while_held(context, work)
+
+
+class _Run:
+    """The part of a run that has the table's marker."""
+
+    def __init__(self, context: TaskContext, service: PlannedService, *, begun_elsewhere: bool) -> None:
+        self._context = context
+        self._service = service
+        self._task = context.task.planned or PlannedServiceTask()
+        self._notes = commit_notes(context.run, context.task.id)
+        self._begun_elsewhere = begun_elsewhere
+
+    def result(self) -> TaskResult:
+        timeline = look(self._context)
+        pending = self._service.pending(timeline)
+        if self._task.mode is RunMode.SCHEDULE:
+            return self._schedule_only(pending)
+        if self._task.instant is not None:
+            found = [each for each in pending if each.instant == self._task.instant]
+            return self._execute(found[0]) if found else self._settled(timeline, self._task.instant)
+        if pending:
+            return self._deal_with(pending[0])
+        if self._task.mode is RunMode.EXECUTE:
+            return nothing(self._context, f"No {self._service.name} is pending.")
+        return self._plan_and_execute()
+
+    def _schedule_only(self, pending: list[Pending]) -> TaskResult:
+        name = self._service.name
+        if pending:
+            return nothing(self._context, f"The {name} {pending[0].instant} is pending and has to be executed first.")
+        instant = self._plan()
+        if instant is None:
+            return nothing(self._context, self._service.describe_no_plan(self._context))
+        return self._result(Outcome.SUCCEEDED, f"Planned the {name} {instant}.", instant=instant)
+
+    def _settled(self, timeline: Timeline, instant: str) -> TaskResult:
+        """Answer for an instant that was asked for and is not pending."""
+        written = timeline.written_by(instant)
+        if written is None:
+            return nothing(self._context, f"The {self._service.name} {instant} is no longer pending.")
+        if written.run == self._context.run:
+            return self._succeeded(instant, written)
+        return nothing(self._context, f"The {self._service.name} {instant} has been completed already.")
+
+    def _deal_with(self, pending: Pending) -> TaskResult:
+        """Answer for a plan that nobody asked for. Beside other writers it may be another tool's, and alive."""
+        new_wanted = self._task.mode is RunMode.SCHEDULE_AND_EXECUTE
+        if new_wanted and self._context.task.concurrency is ConcurrencyMode.OPTIMISTIC:
+            message = f"The {self._service.name} {pending.instant} has been planned meanwhile, perhaps by another tool."
+            return self._result(Outcome.CONFLICT, message, reason=FailureReason.CONFLICT)
+        return self._execute(pending)
+
+    def _execute(self, pending: Pending) -> TaskResult:
+        begun = pending.state is InstantState.INFLIGHT or self._begun_elsewhere
+        # A clustering puts the rows of the planned files into new ones: what was written since would be lost.
+        outdated = look(self._context).has_writes_after(pending.instant)
+        if (begun or outdated) and self._service.can_plan_anew:
+            self._roll_back(pending.instant)
+            return self._plan_and_execute(instead_of=pending.instant)
+        return self._commit(pending.instant)
+
+    def _plan_and_execute(self, *, instead_of: str | None = None) -> TaskResult:
+        instant = self._plan()
+        if instant is not None:
+            return self._commit(instant)
+        message = self._service.describe_no_plan(self._context)
+        if instead_of is not None:
+            message = f"The {self._service.name} {instead_of} could not be trusted and was rolled back. {message}"
+        return nothing(self._context, message)
+
+    def _plan(self) -> str | None:
+        with (
+            stage(f"Hudi could not plan the {self._service.name}", otherwise=FailureReason.HUDI_ERROR),
+            self._client() as client,
+        ):
+            instant = self._service.schedule(client, self._notes)
+        reach(Phase.PLANNED)
+        if instant is not None and self._state_of(instant) is None:
+            raise TaskFailed(
+                FailureReason.HUDI_ERROR,
+                f"Hudi returned the {self._service.name} {instant}, and the timeline has none.",
+            )
+        return instant
+
+    def _roll_back(self, instant: str) -> None:
+        self._context.log("rolling back", instant=instant)
+        with (
+            stage(f"The {self._service.name} {instant} cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+            self._client() as client,
+        ):
+            client.rollback(instant)
+        if self._state_of(instant) is not None:
+            raise TaskFailed(
+                FailureReason.HUDI_ERROR,
+                f"Hudi did not roll back the {self._service.name} {instant}; see the driver's log.",
+            )
+
+    def _commit(self, instant: str) -> TaskResult:
+        """Execute a plan and say what the timeline says about it."""
+        failure: TaskFailed | None = None
+        try:
+            with stage(
+                f"Hudi could not execute the {self._service.name} {instant}", otherwise=FailureReason.HUDI_ERROR
+            ):
+                self._execute_when_heartbeat_is_over(instant)
+        except TaskFailed as error:
+            failure = error
+        reach(Phase.AFTER_COMMIT)
+        written = look(self._context).written_by(instant)
+        if written is not None:
+            return self._completed(instant, written)
+        if failure is not None and failure.reason is FailureReason.CONFLICT and self._service.can_plan_anew:
+            return self._lost(instant, failure)
+        raise failure or TaskFailed(
+            FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
+        )
+
+    def _execute_when_heartbeat_is_over(self, instant: str) -> None:
+        """Wait for the end of a dead executor's heartbeat, which Hudi looks at where several may write."""
+        deadline = time.monotonic() + _heartbeat_seconds(self._context.task.hudi_options) + _HEARTBEAT_MARGIN_SECONDS
+        while True:
+            try:
+                with self._client() as client:
+                    return self._service.execute(client, instant, self._notes)
+            except Exception as error:
+                if not _is_heartbeat(error) or time.monotonic() > deadline:
+                    raise
+            self._context.log("waiting for the heartbeat of an earlier executor", instant=instant)
+            time.sleep(_HEARTBEAT_LOOK_SECONDS)
+
+    def _completed(self, instant: str, written: Written) -> TaskResult:
+        if written.run not in {self._context.run, None}:
+            message = f"The {self._service.name} {instant} was completed by the run {written.run}."
+            return fenced(self._context, message)
+        return self._succeeded(instant, written)
+
+    def _lost(self, instant: str, failure: TaskFailed) -> TaskResult:
+        """Give up a plan that lost to a writer: it would lose each time, and hold cleaning and archival back."""
+        if self._state_of(instant) is not None:
+            self._roll_back(instant)
+        message = f"A writer changed what the {self._service.name} {instant} was rewriting; it was rolled back."
+        return self._result(Outcome.CONFLICT, f"{message} {failure.message}", reason=FailureReason.CONFLICT)
+
+    def _state_of(self, instant: str) -> InstantState | None:
+        pending = self._service.pending(look(self._context))
+        return next((each.state for each in pending if each.instant == instant), None)
+
+    def _succeeded(self, instant: str, written: Written) -> TaskResult:
+        return self._result(
+            Outcome.SUCCEEDED,
+            f"The {self._service.name} {instant} wrote {counted(written.files_written, 'file')} "
+            f"and {written.bytes_written:,} bytes.",
+            instant=instant,
+            file_groups=written.file_groups,
+            files_written=written.files_written,
+            bytes_written=written.bytes_written,
+        )
+
+    def _result(self, outcome: Outcome, message: str, **figures: object) -> TaskResult:
+        fields = {"id": self._context.task.id, "outcome": outcome, "message": message, **figures}
+        return TaskResult.model_validate(fields)
+
+    def _client(self) -> AbstractContextManager[WriteClient]:
+        task = self._context.task
+        return write_client(self._context.spark, task.table.base_path, task.hudi_options)
+
+
+def _heartbeat_seconds(options: Mapping[str, str]) -> float:
+    """Return after how many seconds without a beat Hudi takes an executor for dead, with Hudi's own defaults."""
+    interval = float(options.get("hoodie.client.heartbeat.interval_in_ms", "60000"))
+    return interval / 1000 * float(options.get("hoodie.client.heartbeat.tolerable.misses", "2"))
+
+
+def _is_heartbeat(error: Exception) -> bool:
+    return any("due to heartbeat" in cause.message for cause in causes_of(error))

@@ -1,0 +1,249 @@
+"""The marker of a table: one holder at a time, whoever runs, dies, freezes or loses a reply. No JVM."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from moto.server import ThreadedMotoServer
+from obstore.store import S3Store
+
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.services import marker as marker_module
+from hudi_jobs.services.fence import Fence
+from hudi_jobs.services.marker import Content, HeldElsewhere, Marker, MarkerMoved, State, decode, take
+from hudi_jobs.services.marker_stores import LocalMarkers, S3Markers
+
+RIVALS = 8
+LEASE = 60.0
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[S3Store]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    config: Any = {"endpoint": f"http://{host}:{port}", "access_key_id": "a", "secret_access_key": "b", "region": "eu"}
+    store = S3Store("lake", config=config, client_options={"allow_http": True})
+    import boto3  # noqa: PLC0415 - only where there is a server
+
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys).create_bucket(Bucket="lake")
+    yield store
+    server.stop()
+
+
+@pytest.fixture(params=["local", "s3"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
+    """Each call is another process's view of the same marker."""
+    if request.param == "local":
+        return lambda: LocalMarkers(tmp_path / "marker")
+    bucket = request.getfixturevalue("bucket")
+    return lambda: S3Markers(bucket, f"{tmp_path.name}/marker")
+
+
+class Time:
+    """A clock that only moves when somebody sleeps, and what happens meanwhile."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.now = 0.0
+        self._meanwhile = meanwhile
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self._meanwhile()
+
+    def clock(self) -> float:
+        return self.now
+
+
+def take_as(store: Any, run: str, time: Time | None = None) -> Marker | HeldElsewhere:
+    time = time or Time()
+    return take(store, run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
+
+
+def abandoned(store: Any, run: str = "dead", state: State = State.HELD) -> None:
+    """Leave a marker of another process behind."""
+    content = Content(run=run, host="there", attempt="other", state=state, refreshed_at="2026-01-01T00:00:00Z")
+    store.write(content.encode(), expected=None)
+
+
+class Meeting:
+    """A view of the marker that gives its first look only when all rivals have had theirs."""
+
+    def __init__(self, store: Any, start: threading.Barrier) -> None:
+        self._store = store
+        self._start = start
+        self._looked = False
+
+    def read(self) -> tuple[bytes, str] | None:
+        found = self._store.read()
+        if not self._looked:
+            self._looked = True
+            self._start.wait()
+        return found
+
+    def write(self, content: bytes, *, expected: str | None) -> str:
+        return str(self._store.write(content, expected=expected))
+
+
+def race(open_store: Callable[[], Any]) -> list[Marker | HeldElsewhere]:
+    start = threading.Barrier(RIVALS)
+
+    def run(number: int) -> Marker | HeldElsewhere:
+        return take_as(Meeting(open_store(), start), f"run-{number}")
+
+    with ThreadPoolExecutor(RIVALS) as pool:
+        return list(pool.map(run, range(RIVALS)))
+
+
+def test_one_of_many_gets_a_free_marker(open_store: Callable[[], Any]) -> None:
+    assert sum(isinstance(each, Marker) for each in race(open_store)) == 1
+
+
+def test_one_of_many_takes_over_the_marker_of_a_dead_run(open_store: Callable[[], Any]) -> None:
+    abandoned(open_store())
+    winners = [each for each in race(open_store) if isinstance(each, Marker)]
+    assert [winner.taken_over for winner in winners] == [True]
+
+
+def test_a_marker_that_is_renewed_is_left_alone(open_store: Callable[[], Any]) -> None:
+    holder = take_as(open_store(), "first")
+    assert isinstance(holder, Marker)
+    time = Time(meanwhile=holder.renew)
+    found = take_as(open_store(), "second", time)
+    assert isinstance(found, HeldElsewhere)
+    assert "the run first on" in str(found)
+    assert time.now < LEASE / 4
+
+
+def test_a_dead_marker_counts_for_the_whole_lease(open_store: Callable[[], Any]) -> None:
+    abandoned(open_store())
+    time = Time()
+    assert isinstance(take_as(open_store(), "second", time), Marker)
+    assert time.now >= LEASE
+
+
+@pytest.mark.parametrize("released_at_once", [True, False])
+def test_a_released_marker_is_free_at_once(open_store: Callable[[], Any], released_at_once: bool) -> None:
+    holder = take_as(open_store(), "first")
+    assert isinstance(holder, Marker)
+    if released_at_once:
+        holder.release()
+    time = Time(meanwhile=holder.release)
+    taken = take_as(open_store(), "second", time)
+    assert isinstance(taken, Marker)
+    assert not taken.taken_over
+    assert time.now < LEASE / 4
+
+
+def test_who_has_lost_the_marker_neither_renews_nor_releases_it(open_store: Callable[[], Any]) -> None:
+    frozen = take_as(open_store(), "first")
+    assert isinstance(frozen, Marker)
+    store = open_store()
+    content = Content(run="second", host="there", attempt="other", state=State.HELD, refreshed_at="now").encode()
+    store.write(content, expected=store.read()[1])
+
+    with pytest.raises(MarkerMoved):
+        frozen.renew()
+    frozen.release()
+    assert store.read()[0] == content
+
+
+def test_a_write_whose_reply_was_lost_is_recognised(open_store: Callable[[], Any]) -> None:
+    store = open_store()
+    holder = take_as(store, "first")
+    assert isinstance(holder, Marker)
+    version = holder._version
+    holder.renew()
+    holder._version = version
+    holder.renew()
+    holder.renew()
+    assert isinstance(decode(store.read()[0]), Content)
+
+
+def test_two_processes_of_one_run_do_not_share_a_marker(
+    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = take_as(open_store(), "run")
+    assert isinstance(first, Marker)
+    monkeypatch.setattr(marker_module, "_ATTEMPT", "another process")
+    assert isinstance(take_as(open_store(), "run", Time(meanwhile=lambda: renewed(open_store()))), HeldElsewhere)
+
+
+def renewed(store: Any) -> None:
+    """Renew the marker as its first holder would, whose process this is not."""
+    found = store.read()
+    store.write(found[0].replace(b"Z", b"1Z"), expected=found[1])
+
+
+def test_a_damaged_marker_counts_as_somebody_elses_for_the_lease(open_store: Callable[[], Any]) -> None:
+    open_store().write(b"{not json", expected=None)
+    time = Time()
+    taken = take_as(open_store(), "second", time)
+    assert isinstance(taken, Marker)
+    assert taken.taken_over
+    assert time.now >= LEASE
+
+
+@pytest.mark.parametrize("ignored", ["create", "replace"])
+def test_a_store_that_ignores_conditions_is_refused(
+    bucket: S3Store, monkeypatch: pytest.MonkeyPatch, ignored: str
+) -> None:
+    put = obstore.put
+
+    def careless(store: S3Store, path: str, content: bytes, *, mode: Any = "overwrite") -> Any:
+        obeys = mode == "overwrite" or (mode == "create") != (ignored == "create")
+        return put(store, path, content, mode=mode if obeys else "overwrite")
+
+    monkeypatch.setattr(obstore, "put", careless)
+    with pytest.raises(TaskFailed, match="ignores the conditions"):
+        take_as(S3Markers(bucket, f"careless-{ignored}"), "run")
+
+
+class Holder:
+    """A marker whose renewals end as the test says."""
+
+    def __init__(self, *, error: Exception | None = None) -> None:
+        self.written_at = 0.0
+        self.error = error
+        self.renewals = 0
+
+    def renew(self) -> None:
+        self.renewals += 1
+        if self.error is not None:
+            raise self.error
+        self.written_at = self.renewals
+
+
+@pytest.mark.parametrize(
+    ("error", "now", "ended"),
+    [
+        (None, 44.0, False),
+        (None, 46.5, True),
+        (ConnectionError("the store is away"), 44.0, False),
+        (ConnectionError("the store is away"), 45.5, True),
+        (MarkerMoved(), 1.0, True),
+    ],
+)
+def test_the_jvm_is_ended_when_the_lease_is_used_up_or_lost(error: Exception | None, now: float, ended: bool) -> None:
+    ends: list[float] = []
+    holder: Any = Holder(error=error)
+    fence = Fence(holder, lease_seconds=LEASE, end=lambda: ends.append(now), clock=lambda: now)
+    fence.renew()
+    assert fence.check() is not ended
+    assert (fence.lost, bool(ends)) == (ended, ended)
+
+
+def test_a_fence_renews_by_itself_and_ends_the_jvm_by_itself() -> None:
+    ended = threading.Event()
+    holder: Any = Holder()
+    with Fence(holder, lease_seconds=0.3, end=ended.set, clock=lambda: holder.renewals) as fence:
+        while holder.renewals < 3:
+            ended.wait(0.01)
+        holder.error = MarkerMoved()
+        assert ended.wait(10)
+    assert fence.lost
