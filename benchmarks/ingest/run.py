@@ -36,6 +36,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.session import spark_settings
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.spark_conf import _JAVA_OPTIONS, _SMALL_JVM
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = "id BIGINT, carrier STRING, flight INT, origin STRING, delay DOUBLE, at TIMESTAMP, month INT, observed BIGINT"
@@ -98,7 +99,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.master": master,
         "spark.driver.memory": "2g",
         "spark.driver.extraClassPath": ":".join(jars),
-        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} {_SMALL_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
     }

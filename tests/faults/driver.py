@@ -1,0 +1,45 @@
+"""What the containers of the fake node do: a driver that reads its request and commits, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.faults.node import Ended
+
+from hudi_jobs.contract import JobOutcome, JobRequest, Outcome, Service, TaskResult, encode_outcome
+from hudi_operator.jobs.names import REQUEST_ANNOTATION
+from toolkit.small_table import SmallTable
+
+Document = dict[str, Any]
+
+
+async def commit(pod: Document) -> Ended:
+    """Ingest as a real driver would: one commit that carries the run's name, and an outcome that names the instant.
+
+    It commits whenever it is run, so that a run too many shows as a commit too many. Other services find nothing to do.
+    """
+    request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
+    task = request.tasks[0]
+    if task.service is not Service.INGESTION:
+        return _ended(TaskResult(id=task.id, outcome=Outcome.NOTHING_TO_DO))
+    table = SmallTable(folder_of(task.table.base_path))
+    await asyncio.to_thread(table.create, task.table.name)
+    instant = await asyncio.to_thread(table.commit, run=request.run)
+    return _ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
+
+
+async def never_end(_: Document) -> Ended:
+    """Run until the pod is deleted."""
+    await asyncio.Event().wait()
+    raise AssertionError("nothing sets the event")
+
+
+def folder_of(base_path: str) -> Path:
+    """The folder of a base path on local files."""
+    return Path(base_path.removeprefix("file://"))
+
+
+def _ended(result: TaskResult) -> Ended:
+    return Ended(message=encode_outcome(JobOutcome(results=(result,))))

@@ -1,0 +1,88 @@
+"""The API server and the network misbehave, and every table comes to the same end all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from tests.faults.arena import arena
+from tests.faults.lifecycle import EndState, live
+from tests.faults.rules import Call, Fault, Rule, WatchFaults, none, sometimes
+from tests.faults.sweep import Point, differences, sweep, undisturbed
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
+
+Reference: TypeAlias = tuple[EndState, list[Call]]
+
+ANSWERS = (Fault.LOST_REPLY, Fault.CONFLICT, Fault.EXPIRED, Fault.THROTTLED, Fault.SERVER_ERROR)
+
+WATCHES = {
+    "cut every second": WatchFaults(cut_after_seconds=1.0),
+    "events twice": WatchFaults(duplicate=1.0),
+    "half of all events dropped": WatchFaults(drop=0.5),
+    "no events at all": WatchFaults(drop=1.0),
+    "half of all events late and out of order": WatchFaults(late=0.5),
+    "410 Gone now and then": WatchFaults(expire=0.2),
+    "everything at once": WatchFaults(cut_after_seconds=3.0, drop=0.2, duplicate=0.2, late=0.2, expire=0.1),
+}
+BOUNDED_WATCHES = ("cut every second", "no events at all", "everything at once")
+
+
+@pytest.mark.parametrize("number", range(5))
+async def test_refused_and_unanswered_calls_change_nothing_in_the_end(
+    number: int, reference: Reference, tmp_path: Path, seed: int, *, full: bool
+) -> None:
+    if number and not full:
+        pytest.skip("one seed is enough when not everything is swept")
+    await check(reference, tmp_path, seed=seed, rule=sometimes(ANSWERS, probability=0.1, seed=seed))
+
+
+@pytest.mark.parametrize("kind", WATCHES)
+async def test_watches_that_cannot_be_trusted_change_nothing_in_the_end(
+    kind: str, reference: Reference, tmp_path: Path, seed: int, *, full: bool
+) -> None:
+    if kind not in BOUNDED_WATCHES and not full:
+        pytest.skip("the worst are enough when not everything is swept")
+    await check(reference, tmp_path, seed=seed, watch_faults=WATCHES[kind])
+
+
+async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_twice(
+    reference: Reference, tmp_path: Path, seed: int, *, full: bool
+) -> None:
+    end, writes = reference
+    jobs = [number for number, call in enumerate(writes, start=1) if call.target == "jobs"]
+    everywhere = range(1, len(writes) + 1)
+    # A call that stalls for longer than the client waits takes effect after it has been given up.
+    draw = random.Random(seed)
+    stalled = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
+    lost = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
+    points = [Point(write=number, fault=Fault.STALL) for number in stalled]
+    points += [Point(write=number, fault=Fault.LOST_REPLY) for number in lost]
+    print(f"{len(points)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
+
+    swept = await sweep(live, dict.fromkeys(points), tmp_path, reference=end, stall_seconds=30 if full else 12)
+
+    assert not swept.wrong, "\n\n".join(swept.wrong)
+    assert swept.reached > 0.8 * len(points)
+
+
+@pytest.fixture(scope="module")
+def reference(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Reference:  # noqa: ARG001 - it must be there
+    """The end of a life without faults, and the writes on the way."""
+    return asyncio.run(undisturbed(live, tmp_path_factory.mktemp("reference") / "undisturbed"))
+
+
+async def check(
+    reference: Reference, folder: Path, *, seed: int, rule: Rule = none, watch_faults: WatchFaults | None = None
+) -> None:
+    """Live through a whole life of a table with these faults, and compare its end with an undisturbed one."""
+    async with arena(folder / "disturbed", seed=seed) as place:
+        place.proxy.rule = rule
+        if watch_faults is not None:
+            place.proxy.watch_faults = watch_faults
+        end = await live(place)
+    wrong = differences(reference[0], end)
+    assert not wrong, "\n".join((*wrong, str(place.proxy.injected)))

@@ -1,0 +1,35 @@
+"""The operator is killed just before and just after its writes take effect, and a new one takes over."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.faults.lifecycle import Scenario, delete_while_running, live
+from tests.faults.rules import Fault
+from tests.faults.sweep import Point, sweep, undisturbed
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
+
+CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
+BOUNDED = {"live": 8, "delete_while_running": 4}
+"""How many points are drawn where not all are swept."""
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("scenario", [live, delete_while_running], ids=lambda scenario: scenario.__name__)
+async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
+    scenario: Scenario, tmp_path: Path, seed: int, *, full: bool
+) -> None:
+    reference, writes = await undisturbed(scenario, tmp_path / "undisturbed")
+    assert not reference.wrong(), reference.wrong()
+    points = [Point(write=number + 1, fault=fault) for number in range(len(writes)) for fault in CRASHES]
+    if not full:
+        points = random.Random(seed).sample(points, BOUNDED[scenario.__name__])
+    print(f"{len(points)} of {2 * len(writes)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
+
+    swept = await sweep(scenario, points, tmp_path, reference=reference)
+
+    assert not swept.wrong, "\n\n".join(swept.wrong)
+    assert swept.reached > 0.8 * len(points)

@@ -1,0 +1,67 @@
+"""A hundred tables for which nothing is due: the operator writes nothing, and reads little."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from pathlib import Path
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.faults.arena import PATIENCE, Arena, arena
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800), pytest.mark.usefixtures("cluster")]
+
+TABLES = 100
+
+
+async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(tmp_path: Path, *, full: bool) -> None:
+    # Shortened, everything that happens by the clock happens ten times as often as by default, or more often.
+    window, poll, longest, resync = (600.0, 10.0, 300.0, 300.0) if full else (30.0, 1.0, 30.0, 10.0)
+    times = {"POLL_SECONDS": f"{poll}", "MAX_POLL_SECONDS": f"{longest}", "RESYNC_SECONDS": f"{resync}"}
+    port = free_port()
+    async with arena(tmp_path / "idle", METRICS_PORT=str(port), LEADER_ELECTION="true", **times) as place:
+        await asyncio.gather(*(place.declare(f"idle-{number}") for number in range(TABLES)))
+        await until_idle(place)
+        before, reads, requests = len(place.proxy.writes), Counter(place.proxy.reads), await store_requests(port)
+
+        await asyncio.sleep(window)
+
+        written = [str(write.call) for write in place.proxy.writes[before:]]
+        read = place.proxy.reads - reads
+        asked = await store_requests(port) - requests
+    print(f"in {window:g} s: {asked:g} requests to the store, {dict(read)}")  # noqa: T201 - the measure itself
+    assert written == []
+    # One listing per look; a table that rests is looked at ever more rarely than once per poll.
+    assert 0 < asked <= TABLES * window / poll
+    # Two listings per sweep, of tables and of classes: nothing that grows with the looks, or with the tables.
+    assert sum(read.values()) <= 4 * (1 + window / resync)
+
+
+async def until_idle(place: Arena) -> None:
+    """Wait until every table has ingested once, and until nothing has been written for a while."""
+
+    async def ready() -> bool:
+        statuses = [table.get("status") or {} for table in await place.items(place.tables)]
+        return all(status.get("history") and not status.get("activeJobs") for status in statuses)
+
+    await place.eventually(ready, what="all tables have ingested", seconds=2 * PATIENCE)
+    seen = -1
+    while seen != len(place.proxy.writes):
+        seen = len(place.proxy.writes)
+        await asyncio.sleep(5)
+
+
+async def store_requests(port: int) -> float:
+    """Return how often the operator has asked the store for something since it began."""
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+        families = {family.name: family for family in text_string_to_metric_families(await answer.text())}
+    return float(sum(sample.value for sample in families["hudi_operator_store_requests"].samples))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
