@@ -1,46 +1,18 @@
 """The queue on a clock that jumps to the next thing that is due, so that hours pass in no time."""
 
 import asyncio
-import selectors
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
+from tests.control.jumping import now, run
 
+from hudi_operator.control.keys import Trigger
 from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.kube.errors import ApiUnavailable
 
 Queue = KeyedQueue[str]
-Handler = Callable[[str], Awaitable[float | None]]
-T = TypeVar("T")
-
-
-class _JumpingSelector(selectors.SelectSelector):
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        if timeout is None:
-            raise RuntimeError("everything waits and nothing is due: the test would never end")
-        self.now += max(0.0, timeout)
-        return super().select(0)
-
-
-class _JumpingLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._clock = _JumpingSelector()
-        super().__init__(self._clock)
-
-    def time(self) -> float:
-        return self._clock.now
-
-
-def run(story: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    with asyncio.Runner(loop_factory=_JumpingLoop) as runner:
-        return runner.run(story())
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
+Handler = Callable[[str, Trigger], Awaitable[float | None]]
 
 
 async def work_for(queue: Queue, seconds: float, handler: Handler, *, workers: int = 2, **options: Any) -> None:
@@ -56,6 +28,7 @@ class Recorder:
 
     def __init__(self, *, takes: float = 0, answers: float | None = None, fails: int = 0) -> None:
         self.looks: list[tuple[float, str]] = []
+        self.triggers: list[Trigger] = []
         self.at_once = 0
         self.most_at_once = 0
         self.same_key_twice = False
@@ -64,8 +37,9 @@ class Recorder:
         self._answers = answers
         self._fails = fails
 
-    async def __call__(self, key: str) -> float | None:
+    async def __call__(self, key: str, trigger: Trigger) -> float | None:
         self.looks.append((now(), key))
+        self.triggers.append(trigger)
         self.same_key_twice |= key in self._now_working
         self._now_working.add(key)
         self.most_at_once = max(self.most_at_once, len(self._now_working))
@@ -121,6 +95,66 @@ def test_keys_are_taken_in_the_order_in_which_they_came() -> None:
         return recorder
 
     assert run(story).keys == ["c", "a", "b"]
+
+
+def test_what_an_event_asks_for_goes_before_what_only_a_poll_asks_for() -> None:
+    async def story() -> Recorder:
+        queue, recorder = Queue(), Recorder(takes=1)
+        for key in ("a", "b", "c"):
+            queue.add(key, Trigger.POLL)
+        queue.add("c", Trigger.EVENT)
+        queue.add("d", Trigger.EVENT)
+        queue.add("d", Trigger.POLL)
+        await work_for(queue, 10, recorder, workers=1)
+        return recorder
+
+    recorder = run(story)
+    assert recorder.keys == ["c", "d", "a", "b"]
+    assert recorder.triggers == [Trigger.EVENT, Trigger.EVENT, Trigger.POLL, Trigger.POLL]
+
+
+def test_a_poll_has_its_turn_however_many_events_there_are() -> None:
+    async def story() -> Recorder:
+        queue, recorder = Queue(), Recorder(takes=1)
+        queue.add("polled", Trigger.POLL)
+        for number in range(20_000):
+            queue.add(str(number))
+        await work_for(queue, 10_003, recorder, workers=1)
+        return recorder
+
+    assert "polled" in run(story).keys
+
+
+def test_a_look_that_failed_comes_back_as_one_for_which_nothing_known_counts() -> None:
+    async def story() -> Recorder:
+        queue, recorder = Queue(), Recorder(fails=1, answers=30)
+        queue.add("a", Trigger.POLL)
+        await work_for(queue, 40, recorder)
+        return recorder
+
+    assert run(story).triggers == [Trigger.POLL, Trigger.EVENT, Trigger.POLL]
+
+
+def test_an_event_during_a_look_is_remembered_beside_a_poll() -> None:
+    async def story() -> Recorder:
+        queue, recorder = Queue(), Recorder(takes=10)
+        queue.add("a", Trigger.POLL)
+        asyncio.get_running_loop().call_later(5, queue.add, "a", Trigger.EVENT)
+        asyncio.get_running_loop().call_later(6, queue.add, "a", Trigger.POLL)
+        await work_for(queue, 60, recorder)
+        return recorder
+
+    assert run(story).triggers == [Trigger.POLL, Trigger.EVENT]
+
+
+def test_the_queue_knows_which_keys_come_again_without_being_asked() -> None:
+    async def story() -> list[bool]:
+        queue = Queue()
+        queue.add("waits")
+        queue.add_after("later", 5)
+        return [key in queue for key in ("waits", "later", "nobody")]
+
+    assert run(story) == [True, True, False]
 
 
 def test_no_more_keys_are_worked_on_at_once_than_there_are_workers() -> None:
@@ -204,7 +238,7 @@ def test_a_key_that_fails_does_not_hold_up_another() -> None:
     async def story() -> list[str]:
         queue, done = Queue(), []
 
-        async def handler(key: str) -> None:
+        async def handler(key: str, _trigger: Trigger) -> None:
             if key == "poison":
                 raise ValueError("poison")
             done.append(key)
@@ -221,7 +255,7 @@ def test_what_the_server_asks_for_is_the_least_time_to_wait() -> None:
     async def story() -> list[float]:
         queue, times = Queue(), []
 
-        async def handler(_key: str) -> None:
+        async def handler(_key: str, _trigger: Trigger) -> None:
             times.append(now())
             if len(times) == 1:
                 raise ApiUnavailable("too many requests", status=429, retry_after=77)
@@ -249,7 +283,7 @@ def test_a_look_whose_own_task_is_cancelled_does_not_end_the_worker() -> None:
     async def story() -> list[str]:
         queue, done = Queue(), []
 
-        async def handler(key: str) -> None:
+        async def handler(key: str, _trigger: Trigger) -> None:
             if key == "cancelled":
                 part = asyncio.create_task(asyncio.sleep(100))
                 part.cancel()
@@ -268,8 +302,8 @@ def test_stopping_lets_running_looks_end_and_takes_no_new_ones() -> None:
     async def story() -> tuple[bool, Recorder, list[str], float]:
         queue, recorder, ended = Queue(), Recorder(takes=10), []
 
-        async def handler(key: str) -> float | None:
-            await recorder(key)
+        async def handler(key: str, trigger: Trigger) -> float | None:
+            await recorder(key, trigger)
             ended.append(key)
             return 1
 

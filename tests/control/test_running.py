@@ -52,10 +52,12 @@ def test_a_table_that_changes_its_class_is_counted_in_the_new_one() -> None:
     assert jobs.in_class("large", without=FLIGHTS) == 3
 
 
-def left_by_an_earlier_process(key: TableKey, class_name: str, **status: object) -> dict[str, object]:
+def left_by_an_earlier_process(
+    key: TableKey, class_name: str, *, service: str = "Ingestion", **status: object
+) -> dict[str, object]:
     one = table(name=key.name, namespace=key.namespace, basePath=f"s3a://lake/{key.namespace}/t")
     classes = HudiTableClass(metadata=ObjectMetadata(name=class_name), spec=class_spec())
-    manifest = build_manifest(observe(one, table_class=classes), active(), default_image=IMAGE)
+    manifest = build_manifest(observe(one, table_class=classes), active(service=service), default_image=IMAGE)
     return {**manifest, "status": status}
 
 
@@ -63,8 +65,7 @@ def left_by_an_earlier_process(key: TableKey, class_name: str, **status: object)
 @pytest.mark.parametrize("class_name", ["standard", "s" * 64, "s" * 253])
 def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_name: str, class_name: str) -> None:
     jobs, key = RunningJobs(), TableKey("team-a", table_name)
-    jobs.seed([left_by_an_earlier_process(key, class_name)])
-    assert jobs.is_seeded
+    jobs.seed(left_by_an_earlier_process(key, class_name))
     assert jobs.in_class(class_name, without=WEATHER) == 1
     assert jobs.in_namespace(class_name, without=WEATHER) == 1
     assert jobs.in_class(class_name, without=key) == 0
@@ -76,13 +77,36 @@ def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_n
 @pytest.mark.parametrize(("condition", "counted"), [("Complete", 0), ("Failed", 0), ("FailureTarget", 1)])
 def test_a_job_that_an_earlier_process_left_counts_until_it_has_ended(condition: str, counted: int) -> None:
     jobs = RunningJobs()
-    jobs.seed([left_by_an_earlier_process(FLIGHTS, "standard", conditions=[{"type": condition, "status": "True"}])])
+    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard", conditions=[{"type": condition, "status": "True"}]))
     assert jobs.in_class("standard", without=WEATHER) == counted
+
+
+def test_a_deletion_that_an_earlier_process_left_counts_from_the_first_look_on() -> None:
+    jobs = RunningJobs()
+    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard", service="Deletion"))
+    assert jobs.in_class("standard", without=WEATHER) == 0
 
 
 def test_what_was_seen_since_the_start_wins_over_what_an_earlier_process_left() -> None:
     jobs = RunningJobs()
     jobs.record(FLIGHTS, class_name="large", jobs=1)
-    jobs.seed([left_by_an_earlier_process(FLIGHTS, "standard")])
+    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard"))
     assert jobs.in_class("standard", without=WEATHER) == 0
     assert jobs.in_class("large", without=WEATHER) == 1
+
+
+def test_tables_that_wait_for_a_place_are_told_when_a_job_of_their_class_has_ended() -> None:
+    told: list[TableKey] = []
+    jobs = RunningJobs(wake=told.append)
+    jobs.record(FLIGHTS, class_name="standard", jobs=1)
+    waiting = [TableKey("team-c", f"t{number}") for number in range(3)]
+    for key in waiting:
+        jobs.wait(key, class_name="standard")
+    jobs.wait(ORDERS, class_name="large")
+    jobs.record(FLIGHTS, class_name="standard", jobs=1)
+    assert told == []
+    jobs.record(FLIGHTS, class_name="standard", jobs=0)
+    assert told == waiting[:2]
+    jobs.record(WEATHER, class_name="standard", jobs=1)
+    jobs.forget(WEATHER)
+    assert told == waiting

@@ -9,7 +9,7 @@ def test_the_image_of_the_jobs_is_all_that_has_to_be_set() -> None:
     settings = Settings.from_environment(IMAGE)
     assert settings.spark_image == "spark:1"
     assert settings.watch_namespaces == ()
-    assert (settings.workers, settings.health_port, settings.metrics_port) == (16, 8080, 9090)
+    assert (settings.workers, settings.health_port, settings.metrics_port) == (32, 8080, 9090)
 
 
 def test_every_setting_has_a_variable() -> None:
@@ -22,12 +22,18 @@ def test_every_setting_has_a_variable() -> None:
             "HUDI_OPERATOR_WORKERS": "4",
             "HUDI_OPERATOR_RESYNC_SECONDS": "60",
             "HUDI_OPERATOR_POLL_SECONDS": "2.5",
+            "HUDI_OPERATOR_MAX_POLL_SECONDS": "60",
             "HUDI_OPERATOR_RECONCILE_TIMEOUT_SECONDS": "30",
             "HUDI_OPERATOR_SHUTDOWN_SECONDS": "0",
             "HUDI_OPERATOR_HEALTH_PORT": "1",
             "HUDI_OPERATOR_METRICS_PORT": "2",
             "HUDI_OPERATOR_LOG_LEVEL": "debug",
             "HUDI_OPERATOR_LOG_FORMAT": "text",
+            "HUDI_OPERATOR_LEADER_ELECTION": "False",
+            "HUDI_OPERATOR_LEASE_NAME": "leader",
+            "HUDI_OPERATOR_LEASE_SECONDS": "3",
+            "HUDI_OPERATOR_RENEW_DEADLINE_SECONDS": "2",
+            "HUDI_OPERATOR_LEASE_RETRY_SECONDS": "0.5",
         }
     )
     assert settings == Settings(
@@ -38,12 +44,18 @@ def test_every_setting_has_a_variable() -> None:
         workers=4,
         resync_seconds=60,
         poll_seconds=2.5,
+        max_poll_seconds=60,
         reconcile_timeout_seconds=30,
         shutdown_seconds=0,
         health_port=1,
         metrics_port=2,
         log_level="DEBUG",
         log_format="text",
+        leader_election=False,
+        lease_name="leader",
+        lease_seconds=3,
+        renew_deadline_seconds=2,
+        lease_retry_seconds=0.5,
     )
 
 
@@ -65,6 +77,10 @@ def test_the_pod_names_the_instance_unless_told_otherwise() -> None:
         ("HEALTH_PORT", "70000"),
         ("LOG_LEVEL", "loud"),
         ("LOG_FORMAT", "xml"),
+        ("LEADER_ELECTION", "maybe"),
+        ("LEASE_SECONDS", "10"),
+        ("RENEW_DEADLINE_SECONDS", "15"),
+        ("LEASE_RETRY_SECONDS", "10"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_its_name(name: str, value: str) -> None:

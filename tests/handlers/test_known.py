@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.finalizer import FINALIZER
+from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.handlers.documents import field, fingerprint, own_key, text
 from hudi_operator.handlers.informer import Informer
@@ -84,6 +85,7 @@ async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(documen
         ({"uid": "u2"}, True),
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, True),
         ({"finalizers": ["x"]}, True),
+        ({"finalizers": [FINALIZER]}, False),
         ({"annotations": {"hudi-operator.io/requestedAt": "now"}}, True),
         ({"labels": {"team": "a"}}, True),
     ],
@@ -99,6 +101,28 @@ async def test_an_event_calls_for_a_look_when_the_declaration_changed(change: di
     changed["status"] = {"message": "written by the operator itself"}
     informer.table_event({"type": "MODIFIED", "object": changed})
     assert queue.depth == (1 if matters else 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "trigger"),
+    [
+        (None, {"generation": 2}, Trigger.EVENT),  # changed while no watch was open
+        ("MODIFIED", {"generation": 2}, Trigger.EVENT),
+        ("ADDED", {"name": "other"}, Trigger.EVENT),
+        (None, {"name": "other"}, Trigger.POLL),
+    ],
+)
+async def test_only_what_a_listing_names_for_the_first_time_may_wait_its_turn(
+    kind: str | None, change: dict[str, Any], trigger: Trigger
+) -> None:
+    queue: KeyedQueue[TableKey] = KeyedQueue()
+    informer = Informer(queue=queue, known=KnownObjects())
+    informer.table_event({"type": None, "object": table()})
+    queue.discard(TableKey("n", "a"))
+    changed = table()
+    changed["metadata"].update(change)
+    informer.table_event({"type": kind, "object": changed})
+    assert [waiting.trigger for waiting in queue._waiting.values()] == [trigger]
 
 
 def test_the_read_only_views_that_kopf_hands_out_are_read_as_well() -> None:
@@ -153,3 +177,76 @@ def test_a_table_made_again_under_its_name_answers_to_its_new_uid_only() -> None
     assert known.of_child(child("x", "new")) == key
     known.forget_table(key)
     assert known.tables == {other}
+
+
+def job(**status: Any) -> dict[str, Any]:
+    document = child("a", "u1")
+    document["metadata"]["uid"] = "job-1"
+    return {**document, "status": status}
+
+
+def pod(phase: str, *, state: str = "running", reason: str | None = None, **more: Any) -> dict[str, Any]:
+    document = child("a", "u1")
+    document["metadata"]["uid"] = "pod-1"
+    containers = [{"name": "driver", "state": {state: {"reason": reason}}}]
+    return {**document, "status": {"phase": phase, "containerStatuses": containers, **more}}
+
+
+COMPLETE = {"conditions": [{"type": "Complete", "status": "True"}]}
+LIVES: dict[str, tuple[list[tuple[str | None, dict[str, Any]]], list[bool]]] = {
+    "a Job that starts, counts its pods and completes": (
+        [
+            ("ADDED", job()),
+            ("MODIFIED", job(active=1)),
+            ("MODIFIED", job(active=1, ready=1)),
+            ("MODIFIED", job(**COMPLETE)),
+        ],
+        [True, False, False, True],
+    ),
+    "a Job that goes after its end": ([("MODIFIED", job(**COMPLETE)), ("DELETED", job(**COMPLETE))], [False, False]),
+    "a Job that goes before its end": ([("ADDED", job()), ("DELETED", job())], [True, True]),
+    "a listing of what is known": ([("ADDED", job(active=1)), (None, job(active=1))], [True, False]),
+    "a listing that tells of an end that no event told of": ([(None, job()), (None, job(**COMPLETE))], [True, True]),
+    "a listing of a Job that ended long ago": ([(None, job(**COMPLETE))], [False]),
+    "a pod that waits for its image, runs and ends": (
+        [
+            ("ADDED", pod("Pending", state="waiting", reason="ContainerCreating")),
+            ("MODIFIED", pod("Pending", state="waiting", reason="ImagePullBackOff")),
+            ("MODIFIED", pod("Running")),
+            ("MODIFIED", pod("Running", podIP="10.0.0.1", conditions=[{"type": "Ready", "status": "True"}])),
+            ("MODIFIED", pod("Running", state="terminated", reason="Completed")),
+            ("MODIFIED", pod("Succeeded", state="terminated", reason="Completed")),
+        ],
+        [True, True, True, False, True, True],
+    ),
+    "a pod that is evicted": (
+        [
+            ("ADDED", pod("Running")),
+            ("MODIFIED", pod("Running", conditions=[{"type": "DisruptionTarget", "status": "True"}])),
+        ],
+        [True, True],
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "looks"), LIVES.values(), ids=LIVES)
+async def test_events_of_jobs_and_pods_call_for_a_look_when_they_tell_something_new(
+    events: list[tuple[str | None, dict[str, Any]]], looks: list[bool]
+) -> None:
+    queue: KeyedQueue[TableKey] = KeyedQueue()
+    known = KnownObjects()
+    known.learn_table(TableKey("n", "a"), table())
+    informer = Informer(queue=queue, known=known)
+    asked = []
+    for kind, document in events:
+        informer.child_event("Job", {"type": kind, "object": document})
+        asked.append(TableKey("n", "a") in queue)
+        queue.discard(TableKey("n", "a"))
+    assert asked == looks
+
+
+async def test_nothing_is_kept_of_jobs_and_pods_that_are_gone() -> None:
+    known = KnownObjects()
+    known.learn_child(job())
+    known.forget_child(job())
+    assert known._children == {}

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
@@ -98,7 +98,7 @@ async def test_the_watches_come_back_after_an_outage_and_bring_what_happened_mea
 ) -> None:
     looks: list[TableKey] = []
 
-    async def reconcile(key: TableKey) -> None:
+    async def reconcile(key: TableKey, _trigger: Trigger) -> None:
         looks.append(key)
 
     async def create(name: str) -> None:

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.reconciler import FINALIZER
+from hudi_operator.control.finalizer import FINALIZER
+from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.jobs.names import job_labels
@@ -37,7 +37,7 @@ class Recorder:
         self.slow: float = 0.0
         self.ended = 0
 
-    async def __call__(self, key: TableKey) -> float | None:
+    async def __call__(self, key: TableKey, _trigger: Trigger) -> float | None:
         self.keys.append(key)
         if key.name in self.failing:
             raise RuntimeError("this table always fails")

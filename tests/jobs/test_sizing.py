@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tests.planning.world import class_spec, spec
 
 from hudi_operator.api.base import quantity_bytes
-from hudi_operator.jobs.sizing import PodSize, Sizing, exceeded_limits, grown_memory, resolve_sizing
+from hudi_operator.jobs.sizing import (
+    PlanSize,
+    PodSize,
+    Sizing,
+    exceeded_limits,
+    grown_memory,
+    resolve_sizing,
+    sizing_for_plan,
+)
 
 
 def sizing(
@@ -135,3 +143,60 @@ def test_growing_ends_at_the_limit_after_a_few_steps(start: int, limit: int) -> 
         assert quantity_bytes(memory) < quantity_bytes(more) <= limit
         memory, steps = more, steps + 1
     assert steps <= 30
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "groups", "cores"),
+    [(0, 0, 1), (1, 1, 1), (512, 9, 1), (513, 9, 2), (4096, 9, 8), (4096, 3, 3), (10**6, 30, 30)],
+)
+def test_a_plan_keeps_a_core_busy_for_each_512_mebibytes_but_no_more_than_it_has_groups(
+    mebibytes: int, groups: int, cores: int
+) -> None:
+    assert PlanSize(bytes=mebibytes * 2**20, groups=groups).cores == cores
+
+
+@pytest.mark.parametrize(
+    ("own", "limits", "plan", "expected"),
+    [
+        ({}, {}, 1, PodSize(cpu="1", memory="2Gi")),
+        ({}, {}, 3, PodSize(cpu="3", memory="6144Mi")),
+        ({}, {}, 30, PodSize(cpu="4", memory="8192Mi")),
+        ({}, {"driverCpu": "2500m"}, 30, PodSize(cpu="2", memory="4096Mi")),
+        ({}, {"driverCpu": "16", "driverMemory": "3Gi"}, 4, PodSize(cpu="4", memory="3Gi")),
+        ({"cpu": "500m", "memory": "1Gi"}, {}, 1, PodSize(cpu="500m", memory="1Gi")),
+        ({"cpu": "500m", "memory": "1Gi"}, {}, 2, PodSize(cpu="2", memory="2048Mi")),
+        ({"cpu": "3500m", "memory": "7Gi"}, {}, 4, PodSize(cpu="3500m", memory="7Gi")),
+        ({"cpu": "6", "memory": "7Gi"}, {"driverCpu": "4"}, 9, PodSize(cpu="6", memory="7Gi")),
+    ],
+)
+def test_a_local_run_grows_with_its_plan_within_the_limits(
+    own: dict[str, Any], limits: dict[str, Any], plan: int, expected: PodSize
+) -> None:
+    walls = class_spec(limits=limits)
+    asked = resolve_sizing(spec(execution={"driver": own}), walls)
+    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), walls.limits)
+    assert found.driver == expected
+    assert (found.executor, found.executor_instances) == (asked.executor, asked.executor_instances)
+
+
+@pytest.mark.parametrize(
+    ("executor", "plan", "expected"),
+    [({}, 1, 2), ({}, 5, 5), ({"cpu": "4"}, 9, 3), ({"cpu": "4"}, 5, 2), ({"instances": 7}, 5, 7), ({}, 500, 50)],
+)
+def test_a_run_with_executors_gets_more_of_them(executor: dict[str, Any], plan: int, expected: int) -> None:
+    walls = class_spec()
+    asked = resolve_sizing(spec(execution={"mode": "Cluster", "executor": executor}), walls)
+    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), walls.limits)
+    assert found.executor_instances == expected
+    assert (found.driver, found.executor) == (asked.driver, asked.executor)
+
+
+@given(st.integers(0, 2**50), st.integers(0, 10**4), st.sampled_from(["Local", "Cluster"]))
+def test_a_plan_never_makes_a_run_smaller_or_takes_it_beyond_the_limits(size: int, groups: int, mode: str) -> None:
+    walls = class_spec()
+    asked = resolve_sizing(spec(execution={"mode": mode}), walls)
+    found = sizing_for_plan(asked, PlanSize(bytes=size, groups=groups), walls.limits)
+    assert exceeded_limits(found, walls.limits) == ()
+    assert found.driver.cores >= asked.driver.cores
+    assert quantity_bytes(found.driver.memory) >= quantity_bytes(asked.driver.memory)
+    assert found.executor_instances >= asked.executor_instances

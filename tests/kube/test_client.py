@@ -267,6 +267,21 @@ class TestEvents:
         about = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "namespace": "no-such-namespace"}}
         await kube.create_event(about, kind=EventType.NORMAL, reason="Lost", message="nobody sees this")
 
+    async def test_a_namespace_that_is_being_deleted_is_known_without_reading_or_changing_it(
+        self,
+        kube: KubernetesClient,
+        transport: Transport,
+        namespace: str,
+        new_table: Callable[[str], Awaitable[Document]],
+        eventually: Eventually,
+    ) -> None:
+        table = await kube.add_finalizer(await new_table("a"), FINALIZER)
+        assert not await kube.namespace_is_terminating(table)
+        assert [item async for item in transport.list_items(f"/api/v1/namespaces/{namespace}/events")] == []
+
+        await transport.request("DELETE", f"/api/v1/namespaces/{namespace}")
+        assert await eventually(lambda: kube.namespace_is_terminating(table))
+
 
 async def _delete(kube: KubernetesClient, transport: Transport, table: Document) -> Document | None:
     metadata = table["metadata"]

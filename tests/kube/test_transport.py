@@ -40,7 +40,7 @@ def refusal(code: int, reason: str = "", **details: Any) -> bytes:
     ("status", "reason", "kind"),
     [
         (400, "BadRequest", Rejected),
-        (401, "Unauthorized", Forbidden),
+        (401, "Unauthorized", ApiUnavailable),
         (403, "Forbidden", Forbidden),
         (404, "NotFound", NotFound),
         (405, "MethodNotAllowed", Rejected),

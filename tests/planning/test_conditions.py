@@ -48,6 +48,7 @@ def condition(after: HudiTableStatus, kind: ConditionType) -> Condition:
     return found
 
 
+WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
 SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "never looked at": (
         {},
@@ -144,7 +145,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_conditions_when(situation: str) -> None:
     spec, changes, expected = SITUATIONS[situation]
-    assert words(status_of(observe(table(**spec), **changes))) == expected
+    assert words(status_of(observe(table(**WITHOUT_SERVICES, **spec), **changes))) == expected
 
 
 def test_all_obstacles_are_named_in_one_message() -> None:

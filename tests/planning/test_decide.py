@@ -73,6 +73,10 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "started_at": "2026-03-10T12:00:00Z",
         "generation": 1,
         "base_instant": None,
+        "instant": None,
+        "run_mode": None,
+        "plan_bytes": None,
+        "plan_groups": None,
         "driver_memory": "2Gi",
         "state": "Decided",
         "message": "",
@@ -152,7 +156,7 @@ def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
     plan = plan_for(observe(one, **changes))
 
     assert launched(plan) == []
-    assert plan.ingestion.reason == reason
+    assert plan.services.ingestion.reason == reason
     assert plan.next_look == (10 if plan.active_jobs else POLL)
 
 
@@ -170,8 +174,8 @@ def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str,
 
 def test_what_hinders_a_run_is_told_beside_why_it_is_due() -> None:
     plan = plan_for(observe(table(suspend=True)))
-    assert plan.ingestion.due
-    assert plan.ingestion.message == (
+    assert plan.services.ingestion.due
+    assert plan.services.ingestion.message == (
         "Scheduled every 5m, due since 2026-03-10T11:00:00Z. "
         "The table is suspended: no new job starts until spec.suspend is false."
     )
@@ -229,9 +233,9 @@ def finish(observed: Any, *, seen: TimelineLook = COMMITTED, remembered: Any = N
 def test_a_run_that_succeeded_is_remembered_and_the_next_one_waits_for_the_schedule() -> None:
     plan = finish(ended(outcome=succeeded()))
     assert launched(plan) == []
-    assert (plan.ingestion.due, plan.ingestion.reason) == (False, "WaitingForSchedule")
-    assert plan.ingestion.next_run_at == at(NOW + minutes(4))
-    assert plan.ingestion.next_attempt_at is None
+    assert (plan.services.ingestion.due, plan.services.ingestion.reason) == (False, "WaitingForSchedule")
+    assert plan.services.ingestion.next_run_at == at(NOW + minutes(4))
+    assert plan.services.ingestion.next_attempt_at is None
     assert [done.instant for done in plan.history] == ["20260310115900000"]
 
 
@@ -243,18 +247,18 @@ def test_a_run_that_had_nothing_to_do_makes_no_history_and_no_second_run() -> No
     plan = finish(ended(outcome=outcome(Outcome.NOTHING_TO_DO)), remembered=memory(more_input=True))
     assert plan.history == ()
     assert launched(plan) == []
-    assert not plan.ingestion.more_input
+    assert not plan.services.ingestion.more_input
 
 
 def test_a_run_that_failed_is_tried_again_after_its_delay_with_the_next_attempt() -> None:
     plan = finish(ended(outcome=failed()), seen=TimelineLook())
     assert launched(plan) == []
-    assert (plan.ingestion.reason, plan.ingestion.failures) == ("WaitingForRetry", 1)
-    assert plan.ingestion.next_attempt_at == at(NOW + minutes(10 / 60))
-    assert plan.ingestion.next_run_at is None
+    assert (plan.services.ingestion.reason, plan.services.ingestion.failures) == ("WaitingForRetry", 1)
+    assert plan.services.ingestion.next_attempt_at == at(NOW + minutes(10 / 60))
+    assert plan.services.ingestion.next_run_at is None
     assert plan.next_look == 10
 
-    later = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=NOW + minutes(10 / 60))
+    later = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=NOW + minutes(10 / 60))
     assert [kept.attempt for kept in later.active_jobs] == [2]
 
 
@@ -269,11 +273,11 @@ def test_a_bad_spec_is_tried_again_only_when_the_spec_changes() -> None:
     plan = finish(ended(outcome=failed(FailureReason.INVALID_REQUEST)), seen=TimelineLook())
     much_later = NOW + minutes(10**5)
 
-    same = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=much_later)
-    changed = plan_for(observe(table(generation=2, status=status(ingestion=plan.ingestion))), now=much_later)
+    same = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=much_later)
+    changed = plan_for(observe(table(generation=2, status=status(ingestion=plan.services.ingestion))), now=much_later)
 
     assert launched(same) == []
-    assert same.ingestion.reason == "WaitingForSpecChange"
+    assert same.services.ingestion.reason == "WaitingForSpecChange"
     assert [kept.attempt for kept in changed.active_jobs] == [1]
 
 
@@ -283,7 +287,7 @@ def test_a_spec_that_changed_while_a_run_failed_is_tried_at_once(reason: Failure
     plan = plan_for(observe(one, jobs=(ended(outcome=failed(reason)),)))
 
     assert [done.outcome for done in plan.finished] == [Outcome.FAILED]
-    assert plan.ingestion.failures == 0
+    assert plan.services.ingestion.failures == 0
     assert [kept.attempt for kept in plan.active_jobs] == [1]
     assert len(launched(plan)) == 1
 
@@ -291,20 +295,20 @@ def test_a_spec_that_changed_while_a_run_failed_is_tried_at_once(reason: Failure
 def test_a_failure_of_the_spec_of_today_counts() -> None:
     one = table(generation=2, status=status(active_jobs=(active(generation=2),)))
     plan = plan_for(observe(one, jobs=(ended(outcome=failed()),)))
-    assert (plan.ingestion.failures, launched(plan)) == (1, [])
+    assert (plan.services.ingestion.failures, launched(plan)) == (1, [])
 
 
 def test_a_driver_that_ran_out_of_memory_gets_more_next_time() -> None:
     plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY), seen=TimelineLook())
-    assert plan.ingestion.driver_memory == "3072Mi"
+    assert plan.services.ingestion.driver_memory == "3072Mi"
 
-    later = plan_for(observe(table(status=status(ingestion=plan.ingestion))), now=NOW + minutes(1))
+    later = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=NOW + minutes(1))
     assert [kept.driver_memory for kept in later.active_jobs] == ["3072Mi"]
 
 
 def test_a_driver_that_ran_out_of_memory_after_its_commit_has_succeeded() -> None:
     plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY))
-    assert (plan.ingestion.failures, plan.ingestion.driver_memory) == (0, None)
+    assert (plan.services.ingestion.failures, plan.services.ingestion.driver_memory) == (0, None)
 
 
 def test_a_request_starts_a_run_now_and_is_answered_once() -> None:
@@ -332,7 +336,7 @@ def test_an_endless_request_is_answered_like_any_other() -> None:
     after = status_of(one)
     assert launched(plan_for(one))
     assert after.last_handled_reconcile_at == "x" * 128
-    assert plan_for(again(one, after)).ingestion.reason != "Requested"
+    assert plan_for(again(one, after)).services.ingestion.reason != "Requested"
 
 
 @pytest.mark.parametrize("annotation", ["", " "])
@@ -345,10 +349,11 @@ def test_an_empty_request_asks_for_nothing_twice(annotation: str) -> None:
 def test_the_checkpoint_is_the_one_of_the_timeline_and_outlasts_trouble() -> None:
     remembered = status(ingestion=memory(checkpoint="old"))
     one = table(status=remembered)
-    assert plan_for(observe(one, look=look(("r", "20260310110000000"), checkpoint="new"))).ingestion.checkpoint == "new"
-    assert plan_for(observe(one)).ingestion.checkpoint is None
+    fresh = look(("r", "20260310110000000"), checkpoint="new")
+    assert plan_for(observe(one, look=fresh)).services.ingestion.checkpoint == "new"
+    assert plan_for(observe(one)).services.ingestion.checkpoint is None
     trouble = TimelineLook(trouble=TimelineTrouble.UNREACHABLE)
-    assert plan_for(observe(one, look=trouble)).ingestion.checkpoint == "old"
+    assert plan_for(observe(one, look=trouble)).services.ingestion.checkpoint == "old"
 
 
 @pytest.mark.parametrize(
@@ -379,7 +384,7 @@ def test_no_look_ever_follows_at_once_without_something_started() -> None:
 @pytest.mark.parametrize("changes", [{}, {"table_class": None}])
 def test_an_endless_obstacle_is_cut_to_what_the_status_can_hold(length: int, changes: dict[str, Any]) -> None:
     endless = (Obstacle(reason=Blocked.CLASS_INVALID, message="x" * length),)
-    assert len(plan_for(observe(obstacles=endless, **changes)).ingestion.message) <= 1024
+    assert len(plan_for(observe(obstacles=endless, **changes)).services.ingestion.message) <= 1024
 
 
 def test_a_table_goes_through_its_life_with_one_job_at_a_time() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tests.planning.world import NOW, again, minutes, observe, plan_for, status, table
+from tests.planning.world import NOW, active, again, done, job, minutes, observe, plan_for, status, story, table
 
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineLook
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status import build_status
 
@@ -37,7 +37,7 @@ def test_a_refused_job_counts_as_a_failed_run_that_is_tried_again_later() -> Non
     assert (done.outcome, done.reason) == ("Failed", "JobRefused")
     assert done.message == "The Kubernetes API refused the Job: exceeded quota"
     assert (plan.actions, plan.active_jobs, plan.history) == ((), (), (done,))
-    assert (plan.ingestion.failures, plan.ingestion.due) == (1, False)
+    assert (plan.services.ingestion.infrastructure_failures, plan.services.ingestion.due) == (1, False)
 
 
 def test_the_status_after_a_refusal_is_the_one_that_the_next_look_confirms() -> None:
@@ -64,18 +64,34 @@ def test_a_request_whose_job_was_refused_is_answered_and_backs_off_like_any_fail
 
     assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
     assert following.actions == ()
-    assert following.ingestion.reason == "WaitingForRetry"
+    assert following.services.ingestion.reason == "WaitingForRetry"
 
 
 def test_refusals_back_off_further_each_time() -> None:
     world, waits = observe(), []
     for _ in range(4):
         plan = refuse(world, now=NOW + minutes(600) * len(waits))
-        world = observe(table(status=status(ingestion=plan.ingestion)))
-        waits.append(plan.ingestion.next_attempt_at)
+        world = observe(table(status=status(ingestion=plan.services.ingestion)))
+        waits.append(plan.services.ingestion.next_attempt_at)
     assert [str(wait)[11:] for wait in waits] == ["12:00:10Z", "22:00:20Z", "08:00:40Z", "18:01:20Z"]
 
 
 def test_an_endless_refusal_is_cut_to_what_the_status_can_hold() -> None:
     plan = refuse(observe(), message="x" * 10**5)
     assert len(plan.finished[0].message) == 1000
+
+
+def test_a_request_outlasts_the_refusal_of_another_service() -> None:
+    """Beside a running ingestion a compaction is refused; the ingestion that was asked for is still to come."""
+    optimistic = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
+    one = table(annotations=REQUEST, type="MergeOnRead", concurrency=optimistic, status=status(active_jobs=(active(),)))
+    seen = TimelineLook(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
+    world = observe(one, jobs=(job(),), look=seen)
+    plan = refuse(world)
+
+    assert [run.service for run in plan.finished] == ["Compaction"]
+    assert plan.services.ingestion.message.startswith("Requested at")
+    assert plan.services.compaction.infrastructure_failures == 1
+    after = status_after(world, plan)
+    assert after.last_handled_reconcile_at is None
+    assert status_after(again(world, after), plan_for(again(world, after))) == after

@@ -9,6 +9,8 @@ from tests.planning.world import table, table_class
 
 from hudi_operator.planning.walls import obstacles_of
 
+LOCK = {"zookeeper": {"connect": "zk:2181"}}
+
 
 def reasons(spec: dict[str, Any], walls: dict[str, Any] | None = None) -> list[str]:
     return [str(one.reason) for one in obstacles_of(table(**spec), table_class(**(walls or {})))]
@@ -39,6 +41,10 @@ def quarantine(path: str) -> dict[str, Any]:
         ({"execution": {"driver": {"memory": "8Gi", "cpu": "4"}}}, {}),
         ({"execution": {"mode": "Local", "executor": {"memory": "1Ti"}}}, {}),
         ({"ingestion": {"schedule": {"cron": "0 3 * * *", "timeZone": "Europe/Berlin"}}}, {}),
+        ({"concurrency": {"mode": "Optimistic", "lock": LOCK}}, {}),
+        ({"concurrency": {"mode": "Optimistic"}}, {"lock": LOCK}),
+        ({"concurrency": {"mode": "Serialized"}}, {}),
+        ({"compaction": {"plan": {"partitionRegex": "month=(1|2)$"}}}, {}),
     ],
 )
 def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls: dict[str, Any]) -> None:
@@ -65,7 +71,28 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
             {},
             ["ClassLimitExceeded"] * 3,
         ),
+        (
+            {"concurrency": {"mode": "Optimistic"}, "hudiOptions": {"hoodie.write.lock.provider": "x"}},
+            {"allowedHudiOptions": ["hoodie.*"], "lock": LOCK},
+            ["SettingNotAllowed"],
+        ),
+        (
+            {
+                "partitionBy": ["day"],
+                "clustering": {"plan": {"strategy": "RecentDays"}},
+                "hudiOptions": {"hoodie.table.services.incremental.enabled": "true"},
+            },
+            {"allowedHudiOptions": ["hoodie.*"]},
+            ["SettingNotAllowed"],
+        ),
         ({"ingestion": {"schedule": {"cron": "0 0 31 2 *"}}}, {}, ["InvalidSchedule"]),
+        ({"concurrency": {"mode": "Optimistic"}}, {}, ["LockMissing"]),
+        ({"compaction": {"plan": {"partitionRegex": "month=("}}}, {}, ["InvalidPattern"]),
+        (
+            {"clustering": {"plan": {"strategy": "SelectedPartitions", "partitions": {"regex": "*"}}}},
+            {},
+            ["InvalidPattern"],
+        ),
         ({"ingestion": {"schedule": {"cron": "0 0 * * *", "timeZone": "Mars/Olympus"}}}, {}, ["InvalidSchedule"]),
         (
             {
@@ -89,6 +116,14 @@ def test_an_obstacle_says_what_is_allowed_and_what_to_do() -> None:
     assert obstacle.message == (
         "basePath s3a://lake/team-b/flights is outside of what class standard allows (s3://lake/{namespace}/): "
         "choose a path inside, or ask the platform team to allow it."
+    )
+
+
+def test_a_missing_lock_is_named_with_what_to_do() -> None:
+    (obstacle,) = obstacles_of(table(concurrency={"mode": "Optimistic"}), table_class())
+    assert obstacle.message == (
+        "concurrency.mode is Optimistic, and neither the table nor class standard names a lock: "
+        "set concurrency.lock to the lock that all writers share."
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,20 @@ from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineLook
 from hudi_operator.planning.status import build_status
 from hudi_operator.planning.times import format_time
-from hudi_operator.timeline import Action, Counters, Instant, Layout, State, TableProperties, TableType, Timeline
+from hudi_operator.timeline import (
+    Action,
+    CleanSummary,
+    Counters,
+    Instant,
+    Layout,
+    State,
+    TableProperties,
+    TableType,
+    Timeline,
+    TimelineZone,
+)
+from hudi_operator.timeline.collapse import InstantFiles, collapse
+from hudi_operator.timeline.counters import count
 
 NOW = datetime(2026, 3, 10, 12, 0, 0, tzinfo=UTC)
 CREATED = NOW - timedelta(hours=1)
@@ -119,6 +132,50 @@ def timeline(*instants: Instant) -> Timeline:
     )
 
 
+def ago(number: float) -> str:
+    """The Hudi instant time of so many minutes before now."""
+    return (NOW - minutes(number)).strftime("%Y%m%d%H%M%S") + "000"
+
+
+def done(action: str, started: float, ended: float | None = None) -> str:
+    """The file of an instant that was requested and completed so many minutes ago."""
+    return f"{ago(started)}_{ago(started - 0.1 if ended is None else ended)}.{action}"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the counters would read from files, told by the test."""
+
+    clusterings: frozenset[str] | None = frozenset()
+    clean: CleanSummary | None = None
+
+    def is_clustering(self, entry: InstantFiles) -> bool | None:
+        return None if self.clusterings is None else entry.instant.time in self.clusterings
+
+    def clean_summary(self, _entry: InstantFiles) -> CleanSummary | None:
+        return self.clean
+
+    def completed_after(self, _entry: InstantFiles, _compaction: InstantFiles) -> bool | None:
+        return None
+
+
+def story(
+    *names: str,
+    kind: TableType = TableType.MERGE_ON_READ,
+    zone: TimelineZone = TimelineZone.UTC,
+    clusterings: Iterable[str] | None = (),
+    clean: CleanSummary | None = None,
+    version: int = 9,
+) -> Timeline:
+    """The timeline of a table whose folder holds these files, counted as the reader counts."""
+    properties = TableProperties(name="flights", table_type=kind, version=version, layout=Layout.TWO, timezone=zone)
+    collapsed = collapse(names, Layout.TWO)
+    told = Told(None if clusterings is None else frozenset(clusterings), clean)
+    return Timeline(
+        properties=properties, instants=collapsed.instants, counters=count(collapsed.entries, properties, told)
+    )
+
+
 def look(*runs: tuple[str, str], **changes: Any) -> TimelineLook:
     """A look at a table whose commits were made by these (run, instant) pairs."""
     base = TimelineLook(timeline=timeline(*(instant(time) for _, time in reversed(runs))) if runs else None, runs=runs)
@@ -196,9 +253,11 @@ def after_failures(number: int, *, generation: int = 1, **changes: Any) -> Servi
     return memory(last_run=last, failures=number, failures_generation=generation)
 
 
-def status(*, ingestion: ServiceStatus | None = None, **changes: Any) -> HudiTableStatus:
-    services = ServicesStatus(ingestion=ingestion or ServiceStatus())
-    return HudiTableStatus(services=services).model_copy(update=changes)
+def status(**changes: Any) -> HudiTableStatus:
+    """A status; services are given by their names, everything else as it is."""
+    services = {name: changes.pop(name) for name in ServicesStatus.model_fields if changes.get(name) is not None}
+    changes = {name: value for name, value in changes.items() if name not in ServicesStatus.model_fields}
+    return HudiTableStatus(services=ServicesStatus(**services)).model_copy(update=changes)
 
 
 def observe(one: HudiTable | None = None, **changes: Any) -> Observation:

@@ -1,5 +1,6 @@
 """Action: what a plan asks for, each step such that doing it again changes nothing."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -8,12 +9,13 @@ from hudi_operator.api.table_status import ActiveJob
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
-from hudi_operator.jobs.sizing import resolve_sizing
+from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.planning.decide import spark_image
-from hudi_operator.planning.model import Action, Observation, StopJob
+from hudi_operator.planning.model import Action, LaunchJob, Observation, StopJob
+from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
 
@@ -40,27 +42,43 @@ class Actor:
             await self._kube.delete_job(namespace, action.job.name, uid=action.uid)
             _log.info("job stopped", job=action.job.name, state=action.job.state)
             return
-        await self._create(observation, action.job)
+        created = await self._create(observation, action.job)
+        if created:
+            due_at = action.due_at if isinstance(action, LaunchJob) else None
+            delay = (datetime.now(UTC) - due_at).total_seconds() if due_at else None
+            metrics.job_launched(action.job.service.value, delay_seconds=delay)
 
-    async def _create(self, observation: Observation, job: ActiveJob) -> None:
+    async def _create(self, observation: Observation, job: ActiveJob) -> bool:
+        """Create a Job; return False when it was there already."""
         metadata = observation.table.metadata
         manifest = build_manifest(observation, job, default_image=self._default_image)
         try:
             await self._kube.create_job(metadata.namespace, manifest)
         except AlreadyExists:
             await self._adopt(observation, job)
+            return False
         except (Forbidden, Rejected, NotFound) as error:
             raise JobRefused(job, str(error)) from error
-        else:
-            _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
+        except ApiUnavailable:
+            # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
+            if not _is_ours(await self._kube.get_job(metadata.namespace, job.name), metadata.uid):
+                raise
+        _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
+        return True
 
     async def _adopt(self, observation: Observation, job: ActiveJob) -> None:
         """Accept that a Job of this name exists, if it is this table's: the reply to an earlier creation was lost."""
         metadata = observation.table.metadata
         existing = await self._kube.get_job(metadata.namespace, job.name)
-        labels = (existing or {}).get("metadata", {}).get("labels") or {}
-        if labels.get(MANAGED_BY_LABEL) != MANAGED_BY or labels.get(TABLE_UID_LABEL) != metadata.uid:
+        if existing is None:
+            raise Conflict(f"Job {job.name} comes and goes")
+        if not _is_ours(existing, metadata.uid):
             raise JobRefused(job, f"another Job named {job.name} exists that is not this table's; remove it")
+
+
+def _is_ours(job: dict[str, Any] | None, table_uid: str) -> bool:
+    labels = (job or {}).get("metadata", {}).get("labels") or {}
+    return labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table_uid
 
 
 def build_manifest(observation: Observation, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
@@ -69,7 +87,10 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
     if observation.table_class is None:
         raise JobRefused(job, "the table's class is not known")
     table_class = observation.table_class.spec
-    sizing = resolve_sizing(table.spec, table_class, driver_memory=job.driver_memory)
+    plan = None
+    if job.plan_bytes is not None and job.plan_groups is not None:
+        plan = PlanSize(bytes=job.plan_bytes, groups=job.plan_groups)
+    sizing = job_sizing(table.spec, table_class, driver_memory=job.driver_memory, plan=plan)
     image = spark_image(observation, default_image)
     conf = build_spark_conf(
         spec=table.spec,
@@ -79,7 +100,15 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         namespace=table.metadata.namespace,
         image=image,
     )
-    request = build_request(table=table, table_class=table_class, service=job.service, run=job.name, spark_conf=conf)
+    request = build_request(
+        table=table,
+        table_class=table_class,
+        service=job.service,
+        run=job.name,
+        spark_conf=conf,
+        run_mode=job.run_mode,
+        instant=job.instant,
+    )
     return build_job(
         table=table,
         table_class=table_class,

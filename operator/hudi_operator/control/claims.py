@@ -1,7 +1,8 @@
 """Who owns which base path: one Lease per path, named by the hash of its one canonical spelling.
 
 Two resources that write to one folder destroy the table, so the claim is created atomically before anything else is
-done, and nested paths are refused as well.
+done, and nested paths are refused as well. The process that leads is the only one that writes claims: it lists them
+once, keeps an index, and reads a claim live before anything rests on it.
 """
 
 import asyncio
@@ -9,16 +10,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
+from hudi_operator.control.claim_index import Claim, ClaimIndex
 from hudi_operator.control.keys import TableKey
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import AlreadyExists
+from hudi_operator.kube.errors import AlreadyExists, Conflict
 from hudi_operator.planning.model import Blocked, Obstacle
-from hudi_operator.planning.paths import canonical_path, overlap, path_hash
+from hudi_operator.planning.paths import canonical_path, path_hash
 
 PATH_ANNOTATION = "hudi-operator.io/base-path"
+"""On claims: the base path that is claimed, in its canonical spelling."""
+
 TABLE_ANNOTATION = "hudi-operator.io/table"
+"""On claims: the table that holds the claim, as namespace/name."""
+
 _CLAIM_LABEL = "hudi-operator.io/claim"
+"""On claims: `"true"`."""
 
 
 class Claims:
@@ -26,66 +33,116 @@ class Claims:
 
     def __init__(self, kube: KubernetesClient) -> None:
         self._kube = kube
-        self._held: dict[str, str] = {}  # table uid -> canonical path
+        self._index = ClaimIndex()
+        self._loaded = False
         self._one_at_a_time = asyncio.Lock()
 
+    async def load(self) -> None:
+        """List the claims that are there, once."""
+        async with self._one_at_a_time:
+            if self._loaded:
+                return
+            for claim in await self._kube.list_claims(f"{_CLAIM_LABEL}=true"):
+                self._index.add(_read(claim))
+            self._loaded = True
+
+    def remembers(self, table: HudiTable) -> bool:
+        """Whether the table held the claim on its base path when that was last read or written."""
+        claim = self._index.at(canonical_path(table.spec.base_path))
+        return claim is not None and claim.holder == table.metadata.uid
+
     async def ensure(self, table: HudiTable) -> Obstacle | None:
-        """Claim a table's base path; return what stands in the way when another table has it."""
+        """Claim a table's base path, or see that it still has it; return what stands in the way."""
         path = canonical_path(table.spec.base_path)
-        uid = table.metadata.uid
-        if self._held.get(uid) == path:
-            return None
+        await self.load()
         async with self._one_at_a_time:  # two nested paths must not both find no overlap
             rival = await self._claim(table.metadata, path)
         if rival is None:
-            self._held[uid] = path
             return None
         return Obstacle(
             reason=Blocked.PATH_CLAIMED,
-            message=f"basePath {table.spec.base_path} is the folder of HudiTable {rival}, or one lies in the other: "
-            "give this table a folder of its own, or delete one of the two.",
+            message=f"basePath {table.spec.base_path} is the folder of HudiTable {rival or 'unknown'}, or one lies in "
+            "the other: give this table a folder of its own, or delete one of the two.",
         )
+
+    async def holds(self, metadata: ObjectMetadata, base_path: str) -> bool:
+        """Whether a table's claim on its base path stands now, read live."""
+        claim = await self._refresh(canonical_path(base_path))
+        return claim is not None and claim.holder == metadata.uid
 
     async def release(self, metadata: ObjectMetadata) -> None:
         """Give up all claims of a table."""
         for claim in await self._kube.list_claims(f"{TABLE_UID_LABEL}={metadata.uid}"):
             await self._kube.delete_claim(claim["metadata"]["name"], uid=claim["metadata"]["uid"])
-        self._held.pop(metadata.uid, None)
+        for held in self._index.of(metadata.uid):
+            self._index.remove(held.path)
 
     async def _claim(self, metadata: ObjectMetadata, path: str) -> str | None:
-        name = f"table-{path_hash(path)}"
-        for claim in await self._kube.list_claims(f"{_CLAIM_LABEL}=true"):
-            if not overlap(path, _annotation(claim, PATH_ANNOTATION)):
+        """Return the table that has an overlapping claim, or None once the path is this table's."""
+        for known in self._index.overlapping(path):
+            if known.holder == metadata.uid and known.path != path:
                 continue
-            if _holder(claim) == metadata.uid:
+            claim = await self._refresh(known.path)
+            if claim is None:
                 continue
+            if claim.holder == metadata.uid:
+                return None  # it was there first, so no overlapping one can have been made since
             if await self._holder_exists(claim):
-                return _annotation(claim, TABLE_ANNOTATION)
+                return claim.table
             # Its table went without releasing it, for example because its finalizer was removed by hand.
-            await self._kube.delete_claim(claim["metadata"]["name"], uid=claim["metadata"]["uid"])
+            await self._kube.delete_claim(claim.name, uid=claim.uid)
+            self._index.remove(claim.path)
+        return await self._create(metadata, path)
+
+    async def _create(self, metadata: ObjectMetadata, path: str) -> str | None:
         try:
-            await self._kube.create_claim(
-                name,
+            created = await self._kube.create_claim(
+                _claim_name(path),
                 holder=metadata.uid,
                 labels={MANAGED_BY_LABEL: MANAGED_BY, _CLAIM_LABEL: "true", TABLE_UID_LABEL: metadata.uid},
                 annotations={PATH_ANNOTATION: path, TABLE_ANNOTATION: f"{metadata.namespace}/{metadata.name}"},
             )
         except AlreadyExists:
-            claim = await self._kube.get_claim(name) or {}
-            if _holder(claim) != metadata.uid:
-                return _annotation(claim, TABLE_ANNOTATION) or "unknown"
+            claim = await self._refresh(path)
+            if claim is None:
+                raise Conflict(f"the claim on {path} comes and goes") from None
+            return None if claim.holder == metadata.uid else claim.table
+        self._index.add(_read(created))
         return None
 
-    async def _holder_exists(self, claim: Mapping[str, Any]) -> bool:
-        namespace, _, name = _annotation(claim, TABLE_ANNOTATION).partition("/")
+    async def _refresh(self, path: str) -> Claim | None:
+        """Read the claim on a path, and have the index say what it says."""
+        document = await self._kube.get_claim(_claim_name(path))
+        if document is None:
+            self._index.remove(path)
+            return None
+        claim = _read(document, path)
+        self._index.add(claim)
+        return claim
+
+    async def _holder_exists(self, claim: Claim) -> bool:
+        namespace, _, name = claim.table.partition("/")
+        if not namespace or not name:
+            return True  # nobody can tell whose it is: a person has to look
         table = await self._kube.get_table(*TableKey(namespace, name))
-        return table is not None and table["metadata"]["uid"] == _holder(claim)
+        if table is not None and table["metadata"]["uid"] == claim.holder:
+            return True
+        # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
+        selector = f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={claim.holder}"
+        pods = await self._kube.list_pods(namespace, selector)
+        return any((pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"} for pod in pods)
 
 
-def _annotation(claim: Mapping[str, Any], key: str) -> str:
-    annotations = claim.get("metadata", {}).get("annotations") or {}
-    return str(annotations.get(key, ""))
+def _claim_name(path: str) -> str:
+    return f"table-{path_hash(path)}"
 
 
-def _holder(claim: Mapping[str, Any]) -> str:
-    return str((claim.get("spec") or {}).get("holderIdentity", ""))
+def _read(claim: Mapping[str, Any], path: str | None = None) -> Claim:
+    annotations = claim["metadata"].get("annotations") or {}
+    return Claim(
+        name=str(claim["metadata"]["name"]),
+        uid=str(claim["metadata"].get("uid", "")),
+        path=path or str(annotations.get(PATH_ANNOTATION, "")),
+        holder=str((claim.get("spec") or {}).get("holderIdentity", "")),
+        table=str(annotations.get(TABLE_ANNOTATION, "")),
+    )

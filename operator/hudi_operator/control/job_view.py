@@ -24,6 +24,9 @@ _WAITING = {
     "CreateContainerError": PodTrouble.CONFIGURATION,
 }
 
+_NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
+"""Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
+
 _POD_GRACE = timedelta(seconds=20)
 """How long the Job controller may take to make a pod before its absence counts as refused."""
 
@@ -98,7 +101,10 @@ def _trouble(job: Document, pods: list[Document], *, phase: JobPhase, age: timed
     if _terminated(pods).get("reason") == "OOMKilled":
         return PodTrouble.OUT_OF_MEMORY, "The driver's pod was killed for using more memory than its limit."
     for pod in pods:
-        if pod["status"].get("reason") == "Evicted" or _pod_condition(pod, "DisruptionTarget"):
+        disruption = _pod_condition(pod, "DisruptionTarget") or {}
+        if pod["status"].get("reason") == "NodeLost" or disruption.get("reason") in _NODE_LOST:
+            return PodTrouble.NODE_LOST, "The driver's node is gone or does not report."
+        if pod["status"].get("reason") == "Evicted" or disruption:
             return PodTrouble.EVICTED, "The driver's pod was evicted from its node."
     return _start_trouble(pods, age=age) if phase is JobPhase.STARTING else (None, "")
 

@@ -1,28 +1,56 @@
 """Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
-import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from time import perf_counter
+from typing import TypeAlias, TypeVar
 
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY
 from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.stores import StoreBusy, StoreThreads
+from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
-from hudi_operator.storage import FileSystem, S3Options, StorageError, StorageErrorKind, open_filesystem
+from hudi_operator.storage import (
+    CountingFileSystem,
+    FileSystem,
+    S3Options,
+    StorageError,
+    StorageErrorKind,
+    open_filesystem,
+)
+from hudi_operator.storage.url import parse_url
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
     CorruptContent,
+    InstantContentMissing,
     NotAHudiTable,
+    PendingKind,
+    State,
     TableUnreadable,
+    Timeline,
     TimelineReader,
+    TimelineZone,
     UnreadableCause,
+    pending_instants,
 )
+from hudi_operator.timeline.files import SMALL_FILE_LIMIT, summarise_files
+from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.plans import CompactionPlan, ReplacePlan
 
-_RUNS_READ = 10
-"""Newest commits whose metadata is searched for runs; a serialized table's last run is always among them."""
+T = TypeVar("T")
+Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
+
+_COMMITS_READ = 10
+"""Newest commits whose metadata is read; a serialized table's last run is always among them."""
+
+_PENDING_DATED = 10
+"""Oldest pending instants whose age is asked of the store."""
 
 _CHECKPOINT_SHOWN = 500
 
@@ -35,48 +63,104 @@ _TROUBLES = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """What a table's spec asks of its files and of its timeline's length.
+
+    `small_file_limit` is the size in bytes below which base files count as small. Where there are more than
+    `commits_to_keep`, the metadata table is read too, because it decides what can be archived.
+    """
+
+    small_file_limit: int = SMALL_FILE_LIMIT
+    commits_to_keep: int | None = None
+
+
+NO_QUESTIONS = Questions()
+
+
 class TimelineLooks:
-    """Reads timelines for the reconciler; one instance, and one cache, serve all tables of the process."""
+    """Reads timelines for the reconciler; one instance, and one cache, serve all tables of the process.
 
-    def __init__(self, *, threads: int = 16, timeout_seconds: float = 60.0) -> None:
-        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="timeline")
+    `threads` is how many looks each store gets at once. A look that takes longer than the timeout is given up; its
+    thread stays taken until the store's client gives up as well.
+    """
+
+    def __init__(
+        self,
+        *,
+        threads: int = 16,
+        timeout_seconds: float = 60.0,
+        patience_seconds: float = 5.0,
+        opener: Opener = open_filesystem,
+    ) -> None:
+        self._threads = threads
         self._timeout = timeout_seconds
+        self._patience = patience_seconds
+        self._opener = opener
         self._cache = ContentCache()
-        self._filesystems: dict[tuple[str, ObjectStore | None], FileSystem] = {}
+        self._filesystems: dict[tuple[str | None, ObjectStore | None], FileSystem] = {}
+        self._stores: dict[str, StoreThreads] = {}
 
-    async def look(self, base_path: str, store: ObjectStore | None) -> TimelineLook:
+    async def look(
+        self, base_path: str, store: ObjectStore | None, *, questions: Questions = NO_QUESTIONS
+    ) -> TimelineLook:
         """Look at one table; every failure of the store is part of the answer, none is raised."""
         started = perf_counter()
-        found = await self._bounded(base_path, store)
-        result = "success" if found.trouble is None else found.trouble.value
+        read = partial(self._read, questions=questions)
+        found = await self._bounded(base_path, store, read)
+        look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
+        result = "success" if look.trouble is None else look.trouble.value
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
-        return found
+        return look
 
-    async def _bounded(self, base_path: str, store: ObjectStore | None) -> TimelineLook:
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await loop.run_in_executor(self._threads, self._read, base_path, store)
-        except TimeoutError:
-            message = f"The store did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
-            return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=message)
+    async def fingerprint(self, base_path: str, store: ObjectStore | None) -> int | None:
+        """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
+
+        Costs one listing when the timeline has not moved since this process last looked.
+        """
+        started = perf_counter()
+        found = await self._bounded(base_path, store, self._read_fingerprint)
+        number = found if isinstance(found, int) else None
+        result = "success" if number is not None else "unreadable"
+        metrics.timeline_read(result=result, seconds=perf_counter() - started)
+        return number
 
     def close(self) -> None:
         """Take no further looks; those under way end with their own time limits."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in self._stores.values():
+            threads.close()
 
-    def _read(self, base_path: str, store: ObjectStore | None) -> TimelineLook:
+    async def _bounded(
+        self, base_path: str, store: ObjectStore | None, read: Callable[[str, ObjectStore | None], T]
+    ) -> T | str:
+        """Run a blocking read in a thread of its store; return a sentence when the store does not answer."""
+        place = _place(base_path, store)
+        threads = self._stores.get(place)
+        if threads is None:
+            threads = StoreThreads(threads=self._threads, patience_seconds=self._patience)
+            self._stores[place] = threads
+        try:
+            return await threads.run(lambda: read(base_path, store), timeout_seconds=self._timeout)
+        except StoreBusy:
+            return "The store has not answered earlier looks yet; it is asked again."
+        except TimeoutError:
+            return f"The store did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
+
+    def _read_fingerprint(self, base_path: str, store: ObjectStore | None) -> int | None:
         try:
             filesystem, path = self._open(base_path, store)
-            reader = TimelineReader(filesystem, self._cache)
-            timeline = reader.read(path)
-            checkpoint: str | None = None
-            runs: list[tuple[str, str]] = []
-            for instant, metadata in islice(reader.commits(path, timeline), _RUNS_READ):
-                checkpoint = checkpoint or metadata.extra_metadata.get(CHECKPOINT_KEY)
-                if RUN_KEY in metadata.extra_metadata:
-                    runs.append((metadata.extra_metadata[RUN_KEY], instant.time))
-            return TimelineLook(timeline=timeline, checkpoint=readable_checkpoint(checkpoint), runs=tuple(runs))
+            with _counted(filesystem) as counting:
+                return fingerprint(TimelineReader(counting, self._cache).read(path))
+        except NotAHudiTable:
+            return fingerprint(None)
+        except (TableUnreadable, CorruptContent, StorageError):
+            return None
+
+    def _read(self, base_path: str, store: ObjectStore | None, *, questions: Questions) -> TimelineLook:
+        try:
+            filesystem, path = self._open(base_path, store)
+            with _counted(filesystem) as counting:
+                return _read_all(TimelineReader(counting, self._cache), path, questions)
         except NotAHudiTable:
             return TimelineLook()
         except TableUnreadable as error:
@@ -89,9 +173,89 @@ class TimelineLooks:
             return TimelineLook(trouble=trouble, message=str(error))
 
     def _open(self, base_path: str, store: ObjectStore | None) -> tuple[FileSystem, str]:
-        filesystem, path = open_filesystem(base_path, _options(store))
-        # One client, and so one pool of connections, for all tables of a bucket.
-        return self._filesystems.setdefault((filesystem.identity, store), filesystem), path
+        location = parse_url(base_path)
+        key = (location.bucket, store)
+        filesystem = self._filesystems.get(key)
+        if filesystem is None:
+            # One client, and so one pool of connections, for all tables of a bucket.
+            filesystem = self._filesystems.setdefault(key, self._opener(base_path, _options(store))[0])
+        return filesystem, location.path
+
+
+def _read_all(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
+    timeline = reader.read(path)
+    commits = tuple(islice(reader.commits(path, timeline), _COMMITS_READ))
+    extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
+    checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
+    return TimelineLook(
+        timeline=timeline,
+        checkpoint=readable_checkpoint(checkpoint),
+        runs=tuple((extra[RUN_KEY], instant.time) for instant, extra in extras if RUN_KEY in extra),
+        unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
+        files=summarise_files(commits, small_file_limit=questions.small_file_limit),
+        written=_written(reader, path, timeline),
+        plans=tuple(_plans(reader, path, timeline)),
+        metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
+    )
+
+
+def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
+    most = questions.commits_to_keep
+    return most is not None and timeline.counters.completed_commits > most
+
+
+def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline | None:
+    """Read the metadata table's timeline; without it more seems to be free to archive than Hudi will take."""
+    try:
+        found = read_metadata_table(reader, path, timeline)
+    except (TableUnreadable, CorruptContent):
+        return None
+    return found.timeline if found else None
+
+
+def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, PlanSize]]:
+    """Yield how large the oldest pending compaction and clustering are, which are what is executed next."""
+    for kind in (PendingKind.COMPACTION, PendingKind.CLUSTERING):
+        oldest = next((one.instant for one in pending_instants(timeline) if one.kind is kind), None)
+        if oldest is None:
+            continue
+        try:
+            plan = reader.read_content(path, timeline.properties, oldest, State.REQUESTED)
+        except (InstantContentMissing, CorruptContent):
+            continue  # a run of the usual size will find out
+        if isinstance(plan, CompactionPlan):
+            yield oldest.time, PlanSize(bytes=plan.read_bytes, groups=len(plan.operations))
+        elif isinstance(plan, ReplacePlan):
+            yield oldest.time, PlanSize(bytes=plan.read_bytes, groups=len(plan.groups))
+
+
+def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:
+    """Ask when pending instants were written where their own times are in a zone that is not known."""
+    if timeline.properties.timezone is TimelineZone.UTC:
+        return ()
+    times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
+    return tuple((time, written) for time, written in times if written is not None)
+
+
+def fingerprint(timeline: Timeline | None) -> int:
+    """Return a number that changes when anything in a timeline does; it is good in this process only."""
+    return hash(timeline and (timeline.properties, timeline.instants, timeline.problems))
+
+
+@contextmanager
+def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
+    """Add the requests made meanwhile to the metrics."""
+    counting = CountingFileSystem(filesystem)
+    try:
+        yield counting
+    finally:
+        metrics.store_requests(lists=counting.lists, reads=counting.reads, stats=counting.stats)
+
+
+def _place(base_path: str, store: ObjectStore | None) -> str:
+    """Return what can hang as one: an endpoint, or all paths of a scheme where none is named."""
+    scheme = base_path.partition("://")[0]
+    return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme
 
 
 def _options(store: ObjectStore | None) -> S3Options | None:

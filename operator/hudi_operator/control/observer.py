@@ -1,24 +1,25 @@
-"""Observation: everything that a decision needs to know of one table, read live."""
+"""Observation: everything that a decision needs to know of one table.
 
+How much is read live depends on why the table is looked at. A poll reads the timeline, and Jobs only where the status
+knows of some; a Job's or pod's event reads these; for anything else, and before anything is done, all is read live.
+"""
+
+import asyncio
 from datetime import UTC, datetime
-from typing import Any
 
-from hudi_operator.api.resources import (
-    HudiTable,
-    HudiTableClass,
-    InvalidObject,
-    ObjectMetadata,
-    is_default_class,
-    parse_table_class,
-)
+from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.control.claims import Claims
+from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.job_view import observe_jobs
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle
+from hudi_operator.planning.status import small_file_limit
 from hudi_operator.planning.walls import obstacles_of
 
 
@@ -27,21 +28,31 @@ class Observer:
 
     def __init__(self, *, kube: KubernetesClient, claims: Claims, looks: TimelineLooks, running: RunningJobs) -> None:
         self._kube = kube
+        self._classes = TableClasses(kube)
         self._claims = claims
         self._looks = looks
         self._running = running
 
-    async def observe(self, key: TableKey, table: HudiTable) -> Observation:
-        """Return one look at a table. Errors of the Kubernetes API are raised, those of the store are observed."""
-        table_class, obstacles = await self._class_of(table)
+    async def observe(
+        self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
+    ) -> Observation:
+        """Return one look at a table. Errors of the Kubernetes API are raised, those of the store are observed.
+
+        `since` is when the look began, in seconds of the event loop: what was read since then counts as read live.
+        """
+        await self._claims.load()
+        live = trigger is Trigger.EVENT or not self._claims.remembers(table)
+        now = asyncio.get_running_loop().time()
+        table_class, obstacles = await self.class_of(table, since=(since or now) if live else None)
         if table_class is not None:
             obstacles = obstacles_of(table, table_class)
-        if not obstacles and (rival := await self._claims.ensure(table)) is not None:
+        if live and not obstacles and (rival := await self._claims.ensure(table)) is not None:
             obstacles = (rival,)
-        jobs = await self.jobs(table.metadata)
+        jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
+        jobs = await self.jobs(table.metadata) if jobs_matter else ()
         store = table_class.spec.object_store if table_class else None
         # The look comes last: what a run that was seen to end has written is then in it.
-        look = await self._looks.look(table.spec.base_path, store)
+        look = await self._looks.look(table.spec.base_path, store, questions=_questions(table.spec))
         name = table_class.metadata.name if table_class else ""
         return Observation(
             table=table,
@@ -60,22 +71,31 @@ class Observer:
         pods = await self._kube.list_pods(metadata.namespace, selector)
         return observe_jobs(jobs, pods, now=datetime.now(UTC))
 
-    async def _class_of(self, table: HudiTable) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
+    async def class_of(
+        self, table: HudiTable, *, since: float | None
+    ) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
+        """Return the class of a table as it was at `since` or later, or what keeps it from having one.
+
+        Without `since` it is at most a minute old.
+        """
         name = table.spec.table_class_name
-        document = await self._kube.get_class(name) if name is not None else await self._default_class()
-        if document is None:
+        parsed = await self._classes.get(name, since=since)
+        if parsed is None:
             missing = (
                 f"HudiTableClass {name} does not exist: create it, or name another in spec.tableClassName."
                 if name is not None
                 else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
             )
             return None, (Obstacle(reason=Blocked.CLASS_NOT_FOUND, message=missing),)
-        parsed = parse_table_class(document)
         if isinstance(parsed, InvalidObject):
             message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {parsed.message}."
             return None, (Obstacle(reason=Blocked.CLASS_INVALID, message=message),)
         return parsed, ()
 
-    async def _default_class(self) -> dict[str, Any] | None:
-        marked = [document for document in await self._kube.list_classes() if is_default_class(document)]
-        return min(marked, key=lambda document: str(document["metadata"]["name"]), default=None)
+
+def _questions(spec: HudiTableSpec) -> Questions:
+    archives = spec.archival.mode is ServiceMode.ASYNC
+    return Questions(
+        small_file_limit=small_file_limit(spec),
+        commits_to_keep=spec.archival.max_commits if archives else None,
+    )

@@ -1,22 +1,40 @@
 """A queue of keys in which no key is worked on twice at once.
 
 It behaves as client-go's workqueue does: adding a key that waits already
-changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. One
-thing differs: when work on a key begins, an earlier wish to look at it later is dropped, because the outcome of the
-work says when to look again.
+changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. Two
+things differ. When work on a key begins, an earlier wish to look at it later is dropped, because the outcome of the
+work says when to look again. And what an event asks for goes before what only a poll asks for, so that a person does
+not wait behind thousands of tables that have just become known.
 """
 
 import asyncio
+import itertools
 import random
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import structlog
 
+from hudi_operator.control.keys import Trigger
+
 Key = TypeVar("Key", bound=Hashable)
+Handler: TypeAlias = Callable[[Key, Trigger], Awaitable[float | None]]
+
+_POLLS_OVERTAKEN = 10_000
+"""Behind how many later events a poll may fall; then it is its turn."""
 
 _log = structlog.get_logger(__name__)
+
+
+class _Waiting(NamedTuple):
+    since: float
+    trigger: Trigger
+
+
+class _Later(NamedTuple):
+    timer: asyncio.TimerHandle
+    trigger: Trigger
 
 
 class KeyedQueue(Generic[Key]):
@@ -26,18 +44,19 @@ class KeyedQueue(Generic[Key]):
         self,
         *,
         first_backoff: float = 1.0,
-        last_backoff: float = 300.0,
+        last_backoff: float = 60.0,
         draw: Callable[[], float] = random.random,
     ) -> None:
         self._first_backoff = first_backoff
         self._last_backoff = last_backoff
         self._draw = draw
-        self._waiting: dict[Key, float] = {}  # since when; the order is the order of work
-        self._later: dict[Key, asyncio.TimerHandle] = {}
+        self._waiting: dict[Key, _Waiting] = {}  # the longest waiting first
+        self._later: dict[Key, _Later] = {}
         self._working: set[Key] = set()
-        self._again: set[Key] = set()
+        self._again: dict[Key, Trigger] = {}
         self._failures: dict[Key, int] = {}
-        self._order: asyncio.Queue[Key] = asyncio.Queue()
+        self._order: asyncio.PriorityQueue[tuple[int, int, Key]] = asyncio.PriorityQueue()
+        self._numbers = itertools.count()
         self._workers: list[asyncio.Task[None]] = []
         self._last_taken = 0.0
         self._stopping = False
@@ -56,8 +75,8 @@ class KeyedQueue(Generic[Key]):
     @property
     def oldest_seconds(self) -> float:
         """How long the key that waits longest has waited."""
-        since = next(iter(self._waiting.values()), None)
-        return 0.0 if since is None else max(0.0, _now() - since)
+        longest = next(iter(self._waiting.values()), None)
+        return 0.0 if longest is None else max(0.0, _now() - longest.since)
 
     @property
     def seconds_without_progress(self) -> float:
@@ -68,17 +87,27 @@ class KeyedQueue(Generic[Key]):
         """How often in a row the work on a key has failed."""
         return self._failures.get(key, 0)
 
-    def add(self, key: Key) -> None:
+    def __contains__(self, key: Key) -> bool:
+        """Whether a key is worked on, or will be without anybody asking again."""
+        return key in self._working or key in self._waiting or key in self._later
+
+    def add(self, key: Key, trigger: Trigger = Trigger.EVENT) -> None:
         """Have a key worked on as soon as a worker is free, after the current work on it if there is any."""
         if self._stopping:
             return
         if key in self._working:
-            self._again.add(key)
-        elif key not in self._waiting:
-            self._waiting[key] = _now()
-            self._order.put_nowait(key)
+            self._again[key] = max(trigger, self._again.get(key, trigger))
+            return
+        waiting = self._waiting.get(key)
+        if waiting is not None and waiting.trigger >= trigger:
+            return
+        # A key that a poll put in and an event now asks for stands in the order twice; the second time it is skipped.
+        self._waiting[key] = _Waiting(waiting.since if waiting else _now(), trigger)
+        number = next(self._numbers)
+        place = number if trigger is Trigger.EVENT else number + _POLLS_OVERTAKEN
+        self._order.put_nowait((place, number, key))
 
-    def add_after(self, key: Key, seconds: float) -> None:
+    def add_after(self, key: Key, seconds: float, trigger: Trigger = Trigger.POLL) -> None:
         """Have a key worked on in some seconds; of several wishes the earliest counts."""
         if self._stopping:
             return
@@ -86,10 +115,10 @@ class KeyedQueue(Generic[Key]):
         due = loop.time() + max(0.0, seconds)
         earlier = self._later.get(key)
         if earlier is not None:
-            if earlier.when() <= due:
-                return
-            earlier.cancel()
-        self._later[key] = loop.call_at(due, self._fall_due, key)
+            trigger = max(trigger, earlier.trigger)
+            due = min(due, earlier.timer.when())
+            earlier.timer.cancel()
+        self._later[key] = _Later(loop.call_at(due, self._fall_due, key), trigger)
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
         """Have a key worked on after its backoff, which doubles with every failure in a row; return the seconds.
@@ -100,7 +129,7 @@ class KeyedQueue(Generic[Key]):
         self._failures[key] = failures + 1
         backoff = min(self._last_backoff, self._first_backoff * 2.0 ** min(failures, 62))
         seconds = max(at_least, backoff * (0.5 + 0.5 * self._draw()))
-        self.add_after(key, seconds)
+        self.add_after(key, seconds, Trigger.EVENT)
         return seconds
 
     def forget(self, key: Key) -> None:
@@ -111,14 +140,12 @@ class KeyedQueue(Generic[Key]):
         """Drop a key that is gone for good; work on it that is under way ends by itself."""
         self.forget(key)
         self._waiting.pop(key, None)
-        self._again.discard(key)
-        handle = self._later.pop(key, None)
-        if handle is not None:
-            handle.cancel()
+        self._again.pop(key, None)
+        later = self._later.pop(key, None)
+        if later is not None:
+            later.timer.cancel()
 
-    async def run(
-        self, *, workers: int, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None = None
-    ) -> None:
+    async def run(self, *, workers: int, handler: Handler[Key], timeout_seconds: float | None = None) -> None:
         """Work on keys until `stop`.
 
         The handler returns in how many seconds it wants the key again, or None. An exception, or work that takes
@@ -133,8 +160,8 @@ class KeyedQueue(Generic[Key]):
     async def stop(self, *, grace_seconds: float) -> bool:
         """Take no more keys, wait for the work under way, then cancel it; return whether all of it ended by itself."""
         self._stopping = True
-        for handle in self._later.values():
-            handle.cancel()
+        for later in self._later.values():
+            later.timer.cancel()
         self._later.clear()
         self._waiting.clear()
         self._again.clear()
@@ -150,34 +177,34 @@ class KeyedQueue(Generic[Key]):
         return finished
 
     def _fall_due(self, key: Key) -> None:
-        self._later.pop(key, None)
-        self.add(key)
+        self.add(key, self._later.pop(key).trigger)
 
-    async def _work(self, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None) -> None:
+    async def _work(self, handler: Handler[Key], timeout_seconds: float | None) -> None:
         while True:
-            key = await self._order.get()
-            if self._waiting.pop(key, None) is None:
-                continue  # discarded while it waited
+            _, _, key = await self._order.get()
+            waiting = self._waiting.pop(key, None)
+            if waiting is None:
+                continue  # discarded while it waited, or taken at its better place
+            trigger = waiting.trigger
             later = self._later.pop(key, None)
             if later is not None:
-                later.cancel()
+                later.timer.cancel()
+                trigger = max(trigger, later.trigger)
             self._last_taken = _now()
             self._working.add(key)
             try:
-                await self._handle(key, handler, timeout_seconds)
+                await self._handle(key, trigger, handler, timeout_seconds)
             finally:
                 self._working.discard(key)
                 self._ended.set()
-                if key in self._again:
-                    self._again.discard(key)
-                    self.add(key)
+                again = self._again.pop(key, None)
+                if again is not None:
+                    self.add(key, again)
 
-    async def _handle(
-        self, key: Key, handler: Callable[[Key], Awaitable[float | None]], timeout_seconds: float | None
-    ) -> None:
+    async def _handle(self, key: Key, trigger: Trigger, handler: Handler[Key], timeout_seconds: float | None) -> None:
         try:
             async with asyncio.timeout(timeout_seconds):
-                next_look = await handler(key)
+                next_look = await handler(key, trigger)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -195,7 +222,7 @@ class KeyedQueue(Generic[Key]):
         seconds = self.retry(key, at_least=asked_for if isinstance(asked_for, int | float) else 0.0)
         _log.warning(
             "look failed",
-            key=str(key),
+            table=str(key),
             error=f"{type(error).__name__}: {error}",
             failures=self.failures(key),
             retry_seconds=round(seconds, 1),

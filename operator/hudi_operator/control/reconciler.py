@@ -1,39 +1,47 @@
 """The reconciler: observe, decide, write the status, act, for one table at a time.
 
 The status is written before anything is done, with the resourceVersion of the table that was read: a decision made on
-an old view of the table fails there and is made anew.
+an old view of the table fails there and is made anew. Most looks are asked for by a poll and end early: nothing is due
+by time, and the timeline has not moved since the table was last looked at whole.
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 
-from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_table
+from hudi_jobs.contract import Service
+from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.finalizer import FINALIZER, Finalizer
+from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.observer import Observer
+from hudi_operator.control.polling import LastLook, Polling, age_of
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.settings import Settings
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import Conflict, NotFound
+from hudi_operator.kube.errors import ApiUnavailable, Conflict, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status import build_invalid_status, build_status
+from hudi_operator.planning.times import parse_time
 from hudi_operator.planning.transitions import transitions
 from hudi_operator.telemetry.metrics import metrics
 
-FINALIZER = "hudi-operator.io/claim"
-
-_AFTER_CONFLICT_SECONDS = 0.2
-_ENDING_LOOK_SECONDS = 2.0
+_AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
+_ACTIVE_LOOK_SECONDS = 30.0
+_LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
+_WHOLE_LOOK_SECONDS = 3600.0
+"""How often a table is looked at whole although nothing calls for it."""
 
 _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
@@ -42,58 +50,102 @@ Document = dict[str, Any]
 class Reconciler:
     """Brings tables to their declared shape; safe to call for different tables at once, never twice for one."""
 
+    wake: Callable[[TableKey], None]
+    """Called with the key of a table that should be looked at now although no event came for it."""
+
     def __init__(self, *, kube: KubernetesClient, looks: TimelineLooks, settings: Settings) -> None:
+        self.wake = lambda _key: None
         self._kube = kube
         self._settings = settings
+        self._looks = looks
         self._claims = Claims(kube)
-        self._running = RunningJobs()
+        self._running = RunningJobs(wake=self._look_again)
         self._seeding = asyncio.Lock()
+        self._seeded = False
+        self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
         self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running)
         self._actor = Actor(kube=kube, default_image=settings.spark_image)
+        self._finalizer = Finalizer(
+            kube=kube,
+            observer=self._observer,
+            actor=self._actor,
+            claims=self._claims,
+            looks=looks,
+            running=self._running,
+        )
 
-    async def reconcile(self, key: TableKey) -> float | None:
+    async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:
         """Look at a table once and do what is due; return the seconds until the next look.
 
         None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
         """
+        if trigger is Trigger.POLL and (last := await self._unchanged(key)) is not None:
+            return min(self._polling.pause(key, now=_seconds()), last.whole_at - _seconds())
         await self._count_running()
+        self._polling.begin_whole_look(key)
+        for pause in _AFTER_CONFLICT_SECONDS:
+            try:
+                return await self._look(key, trigger)
+            except Conflict:
+                await asyncio.sleep(self._polling.spread(pause))
+        return await self._look(key, trigger)
+
+    async def _unchanged(self, key: TableKey) -> LastLook | None:
+        """Return the last look at a table if nothing is due by time and its timeline is what it was then."""
+        last = self._polling.quick(key, now=_seconds())
+        if last is None or await self._looks.fingerprint(last.base_path, last.store) != last.fingerprint:
+            return None
+        metrics.found_unchanged()
+        return last
+
+    async def _look(self, key: TableKey, trigger: Trigger) -> float | None:
         document = await self._kube.get_table(key.namespace, key.name)
         if document is None:
             self._forget(key)
             return None
         try:
-            return await self._reconcile(key, document)
-        except Conflict:
-            return _AFTER_CONFLICT_SECONDS
+            return await self._reconcile(key, document, trigger)
         except NotFound:
             if await self._kube.get_table(key.namespace, key.name) is None:
+                self._forget(key)
                 return None
             raise
 
-    async def _reconcile(self, key: TableKey, document: Document) -> float | None:
+    async def _reconcile(self, key: TableKey, document: Document, trigger: Trigger) -> float | None:
         parsed = parse_table(document)
         if parsed.metadata.deletion_timestamp is not None:
-            return await self._finalize(key, document, parsed.metadata)
+            return await self._finalizer.finalize(key, document, parsed)
         document = await self._kube.add_finalizer(document, FINALIZER)
         if isinstance(parsed, InvalidObject):
-            status = build_invalid_status(parsed, now=_now())
-            await self._write(document, parsed.status, status)
-            return self._settings.poll_seconds
-        observation = await self._observer.observe(key, parsed)
-        plan = decide(
-            observation,
-            default_image=self._settings.spark_image,
-            poll_seconds=self._settings.poll_seconds,
-            now=_now(),
-        )
+            await self._write(document, parsed.status, build_invalid_status(parsed, now=_now()))
+            return self._polling.spread(self._settings.max_poll_seconds)
+        observation, plan = await self._decide(key, parsed, trigger)
         self._record(key, observation, plan)
         document = await self._write(document, parsed.status, build_status(observation, plan, now=_now()))
         for run in plan.finished:
             metrics.run_finished(run)
             _log.info("run finished", **run.model_dump(mode="json", exclude_none=True))
-        return await self._act(key, observation, plan, document)
+        if await self._act(key, observation, plan, document):
+            return self._remember(key, observation, plan)
+        return self._settings.poll_seconds
 
-    async def _act(self, key: TableKey, observation: Observation, plan: Plan, document: Document) -> float | None:
+    async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
+        """Observe and decide; what leads to an action has been read live in this very look."""
+        began = _seconds()
+        observation = await self._observer.observe(key, table, trigger, since=began)
+        plan = self._plan(observation)
+        if plan.actions and trigger is not Trigger.EVENT:
+            observation = await self._observer.observe(key, table, Trigger.EVENT, since=began)
+            plan = self._plan(observation)
+        return observation, plan
+
+    def _plan(self, observation: Observation) -> Plan:
+        # How often a timeline is looked at is decided apart: here it is asked when anything is due by time.
+        longest = self._polling.spread(_WHOLE_LOOK_SECONDS)
+        return decide(observation, default_image=self._settings.spark_image, poll_seconds=longest, now=_now())
+
+    async def _act(self, key: TableKey, observation: Observation, plan: Plan, document: Document) -> bool:
+        """Do what the plan asks for; return False when a Job was refused."""
         for action in plan.actions:
             try:
                 await self._actor.act(observation, action)
@@ -103,52 +155,88 @@ class Reconciler:
                 self._record(key, observation, after)
                 status = build_status(observation, after, now=_now())
                 await self._write(document, HudiTableStatus.model_validate(document["status"]), status)
-                return min(self._settings.poll_seconds, plan.next_look or self._settings.poll_seconds)
-        return plan.next_look
+                return False
+        return True
+
+    def _remember(self, key: TableKey, observation: Observation, plan: Plan) -> float:
+        """Remember this look; return the seconds until the next."""
+        now, table, look = _seconds(), observation.table, observation.look
+        newest = look.timeline.instants[-1].time if look.timeline and look.timeline.instants else None
+        since = parse_time(table.metadata.creation_timestamp) or _now()
+        age = age_of(newest, now=_now()) if newest else _now() - since
+        busy = bool(plan.actions or plan.finished)
+        last = LastLook(
+            base_path=table.spec.base_path,
+            store=observation.table_class.spec.object_store if observation.table_class else None,
+            fingerprint=fingerprint(look.timeline) if look.trouble is None else None,
+            moved_at=now if busy else now - age.total_seconds(),
+            whole_at=now,
+        )
+        self._polling.end_whole_look(key, last, moved=busy)
+        pause = self._polling.pause(key, now=now)
+        # What stands in the way may go without a word: another table's claim, for example.
+        whole = pause if observation.obstacles else self._seconds_to_whole_look(plan, pause)
+        self._polling.set_whole_look(key, now + whole)
+        return min(pause, whole)
+
+    def _seconds_to_whole_look(self, plan: Plan, pause: float) -> float:
+        due = any(plan.services.of(service).due for service in Service)
+        longest = plan.next_look if plan.next_look is not None else _WHOLE_LOOK_SECONDS
+        if plan.active_jobs:
+            # Jobs and pods announce themselves: this bounds how late a missed announcement is noticed.
+            return self._polling.spread(max(longest, _ACTIVE_LOOK_SECONDS))
+        # What is due and has not been launched waits for something outside, and that says nothing when it is over.
+        return min(longest, max(pause, _ACTIVE_LOOK_SECONDS)) if due else longest
 
     async def _write(self, document: Document, before: HudiTableStatus, after: HudiTableStatus) -> Document:
         """Write the status if it has changed, and post Events for what has changed in it."""
-        written = await self._kube.replace_table_status(document, after.to_document())
+        status = after.to_document()
+        try:
+            written = await self._kube.replace_table_status(document, status)
+        except ApiUnavailable:
+            # Perhaps only the reply was lost; then what follows the write must follow it now, for it comes only once.
+            current = await self._kube.get_table(document["metadata"]["namespace"], document["metadata"]["name"])
+            if current is None or current.get("status") != status:
+                raise
+            written = current
         for transition in transitions(before, after):
             kind = EventType.WARNING if transition.warning else EventType.NORMAL
             await self._kube.create_event(written, kind=kind, reason=transition.reason, message=transition.message)
         return written
 
-    async def _finalize(self, key: TableKey, document: Document, metadata: ObjectMetadata) -> float | None:
-        """Stop the table's Jobs, then release its claim and let the resource go; the data stays."""
-        if FINALIZER not in metadata.finalizers:
-            return None
-        jobs = await self._observer.jobs(metadata)
-        for job in jobs:
-            if job.phase is not JobPhase.OVER:
-                await self._kube.delete_job(metadata.namespace, job.name, uid=job.uid)
-        if any(job.phase is not JobPhase.OVER for job in jobs):
-            return _ENDING_LOOK_SECONDS
-        await self._claims.release(metadata)
-        await self._kube.remove_finalizer(document, FINALIZER)
-        self._forget(key)
-        _log.info("table released", uid=metadata.uid)
-        return None
-
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""
         self._running.record(key, class_name=name, jobs=len(plan.active_jobs))
         metrics.set_active_jobs(str(key), [job.service.value for job in plan.active_jobs])
+        metrics.set_overdue(str(key), overdue=bool(plan.overdue))
+        if any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service):
+            self._running.wait(key, class_name=name)
+
+    def _look_again(self, key: TableKey) -> None:
+        self._polling.begin_whole_look(key)
+        self.wake(key)
 
     def _forget(self, key: TableKey) -> None:
+        self._polling.forget(key)
         self._running.forget(key)
         metrics.set_active_jobs(str(key), ())
+        metrics.set_overdue(str(key), overdue=False)
 
     async def _count_running(self) -> None:
         """Count the Jobs that are there when the process begins, so that limits hold across a restart."""
         async with self._seeding:
-            if self._running.is_seeded:
+            if self._seeded:
                 return
-            namespaces = self._settings.watch_namespaces or (None,)
             selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
-            found = [job for namespace in namespaces for job in await self._kube.list_jobs(selector, namespace)]
-            self._running.seed(found)
+            for namespace in self._settings.watch_namespaces or (None,):
+                async for job in self._kube.each_job(selector, namespace):
+                    self._running.seed(job)
+            self._seeded = True
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _seconds() -> float:
+    return asyncio.get_running_loop().time()

@@ -33,14 +33,17 @@ class Settings:
     watch_namespaces: tuple[str, ...] = ()
     """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
 
-    workers: int = 16
+    workers: int = 32
     """How many tables are looked at at the same time."""
 
     resync_seconds: float = 300.0
     """How often all tables are listed, which finds what a watch has missed."""
 
-    poll_seconds: float = 30.0
-    """How often the timeline of a table is looked at when nothing else asks for it."""
+    poll_seconds: float = 10.0
+    """How often the timeline of a table that moves is looked at when nothing else asks for it."""
+
+    max_poll_seconds: float = 300.0
+    """How often the timeline of a table is looked at that has not moved for long."""
 
     reconcile_timeout_seconds: float = 300.0
     """How long one look at a table may take."""
@@ -60,6 +63,21 @@ class Settings:
     log_format: str = "json"
     """json, or text for people at a terminal."""
 
+    leader_election: bool = True
+    """Whether several processes of the operator may run, of which one acts."""
+
+    lease_name: str = "hudi-operator-leader"
+    """Name of the Lease of the election, in the operator's namespace."""
+
+    lease_seconds: float = 15.0
+    """After how long without a renewal another process may take over."""
+
+    renew_deadline_seconds: float = 10.0
+    """After how long without a renewal the leader stops; less than the lease."""
+
+    lease_retry_seconds: float = 2.0
+    """How often the leader renews, and the others look; less than the deadline."""
+
     extra: Mapping[str, str] = field(default_factory=dict)
     """Variables with the prefix that this version does not know; they are reported, not refused."""
 
@@ -71,7 +89,7 @@ class Settings:
         image = read.text("SPARK_IMAGE", "")
         if not image:
             raise InvalidSettings(f"{PREFIX}SPARK_IMAGE is not set; give it the name of the image of the Spark jobs")
-        return cls(
+        settings = cls(
             spark_image=image,
             operator_namespace=read.text("OPERATOR_NAMESPACE", _own_namespace()),
             instance=read.text("INSTANCE", environment.get("HOSTNAME") or cls.instance),
@@ -79,13 +97,30 @@ class Settings:
             workers=read.whole_number("WORKERS", cls.workers, least=1, most=1000),
             resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, least=1),
             poll_seconds=read.number("POLL_SECONDS", cls.poll_seconds, least=1),
+            max_poll_seconds=read.number("MAX_POLL_SECONDS", cls.max_poll_seconds, least=1),
             reconcile_timeout_seconds=read.number("RECONCILE_TIMEOUT_SECONDS", cls.reconcile_timeout_seconds, least=1),
             shutdown_seconds=read.number("SHUTDOWN_SECONDS", cls.shutdown_seconds, least=0),
             health_port=read.whole_number("HEALTH_PORT", cls.health_port, least=0, most=65535),
             metrics_port=read.whole_number("METRICS_PORT", cls.metrics_port, least=0, most=65535),
             log_level=read.choice("LOG_LEVEL", cls.log_level, _LOG_LEVELS),
             log_format=read.choice("LOG_FORMAT", cls.log_format, ("json", "text")),
+            leader_election=read.choice("LEADER_ELECTION", "true", ("true", "false")) == "true",
+            lease_name=read.text("LEASE_NAME", cls.lease_name),
+            lease_seconds=read.number("LEASE_SECONDS", cls.lease_seconds, least=1),
+            renew_deadline_seconds=read.number("RENEW_DEADLINE_SECONDS", cls.renew_deadline_seconds, least=0.5),
+            lease_retry_seconds=read.number("LEASE_RETRY_SECONDS", cls.lease_retry_seconds, least=0.1),
             extra=read.unused(),
+        )
+        _check_order(settings)
+        return settings
+
+
+def _check_order(settings: Settings) -> None:
+    if not settings.lease_retry_seconds < settings.renew_deadline_seconds < settings.lease_seconds:
+        raise InvalidSettings(
+            f"{PREFIX}LEASE_RETRY_SECONDS, {PREFIX}RENEW_DEADLINE_SECONDS and {PREFIX}LEASE_SECONDS are "
+            f"{settings.lease_retry_seconds:g}, {settings.renew_deadline_seconds:g} and {settings.lease_seconds:g}; "
+            "each has to be less than the next"
         )
 
 

@@ -5,10 +5,13 @@ whatever the document holds.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TableKey
+
+_TELLING_CONDITIONS = frozenset({"Complete", "Failed", "Suspended", "PodScheduled", "DisruptionTarget"})
 
 
 def field(document: object, *path: str) -> object:
@@ -32,16 +35,49 @@ def own_key(document: object) -> TableKey | None:
     return TableKey(namespace, name) if namespace and name else None
 
 
+def has_ended(document: object) -> bool:
+    """Return whether a Job or pod has run to its end."""
+    if field(document, "status", "phase") in ("Succeeded", "Failed"):
+        return True
+    return any(
+        text(item, "type") in ("Complete", "Failed") and text(item, "status") == "True"
+        for item in _items(document, "status", "conditions")
+    )
+
+
+def condition_of_child(document: object) -> int:
+    """Return a number that changes when a Job or pod starts, ends, goes, or gets into trouble."""
+    conditions = [
+        (text(item, "type"), text(item, "status"), text(item, "reason"))
+        for item in _items(document, "status", "conditions")
+        if text(item, "type") in _TELLING_CONDITIONS
+    ]
+    states = [
+        (name, text(item, "state", name, "reason"))
+        for item in _items(document, "status", "containerStatuses")
+        for name in ("waiting", "running", "terminated")
+        if field(item, "state", name) is not None
+    ]
+    deleted = text(document, "metadata", "deletionTimestamp")
+    return hash((text(document, "status", "phase"), deleted, tuple(conditions), tuple(states)))
+
+
 def fingerprint(document: object) -> int:
     """Return a number that changes when something changes that a person or another controller decides.
 
-    The status and the resourceVersion are left out: the operator's own writes must not call for another look.
+    The status, the resourceVersion and the operator's finalizer are left out: its own writes must not call for another
+    look.
     """
-    metadata = {
-        name: field(document, "metadata", name)
-        for name in ("uid", "generation", "deletionTimestamp", "finalizers", "annotations", "labels")
-    }
-    return hash(json.dumps(metadata, sort_keys=True, default=_plain))
+    names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
+    metadata = {name: field(document, "metadata", name) for name in names}
+    finalizers = [one for one in _items(document, "metadata", "finalizers") if one != FINALIZER]
+    return hash(json.dumps([metadata, finalizers], sort_keys=True, default=_plain))
+
+
+def _items(document: object, *path: str) -> Sequence[object]:
+    """Return the list at a path; nothing where there is none."""
+    items = field(document, *path)
+    return items if isinstance(items, Sequence) and not isinstance(items, str) else ()
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - kopf hands out read-only views of mappings

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hudi_operator.control.keys import TableKey
-from hudi_operator.handlers.documents import fingerprint, text
+from hudi_operator.handlers.documents import condition_of_child, fingerprint, has_ended, text
 from hudi_operator.jobs.names import TABLE_LABEL, TABLE_UID_LABEL
 
 
@@ -23,9 +23,14 @@ class KnownObjects:
         self._tables: dict[TableKey, KnownTable] = {}
         self._by_uid: dict[str, TableKey] = {}
         self._classes: dict[str, int] = {}
+        self._children: dict[str, int] = {}  # the uid of a Job or pod -> its condition
 
     def __len__(self) -> int:
         return len(self._tables)
+
+    def __contains__(self, key: TableKey) -> bool:
+        """Whether a table is known under this key."""
+        return key in self._tables
 
     @property
     def tables(self) -> frozenset[TableKey]:
@@ -72,6 +77,21 @@ class KnownObjects:
     def of_class(self, name: str) -> list[TableKey]:
         """Return the tables of a class, and those that name none: the class may be, or have been, the default."""
         return [key for key, table in self._tables.items() if table.class_name in (name, None)]
+
+    def learn_child(self, document: object) -> bool:
+        """Remember a Job or pod; return whether it tells anything new.
+
+        One that had ended when it was first seen does not: its table's status says so, or asks for it.
+        """
+        uid = text(document, "metadata", "uid") or ""
+        before, now = self._children.get(uid), condition_of_child(document)
+        self._children[uid] = now
+        return not has_ended(document) if before is None else before != now
+
+    def forget_child(self, document: object) -> bool:
+        """Forget a Job or pod that is gone; return whether that is news: it is unless it had ended."""
+        self._children.pop(text(document, "metadata", "uid") or "", None)
+        return not has_ended(document)
 
     def of_child(self, document: object) -> TableKey | None:
         """Return the table that a Job or pod belongs to, by its labels."""

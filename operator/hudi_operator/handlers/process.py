@@ -1,25 +1,24 @@
-"""The operator's process: queue, informer, sweep and health servers, started and stopped together."""
+"""The operator's process: election, queue, watches, sweep and health servers, started and stopped together."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-import kopf
 import structlog
 
-from hudi_operator.control.keys import Reconcile, TableKey
+from hudi_operator.control.keys import Reconcile, TableKey, Trigger
+from hudi_operator.control.leadership import Leadership
 from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.control.settings import Settings
-from hudi_operator.handlers.informer import Informer, informer_settings
+from hudi_operator.handlers.informer import Informer
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.handlers.sweep import Sweep
+from hudi_operator.handlers.watches import Watcher
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
 
 _STANDSTILL_SECONDS = 600.0
-_INFORMER_STOP_SECONDS = 10.0
 
 _log = structlog.get_logger(__name__)
 
@@ -31,16 +30,25 @@ class OperatorStopped(Exception):
 class OperatorProcess:
     """Runs one operator until it is told to stop.
 
-    `known`, `queue` and `health` are open for tests and for whoever embeds it.
+    With an election the process waits until it leads, and ends when it no longer does: a new process begins with
+    nothing that another leader may have overtaken. `known`, `queue` and `health` are open for tests and for whoever
+    embeds it.
     """
 
-    def __init__(self, *, settings: Settings, kube: KubernetesClient, reconcile: Reconcile) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        kube: KubernetesClient,
+        reconcile: Reconcile,
+        leadership: Leadership | None = None,
+    ) -> None:
         self._settings = settings
         self._kube = kube
         self._reconcile = reconcile
+        self._leadership = leadership
         self._stop = asyncio.Event()
-        self._informer_stop = asyncio.Event()
-        self._watching = False
+        self._acting = False
         self.known = KnownObjects()
         self.queue: KeyedQueue[TableKey] = KeyedQueue()
         self.sweep = Sweep(
@@ -50,38 +58,62 @@ class OperatorProcess:
             period_seconds=settings.resync_seconds,
             namespaces=settings.watch_namespaces,
         )
+        self.watcher = Watcher(
+            informer=Informer(queue=self.queue, known=self.known), namespaces=settings.watch_namespaces
+        )
         self.health = HealthServer(
-            live={"queue": self._queue_check, "sweep": self._sweep_check},
-            ready={"tables": self._ready_check},
+            live={"queue": self._queue_check, "sweep": self._sweep_check, "leadership": self._leadership_check},
+            ready={"tables": self._ready_check, "watches": lambda: self.watcher.problem},
             health_port=settings.health_port,
             metrics_port=settings.metrics_port,
         )
         metrics.observe_queue(depth=lambda: self.queue.depth, oldest_seconds=lambda: self.queue.oldest_seconds)
+        metrics.observe_sweep(age_seconds=lambda: self.sweep.seconds_since_success)
+        metrics.observe_leader(lambda: self._acting and (leadership is None or leadership.is_leader))
 
     def stop(self) -> None:
         """Take no more keys, let the looks under way end, then end `run`."""
         self._stop.set()
 
-    async def run(self, *, take_signals: Callable[[], None] = lambda: None) -> None:
-        """Run until `stop`; raise `OperatorStopped` when a part that must always run ends by itself.
-
-        `take_signals` is called at the start, and again once kopf has set signal handlers of its own.
-        """
-        take_signals()
+    async def run(self) -> None:
+        """Run until `stop`; raise `OperatorStopped` when a part that must always run ends by itself."""
         async with self.health:
-            parts: set[asyncio.Task[Any]] = {
-                asyncio.create_task(self._work(), name="queue"),
-                asyncio.create_task(self.sweep.run(), name="sweep"),
-                asyncio.create_task(self._stop.wait(), name="stop"),
-            }
-            await asyncio.sleep(0)  # the workers must exist before kopf, which cancels all that came after it
-            parts.add(asyncio.create_task(self._watch(take_signals), name="informer"))
+            stopped = asyncio.create_task(self._stop.wait(), name="stop")
             try:
-                ended, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+                if self._leadership is not None:
+                    await self._until_leading(stopped, self._leadership)
                 if not self._stop.is_set():
-                    raise _why(ended)
+                    await self._act(stopped)
             finally:
-                await self._shut_down(parts)
+                stopped.cancel()
+
+    async def _until_leading(self, stopped: asyncio.Task[Any], leadership: Leadership) -> None:
+        self._kube.guard = leadership.check
+        waiting = asyncio.create_task(leadership.acquire(), name="election")
+        ended, _ = await asyncio.wait({stopped, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        if stopped in ended:
+            await leadership.release()  # it may have been won in this very moment
+        elif waiting.exception() is not None:
+            raise _why({waiting})
+
+    async def _act(self, stopped: asyncio.Task[Any]) -> None:
+        self._acting = True
+        parts: set[asyncio.Task[Any]] = {
+            stopped,
+            asyncio.create_task(self._work(), name="queue"),
+            asyncio.create_task(self.sweep.run(), name="sweep"),
+            asyncio.create_task(self._watch(), name="watches"),
+        }
+        if self._leadership is not None:
+            parts.add(asyncio.create_task(self._leadership.hold(), name="leadership"))
+        try:
+            ended, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+            if not self._stop.is_set():
+                raise _why(ended)
+        finally:
+            await self._shut_down(parts)
 
     async def _work(self) -> None:
         await self.queue.run(
@@ -90,22 +122,11 @@ class OperatorProcess:
             timeout_seconds=self._settings.reconcile_timeout_seconds,
         )
 
-    async def _watch(self, take_signals: Callable[[], None]) -> None:
+    async def _watch(self) -> None:
         # kopf finds out once, at its start, which kinds there are: the CRDs have to be there by then.
         await self.sweep.wait_until_completed()
         await self._wait_for_kinds()
-        ours = asyncio.all_tasks()
-        namespaces = self._settings.watch_namespaces
-        tasks = await kopf.spawn_tasks(
-            registry=Informer(queue=self.queue, known=self.known).registry(),
-            settings=informer_settings(),
-            clusterwide=not namespaces,
-            namespaces=namespaces,
-            stop_flag=self._informer_stop,
-        )
-        self._watching = True
-        take_signals()
-        await kopf.run_tasks(tasks, ignored=ours)
+        await self.watcher.run()
 
     async def _wait_for_kinds(self) -> None:
         while True:
@@ -116,21 +137,22 @@ class OperatorProcess:
                 _log.warning("cannot tell which kinds the API server has", error=str(error))
             await asyncio.sleep(1)
 
-    async def _look(self, key: TableKey) -> float | None:
+    async def _look(self, key: TableKey, trigger: Trigger) -> float | None:
         with structlog.contextvars.bound_contextvars(table=str(key)), metrics.reconcile():
-            return await self._reconcile(key)
+            return await self._reconcile(key, trigger)
 
     async def _shut_down(self, parts: set[asyncio.Task[Any]]) -> None:
-        finished = await self.queue.stop(grace_seconds=self._settings.shutdown_seconds)
+        # Whoever leads no longer may not write any more, so there is nothing to wait for.
+        leads = self._leadership is None or self._leadership.is_leader
+        finished = await self.queue.stop(grace_seconds=self._settings.shutdown_seconds if leads else 0)
         if not finished:
             _log.warning("looks cut off at shutdown", seconds=self._settings.shutdown_seconds)
-        # kopf last: when it ends, it cancels whatever tasks began after it, a running look's among them.
-        self._informer_stop.set()
-        informer = {part for part in parts if part.get_name() == "informer" and self._watching}
-        if informer:
-            await asyncio.wait(informer, timeout=_INFORMER_STOP_SECONDS)
         for part in parts:
             part.cancel()
+        if self._leadership is not None:
+            election = [part for part in parts if part.get_name() == "leadership"]
+            await asyncio.gather(*election, return_exceptions=True)
+            await self._leadership.release()
         await asyncio.gather(*parts, return_exceptions=True)
 
     def _queue_check(self) -> str | None:
@@ -138,13 +160,19 @@ class OperatorProcess:
         limit = max(_STANDSTILL_SECONDS, 2 * self._settings.reconcile_timeout_seconds)
         return f"{self.queue.depth} tables wait and none was taken for {idle:.0f} seconds" if idle > limit else None
 
+    def _leadership_check(self) -> str | None:
+        since = self._leadership.seconds_since_renewal if self._leadership is not None else None
+        late = since is not None and since > 2 * self._settings.lease_seconds
+        return f"the lease was last renewed {since:.0f} seconds ago" if late else None
+
     def _sweep_check(self) -> str | None:
         idle = self.sweep.seconds_since_attempt
         limit = _STANDSTILL_SECONDS + 2 * self._settings.resync_seconds
         return f"no sweep was tried for {idle:.0f} seconds" if idle > limit else None
 
     def _ready_check(self) -> str | None:
-        return None if self.sweep.completed else self.sweep.problem
+        # A process that stands by is ready for what it is there for.
+        return None if self.sweep.completed or not self._acting else self.sweep.problem
 
 
 def _why(ended: set[asyncio.Task[Any]]) -> OperatorStopped:

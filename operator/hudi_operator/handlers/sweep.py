@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.handlers.documents import own_key, text
 from hudi_operator.handlers.known import KnownObjects
@@ -43,6 +43,7 @@ class Sweep:
         self._namespaces: list[str | None] = list(namespaces) or [None]
         self._draw = draw
         self._last_attempt: float | None = None
+        self._last_success: float | None = None
         self._completed = asyncio.Event()
         self.problem: str | None = "the tables have not been listed yet"
         """Why the last sweep failed, as a sentence; None when it went through."""
@@ -61,6 +62,11 @@ class Sweep:
         """How long ago the last sweep was tried, successfully or not; an outage of the API is no standstill."""
         return 0.0 if self._last_attempt is None else asyncio.get_running_loop().time() - self._last_attempt
 
+    @property
+    def seconds_since_success(self) -> float:
+        """How long ago a sweep last went through; 0 before the first."""
+        return 0.0 if self._last_success is None else asyncio.get_running_loop().time() - self._last_success
+
     async def run(self) -> None:
         """Sweep now and once per period; after a failure sooner."""
         retry = _FIRST_RETRY
@@ -75,13 +81,14 @@ class Sweep:
                 pause, retry = retry, min(self._period, retry * 2)
             else:
                 metrics.sweep_ended(succeeded=True)
+                self._last_success = asyncio.get_running_loop().time()
                 self.problem = None
                 self._completed.set()
                 pause, retry = self._period * (0.9 + 0.2 * self._draw()), _FIRST_RETRY
             await asyncio.sleep(pause)
 
     async def sweep(self) -> None:
-        """List everything once: what is new, changed or gone is looked at now, the rest spread over the period."""
+        """List everything once: what is new, changed or gone is looked at, and what the queue has lost is put back."""
         before = self._known.tables
         seen: set[TableKey] = set()
         for namespace in self._namespaces:
@@ -90,10 +97,12 @@ class Sweep:
                 if key is None or key in seen:
                     continue
                 seen.add(key)
+                # At the start these are all tables: what an event tells of meanwhile goes before them.
+                unknown = not self.completed and key not in self._known
                 if self._known.learn_table(key, document):
-                    self._queue.add(key)
-                else:
-                    self._queue.add_after(key, self._period * self._draw())
+                    self._queue.add(key, Trigger.POLL if unknown else Trigger.EVENT)
+                elif key not in self._queue:
+                    self._queue.add(key, Trigger.POLL)
         for key in before - seen:
             self._known.forget_table(key)
             self._queue.add(key)  # the look finds that it is gone and lets go of what belonged to it

@@ -1,10 +1,15 @@
-"""Hudi's write options for a table: complete, explicit, and the operator's own keys last."""
+"""Hudi's options for a job: complete, explicit, and the operator's own keys last."""
 
-from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX
+from collections.abc import Iterable
+
+from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, Service, WriteOperation
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import CleaningPolicy, HudiTableSpec, IndexType, ServiceMode
+from hudi_operator.api.table_concurrency import Lock
+from hudi_operator.api.table_spec import BulkInsertSortMode, HudiTableSpec, IndexType, Ingestion
+from hudi_operator.jobs.concurrency_options import concurrency_options, lock_of
+from hudi_operator.jobs.service_options import flag, service_options
 
 _INDEX_NAMES = {
     IndexType.BLOOM: "BLOOM",
@@ -17,30 +22,43 @@ _INDEX_NAMES = {
     IndexType.IN_MEMORY: "INMEMORY",
 }
 
-_CLEANING_POLICIES = {
-    CleaningPolicy.KEEP_LATEST_COMMITS: "KEEP_LATEST_COMMITS",
-    CleaningPolicy.KEEP_LATEST_FILE_VERSIONS: "KEEP_LATEST_FILE_VERSIONS",
-    CleaningPolicy.KEEP_LATEST_BY_HOURS: "KEEP_LATEST_BY_HOURS",
+_SORT_MODES = {
+    BulkInsertSortMode.NONE: "NONE",
+    BulkInsertSortMode.GLOBAL_SORT: "GLOBAL_SORT",
+    BulkInsertSortMode.PARTITION_SORT: "PARTITION_SORT",
+    BulkInsertSortMode.PARTITION_PATH_REPARTITION: "PARTITION_PATH_REPARTITION",
+    BulkInsertSortMode.PARTITION_PATH_REPARTITION_AND_SORT: "PARTITION_PATH_REPARTITION_AND_SORT",
 }
 
 
-def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec) -> dict[str, str]:
-    """Return all options of a writer: class first, then the table's own, then the operator's, which win."""
-    return {**table_class.hudi_options, **table.spec.hudi_options, **owned_hudi_options(table)}
+def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec, service: Service) -> dict[str, str]:
+    """Return all options of a job: class first, then the table's own, then the operator's, which win."""
+    owned = owned_hudi_options(table, service, lock=lock_of(table, table_class))
+    return {**table_class.hudi_options, **table.spec.hudi_options, **owned}
 
 
-def owned_hudi_options(table: HudiTable) -> dict[str, str]:
+def owned_hudi_options(
+    table: HudiTable, service: Service = Service.INGESTION, *, lock: Lock | None = None
+) -> dict[str, str]:
     """Return the options that follow from the typed fields of the spec and from the operator's own rules."""
     return {
         **_identity(table),
         **_layout(table.spec),
-        **_services(table.spec),
+        **_bulk_insert(table.spec.ingestion),
+        **service_options(table.spec, service),
+        **concurrency_options(table, lock),
         "hoodie.write.auto.upgrade": "false",
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         "hoodie.write.rolling.metadata.keys": CHECKPOINT_KEY,
     }
+
+
+def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
+    """Return the keys that some job of the table sets, so that nobody else may."""
+    lock = lock_of(table, table_class)
+    return {key for service in Service for key in owned_hudi_options(table, service, lock=lock)}
 
 
 def _identity(table: HudiTable) -> dict[str, str]:
@@ -67,34 +85,15 @@ def _layout(spec: HudiTableSpec) -> dict[str, str]:
         "hoodie.parquet.small.file.limit": str(quantity_bytes(sizing.small_file_limit)),
         "hoodie.copyonwrite.insert.split.size": str(sizing.insert_split_size),
         "hoodie.copyonwrite.record.size.estimate": str(quantity_bytes(sizing.record_size_estimate)),
-        "hoodie.metadata.enable": _flag(spec.metadata_table.enabled),
+        "hoodie.metadata.enable": flag(spec.metadata_table.enabled),
     }
 
 
-def _services(spec: HudiTableSpec) -> dict[str, str]:
-    """Automatic table services are off unless the spec says Inline: a writer must not surprise the operator."""
-    cleaning = spec.cleaning
+def _bulk_insert(ingestion: Ingestion | None) -> dict[str, str]:
+    if ingestion is None or ingestion.operation is not WriteOperation.BULK_INSERT:
+        return {}
+    parallelism, sort_mode = ingestion.bulk_insert.parallelism, ingestion.bulk_insert.sort_mode
     return {
-        "hoodie.compact.inline": _flag(spec.compaction.mode is ServiceMode.INLINE),
-        "hoodie.compact.inline.max.delta.commits": str(spec.compaction.delta_commits),
-        "hoodie.compact.schedule.inline": "false",
-        "hoodie.datasource.compaction.async.enable": "false",
-        "hoodie.clustering.inline": _flag(spec.clustering.mode is ServiceMode.INLINE),
-        "hoodie.clustering.inline.max.commits": str(spec.clustering.commits),
-        "hoodie.clustering.schedule.inline": "false",
-        "hoodie.clustering.async.enabled": "false",
-        "hoodie.clean.automatic": _flag(cleaning.mode is ServiceMode.INLINE),
-        "hoodie.clean.async.enabled": "false",
-        "hoodie.clean.policy": _CLEANING_POLICIES[cleaning.policy],
-        "hoodie.clean.commits.retained": str(cleaning.retain_commits),
-        "hoodie.clean.fileversions.retained": str(cleaning.retain_file_versions),
-        "hoodie.clean.hours.retained": str(cleaning.retain_hours),
-        "hoodie.archive.automatic": _flag(spec.archival.mode is ServiceMode.INLINE),
-        "hoodie.archive.async": "false",
-        "hoodie.keep.min.commits": str(spec.archival.min_commits),
-        "hoodie.keep.max.commits": str(spec.archival.max_commits),
+        "hoodie.bulkinsert.sort.mode": _SORT_MODES[sort_mode],
+        **({"hoodie.bulkinsert.shuffle.parallelism": str(parallelism)} if parallelism else {}),
     }
-
-
-def _flag(value: bool) -> str:  # noqa: FBT001 - the one question this asks
-    return "true" if value else "false"

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hudi_jobs.contract import JobRequest
+from hudi_jobs.contract import JobRequest, Service
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
@@ -48,7 +48,11 @@ def build_job(
     attempt: int,
     base_instant: str | None,
 ) -> dict[str, Any]:
-    """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod."""
+    """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod.
+
+    A Job that removes the data has no owner: `kubectl delete --cascade=foreground`, and Argo CD, would have it deleted
+    at once because its table is. It goes by its time to live, so that its log outlives the table.
+    """
     service = request.tasks[0].service
     labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
     annotations = {ATTEMPT_ANNOTATION: str(attempt), BASE_INSTANT_ANNOTATION: base_instant or ""}
@@ -61,7 +65,7 @@ def build_job(
             "namespace": table.metadata.namespace,
             "labels": {**labels, CLASS_LABEL: label_value(class_name)},
             "annotations": annotations,
-            "ownerReferences": [_owner(table)],
+            **({} if service is Service.DELETION else {"ownerReferences": [_owner(table)]}),
         },
         "spec": {
             "backoffLimit": 0,

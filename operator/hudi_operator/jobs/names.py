@@ -5,16 +5,35 @@ import hashlib
 from hudi_jobs.contract import Service
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+"""On Jobs, pods and claims: `hudi-operator` on everything that the operator made."""
+
 MANAGED_BY = "hudi-operator"
 TABLE_LABEL = "hudi-operator.io/table"
+"""On Jobs and pods: the table's name, shortened with a hash where it is longer than a label may be."""
+
 TABLE_UID_LABEL = "hudi-operator.io/table-uid"
+"""On Jobs, pods and claims: the uid of the table, by which a table finds what is its own."""
+
 CLASS_LABEL = "hudi-operator.io/table-class"
+"""On Jobs: the class of the table, which its limits on running jobs are counted by."""
+
 SERVICE_LABEL = "hudi-operator.io/service"
+"""On Jobs and pods: the service that runs."""
+
 ROLE_LABEL = "hudi-operator.io/role"
+"""On pods: `driver` or `executor`."""
+
 ATTEMPT_ANNOTATION = "hudi-operator.io/attempt"
+"""On Jobs: which attempt it is, from 1."""
+
 BASE_INSTANT_ANNOTATION = "hudi-operator.io/base-instant"
+"""On Jobs: the newest completed instant when the run was decided."""
+
 REQUEST_ANNOTATION = "hudi-operator.io/request"
+"""On drivers' pods: the request, which the driver reads from a file."""
+
 EXECUTOR_TEMPLATE_ANNOTATION = "hudi-operator.io/executor-template"
+"""On drivers' pods: the template of the executors' pods, in mode Cluster."""
 
 _NAME_LIMIT = 47  # Spark appends to executor pods' names: 63 - 10 - 6 (Config.scala)
 _LABEL_LIMIT = 63

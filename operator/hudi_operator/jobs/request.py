@@ -1,25 +1,53 @@
 """The request document of a run."""
 
-from hudi_jobs.contract import FileSource, IngestionTask, JobRequest, Service, TableDefinition, TableTask
+from hudi_jobs.contract import (
+    FileSource,
+    IngestionTask,
+    JobRequest,
+    PlannedServiceTask,
+    RunMode,
+    Service,
+    TableDefinition,
+    TableTask,
+)
 from hudi_operator.api.base import parse_duration, quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.jobs.hudi_options import build_hudi_options
 
+_PLANNED = frozenset({Service.COMPACTION, Service.CLUSTERING})
+
 
 def build_request(
-    *, table: HudiTable, table_class: HudiTableClassSpec, service: Service, run: str, spark_conf: dict[str, str]
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec,
+    service: Service,
+    run: str,
+    spark_conf: dict[str, str],
+    run_mode: RunMode | None = None,
+    instant: str | None = None,
 ) -> JobRequest:
-    """Return the request for one run of one service of one table."""
+    """Return the request for one run of one service of one table.
+
+    `run_mode` and `instant` are for compaction and clustering: which pending plan to execute, or to make a new one.
+    """
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
         service=service,
         table=_definition(table),
-        hudi_options=build_hudi_options(table, table_class),
+        hudi_options=build_hudi_options(table, table_class, service),
+        concurrency=table.spec.concurrency.mode,
         ingestion=_ingestion(table.spec) if service is Service.INGESTION else None,
+        planned=_planned(run_mode, instant) if service in _PLANNED else None,
     )
     return JobRequest(run=run, spark_conf=spark_conf, tasks=(task,))
+
+
+def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTask:
+    default = RunMode.SCHEDULE_AND_EXECUTE if instant is None else RunMode.EXECUTE
+    return PlannedServiceTask(mode=run_mode or default, instant=instant)
 
 
 def _definition(table: HudiTable) -> TableDefinition:

@@ -1,7 +1,7 @@
 """How large a run is: the table's wishes, the class's defaults, and what the last out-of-memory taught."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_operator.api.base import parse_quantity, quantity_bytes
@@ -18,6 +18,7 @@ _MIB = 2**20
 _SMALLEST_OVERHEAD = 512 * _MIB
 _OVERHEAD_SHARE = 0.25
 _GROWTH = Decimal("1.5")
+_BYTES_PER_CORE = 512 * _MIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,19 @@ class Sizing:
     executor_instances: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanSize:
+    """What a pending compaction or clustering plan will read: bytes, and groups that are worked on independently."""
+
+    bytes: int
+    groups: int
+
+    @property
+    def cores(self) -> int:
+        """Cores that the plan keeps busy: one for each 512 MiB, and no more than one for each group."""
+        return max(1, min(self.groups, math.ceil(self.bytes / _BYTES_PER_CORE)))
+
+
 def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None = None) -> Sizing:
     """Return the size of a run.
 
@@ -78,6 +92,34 @@ def resolve_sizing(spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driv
             memory=own.executor.memory or default.executor.memory or _EXECUTOR_MEMORY,
         ),
         executor_instances=own.executor.instances or default.executor.instances or _EXECUTOR_INSTANCES,
+    )
+
+
+def job_sizing(
+    spec: HudiTableSpec, table_class: HudiTableClassSpec, *, driver_memory: str | None, plan: PlanSize | None
+) -> Sizing:
+    """Return the size of a decided run: that of `resolve_sizing`, grown to the pending plan that it executes."""
+    sizing = resolve_sizing(spec, table_class, driver_memory=driver_memory)
+    return sizing if plan is None else sizing_for_plan(sizing, plan, table_class.limits)
+
+
+def sizing_for_plan(sizing: Sizing, plan: PlanSize, limits: ExecutionLimits) -> Sizing:
+    """Return a run's size grown to what a pending plan can use, within the class's limits; it is never made smaller.
+
+    A local run gets more CPU, and memory in proportion, because its cores share one heap. A run with executors gets
+    more executors of the size that was asked for.
+    """
+    if sizing.mode is ExecutionMode.CLUSTER:
+        wanted = min(math.ceil(plan.cores / sizing.executor.cores), limits.executor_instances)
+        return replace(sizing, executor_instances=max(sizing.executor_instances, wanted))
+    current = sizing.driver
+    cores = min(plan.cores, math.floor(parse_quantity(limits.driver_cpu)))
+    if cores <= current.cores:
+        return sizing
+    memory = quantity_bytes(current.memory) * cores // current.cores // _MIB
+    return replace(
+        sizing,
+        driver=PodSize(cpu=str(cores), memory=_larger(current.memory, grown=f"{memory}Mi", limit=limits.driver_memory)),
     )
 
 

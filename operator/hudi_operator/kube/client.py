@@ -3,11 +3,12 @@
 All calls have a timeout, take and return plain documents, and raise `KubernetesError` and nothing else.
 """
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Self
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Self, TypeVar
 
 from hudi_operator.api.base import GROUP
-from hudi_operator.kube.errors import KubernetesError, NotFound
+from hudi_operator.kube.errors import ApiUnavailable, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
 from hudi_operator.kube.paths import GROUPS_PATH, Kind, collection_path, group_path, object_path
 from hudi_operator.kube.transport import (
@@ -18,17 +19,27 @@ from hudi_operator.kube.transport import (
     load_configuration,
 )
 
+T = TypeVar("T")
+
+_SECOND_TRY_SECONDS = 0.2
+_LONGEST_WAIT_SECONDS = 1.0
+
 
 class KubernetesClient:
     """Tables, classes, Jobs, pods, claims and events in the Kubernetes API.
 
     `operator_namespace` is where the claims are kept. Reads of one object return None where it does not exist.
+    `guard` is called before every write but those of the election itself, and raises `WriteRefused` in a process that
+    may not write.
     """
+
+    guard: Callable[[], None]
 
     def __init__(self, transport: Transport, *, operator_namespace: str, instance: str = "hudi-operator") -> None:
         self._transport = transport
         self._operator_namespace = operator_namespace
         self._instance = instance
+        self.guard = lambda: None
 
     @classmethod
     async def connect(
@@ -72,7 +83,7 @@ class KubernetesClient:
         path = object_path(Kind.TABLE, _name(table), _namespace(table), subresource="status")
         # A merge patch would keep the fields that the new status no longer has.
         body = {**_identity(table), "status": dict(status)}
-        return await self._transport.request("PUT", path, body=body)
+        return await self._write("PUT", path, body)
 
     async def add_finalizer(self, table: Document, finalizer: str) -> Document:
         """Add a finalizer unless it is there; raises `Conflict` when the table was written to since it was read."""
@@ -112,8 +123,7 @@ class KubernetesClient:
 
     async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:
         """Create a Job; raises `AlreadyExists` when one of this name exists, whoever made it."""
-        path = collection_path(Kind.JOB, namespace)
-        return await self._transport.request("POST", path, body=dict(manifest))
+        return await self._write("POST", collection_path(Kind.JOB, namespace), dict(manifest))
 
     async def get_job(self, namespace: str, name: str) -> Document | None:
         """Return a Job as the API server holds it now."""
@@ -122,6 +132,10 @@ class KubernetesClient:
     async def list_jobs(self, label_selector: str, namespace: str | None = None) -> list[Document]:
         """Return the Jobs that a label selector names, in a namespace or in the cluster."""
         return await self._list(Kind.JOB, namespace, label_selector)
+
+    def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
+        """Yield the Jobs that a label selector names, page by page; some may come twice."""
+        return self._transport.list_items(collection_path(Kind.JOB, namespace), label_selector=label_selector)
 
     async def delete_job(self, namespace: str, name: str, *, uid: str) -> bool:
         """Delete the Job with this uid and, in the background, its pods; False when it was gone already.
@@ -151,7 +165,7 @@ class KubernetesClient:
             "metadata": {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})},
             "spec": {"holderIdentity": holder},
         }
-        return await self._transport.request("POST", collection_path(Kind.LEASE, self._operator_namespace), body=body)
+        return await self._write("POST", collection_path(Kind.LEASE, self._operator_namespace), body)
 
     async def get_claim(self, name: str) -> Document | None:
         """Return a claim as the API server holds it now."""
@@ -163,12 +177,27 @@ class KubernetesClient:
 
     async def replace_claim(self, claim: Document) -> Document:
         """Write a claim back that was read and changed; raises `Conflict` when it was written to in between."""
-        path = object_path(Kind.LEASE, _name(claim), self._operator_namespace)
-        return await self._transport.request("PUT", path, body=claim)
+        return await self._write("PUT", object_path(Kind.LEASE, _name(claim), self._operator_namespace), claim)
 
     async def delete_claim(self, name: str, *, uid: str) -> bool:
         """Delete the claim with this uid; False when it was gone already, `Conflict` when it is another one."""
         return await self._delete(object_path(Kind.LEASE, name, self._operator_namespace), uid=uid)
+
+    # The Lease of the election, in the operator's own namespace; not guarded, since it is what the guard rests on
+
+    async def get_lease(self, name: str) -> Document | None:
+        """Return a Lease as the API server holds it now."""
+        return await self._get(object_path(Kind.LEASE, name, self._operator_namespace))
+
+    async def create_lease(self, name: str, spec: Document) -> Document:
+        """Create a Lease; raises `AlreadyExists` when another process was faster."""
+        body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": spec}
+        return await self._transport.request("POST", collection_path(Kind.LEASE, self._operator_namespace), body=body)
+
+    async def replace_lease(self, lease: Document) -> Document:
+        """Write a Lease back that was read and changed; raises `Conflict` when it was written to in between."""
+        path = object_path(Kind.LEASE, _name(lease), self._operator_namespace)
+        return await self._transport.request("PUT", path, body=lease)
 
     # Events
 
@@ -177,15 +206,34 @@ class KubernetesClient:
         event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance)
         path = collection_path(Kind.EVENT, event["metadata"]["namespace"])
         try:
-            await self._transport.request("POST", path, body=event)
+            await self._write("POST", path, event)
         except KubernetesError as error:
             log_lost_event(event, error)
 
+    async def namespace_is_terminating(self, about: Document) -> bool:
+        """Return whether the namespace of an object is being deleted, so that nothing can be created there any more.
+
+        It is asked by an event that is only tried, because namespaces cannot be read with rights for one namespace.
+        """
+        event = event_manifest(about, kind=EventType.NORMAL, reason="Tried", message="", instance=self._instance)
+        path = collection_path(Kind.EVENT, event["metadata"]["namespace"])
+        try:
+            await self._transport.request("POST", path, query={"dryRun": "All"}, body=event)
+        except KubernetesError as error:  # a webhook may refuse what is only tried
+            return isinstance(error, NotFound) or "being terminated" in str(error)
+        return False
+
     # What the calls above have in common
+
+    async def _write(
+        self, method: str, path: str, body: Document, *, content_type: str = "application/json"
+    ) -> Document:
+        self.guard()
+        return await self._transport.request(method, path, body=body, content_type=content_type)
 
     async def _get(self, path: str) -> Document | None:
         try:
-            return await self._transport.request("GET", path)
+            return await _read(lambda: self._transport.request("GET", path))
         except NotFound:
             return None
 
@@ -193,11 +241,15 @@ class KubernetesClient:
         self, kind: Kind, namespace: str | None = None, label_selector: str | None = None
     ) -> list[Document]:
         path = collection_path(kind, namespace)
-        found = {
-            (_namespace(item), _name(item)): item
-            async for item in self._transport.list_items(path, label_selector=label_selector)
-        }
-        return list(found.values())
+
+        async def read() -> list[Document]:
+            found = {
+                (_namespace(item), _name(item)): item
+                async for item in self._transport.list_items(path, label_selector=label_selector)
+            }
+            return list(found.values())
+
+        return await _read(read)
 
     async def _delete(self, path: str, *, uid: str) -> bool:
         # The default for Jobs of batch/v1 is to orphan their pods.
@@ -208,7 +260,7 @@ class KubernetesClient:
             "preconditions": {"uid": uid},
         }
         try:
-            await self._transport.request("DELETE", path, body=options)
+            await self._write("DELETE", path, options)
         except NotFound:
             return False
         return True
@@ -217,7 +269,18 @@ class KubernetesClient:
         # The resourceVersion makes the replacement of the whole list atomic.
         body = {"metadata": {**_identity(table)["metadata"], "finalizers": finalizers}}
         path = object_path(Kind.TABLE, _name(table), _namespace(table))
-        return await self._transport.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+        return await self._write("PATCH", path, body, content_type=MERGE_PATCH)
+
+
+async def _read(read: Callable[[], Awaitable[T]]) -> T:
+    """Read once more where the API server refuses: a look of many calls would else seldom succeed on a bad day."""
+    try:
+        return await read()
+    except ApiUnavailable as error:
+        if not error.status:  # it was waited for long enough
+            raise
+        await asyncio.sleep(min(error.retry_after or _SECOND_TRY_SECONDS, _LONGEST_WAIT_SECONDS))
+    return await read()
 
 
 def _name(document: Document) -> str:

@@ -39,12 +39,16 @@ class Rejected(KubernetesError):
     """The API server refuses this document or request; sending it again changes nothing."""
 
 
+class WriteRefused(KubernetesError):
+    """This process may not write, because it does not lead (any more); nothing was sent."""
+
+
 class Expired(KubernetesError):
     """A paged listing took so long that the API server no longer holds its state: list again."""
 
 
 class ApiUnavailable(KubernetesError):
-    """The API server gave no usable answer: throttled, overloaded, unreachable or too slow.
+    """The API server gave no usable answer: throttled, overloaded, unreachable, too slow, or not knowing the operator.
 
     A write may have taken effect all the same. `retry_after` is what the server asked for in seconds, or None.
     """
@@ -60,7 +64,8 @@ def error_from_response(call: str, *, status: int, headers: Mapping[str, str], b
     reason = str(document.get("reason") or "")
     detail = document.get("message") or body[:300].decode("utf-8", "replace") or f"HTTP {status}"
     message = f"{call}: {detail}"
-    if status == 429 or status >= 500:
+    # 401 says that the operator's credentials have run out, and nothing about the request.
+    if status in {401, 429} or status >= 500:
         retry_after = _retry_after(headers, document)
         return ApiUnavailable(message, status=status, reason=reason, retry_after=retry_after)
     kind = _kind_of(status, reason)
@@ -70,7 +75,7 @@ def error_from_response(call: str, *, status: int, headers: Mapping[str, str], b
 def _kind_of(status: int, reason: str) -> type[KubernetesError]:
     if status == 409:
         return AlreadyExists if reason == "AlreadyExists" else Conflict
-    kinds: dict[int, type[KubernetesError]] = {401: Forbidden, 403: Forbidden, 404: NotFound, 410: Expired}
+    kinds: dict[int, type[KubernetesError]] = {403: Forbidden, 404: NotFound, 410: Expired}
     return kinds.get(status, Rejected)
 
 

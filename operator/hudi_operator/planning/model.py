@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hudi_jobs.contract import FailureReason, JobOutcome, Service
+from hudi_jobs.contract import JobOutcome, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.api.table_status import ActiveJob, RunStatus, ServiceStatus
-from hudi_operator.timeline import Timeline
+from hudi_operator.api.table_status import ActiveJob, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.jobs.sizing import PlanSize
+from hudi_operator.timeline import Instant, Timeline
+from hudi_operator.timeline.files import FileSummary
 
 
 class Blocked(StrEnum):
@@ -17,13 +19,34 @@ class Blocked(StrEnum):
     """
 
     INVALID_SPEC = "InvalidSpec"
+    """This version of the operator cannot read the spec."""
+
     CLASS_NOT_FOUND = "TableClassNotFound"
+    """The class does not exist, or none is marked as the default."""
+
     CLASS_INVALID = "TableClassInvalid"
+    """This version of the operator cannot read the class."""
+
     PATH_NOT_ALLOWED = "PathNotAllowed"
+    """A path lies outside of what the class allows."""
+
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
+    """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
+
     CLASS_LIMIT_EXCEEDED = "ClassLimitExceeded"
+    """The spec asks for more than the class allows."""
+
     INVALID_SCHEDULE = "InvalidSchedule"
+    """The schedule has no next time."""
+
+    INVALID_PATTERN = "InvalidPattern"
+    """A regular expression of the spec cannot be compiled."""
+
+    LOCK_MISSING = "LockMissing"
+    """The table is Optimistic, and neither it nor its class names a lock."""
+
     PATH_CLAIMED = "BasePathClaimed"
+    """Another HudiTable has this folder, or one around it or inside it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +61,30 @@ class TimelineTrouble(StrEnum):
     """Why a table's timeline could not be read."""
 
     NOT_FOUND = "TimelineIncomplete"
+    """A table is there, and files that it cannot do without are missing."""
+
     ACCESS_DENIED = "StorageAccessDenied"
+    """The store refuses the credentials of the operator."""
+
     UNREACHABLE = "StorageUnavailable"
+    """The store does not answer the operator."""
+
     CORRUPT = "TimelineCorrupt"
+    """A file of the timeline cannot be understood."""
+
     UNSUPPORTED = "TableVersionUnsupported"
+    """The table is newer than this operator knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
-    `checkpoint` and `run` come from the newest commit that carries them; `runs` maps the runs of recent commits to
-    the instants that they completed.
+    `checkpoint` comes from the newest commit that carries one; `runs` maps the runs of recent commits to the instants
+    that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `files` sums up what
+    recent commits wrote; `written` says when files of pending instants were written, in milliseconds since 1970;
+    `plans` how large the plans of pending instants are that will be executed first. `metadata` is the timeline of the
+    metadata table, which is read where there are commits to archive.
     """
 
     timeline: Timeline | None = None
@@ -57,6 +92,11 @@ class TimelineLook:
     message: str = ""
     checkpoint: str | None = None
     runs: tuple[tuple[str, str], ...] = ()
+    unmarked: tuple[Instant, ...] = ()
+    files: FileSummary | None = None
+    written: tuple[tuple[str, int], ...] = ()
+    plans: tuple[tuple[str, PlanSize], ...] = ()
+    metadata: Timeline | None = None
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still says so."""
@@ -76,12 +116,28 @@ class PodTrouble(StrEnum):
     """Why a driver's pod does not start or has ended from outside."""
 
     IMAGE_PULL_FAILED = "ImagePullFailed"
+    """The Spark image cannot be pulled."""
+
     UNSCHEDULABLE = "Unschedulable"
+    """No node has room for the pod."""
+
     CONFIGURATION = "PodConfigurationError"
+    """A Secret or service account of the pod is missing."""
+
     FORBIDDEN = "PodForbidden"
+    """The namespace refuses the pod: its quota, limits or Pod Security level."""
+
     OUT_OF_MEMORY = "OutOfMemory"
+    """The driver's pod was ended for using more memory than its limit."""
+
     EVICTED = "Evicted"
+    """The driver's pod was evicted."""
+
+    NODE_LOST = "NodeLost"
+    """The driver's node is gone or does not report."""
+
     DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """The run took longer than the class's `job.deadline`."""
 
 
 START_TROUBLES = frozenset(
@@ -132,9 +188,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchJob:
-    """Record the intent, then create the Job."""
+    """Record the intent, then create the Job. `due_at` is since when the run has been due."""
 
     job: ActiveJob
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +216,18 @@ Action = LaunchJob | CreateJob | StopJob
 class Plan:
     """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
 
-    `answered` is the request for a run that this plan answers.
+    `foreign` are instants of other writers that a serialized table must not have, newest first, and
+    `verified_up_to` is the completion of the newest commit that was found to be no such instant. `overdue` have been
+    pending for longer than the class allows. `answered` is the request for a run that this plan answers.
     """
 
     actions: tuple[Action, ...] = ()
-    ingestion: ServiceStatus = field(default_factory=ServiceStatus)
+    services: ServicesStatus = field(default_factory=ServicesStatus)
+    foreign: tuple[Instant, ...] = ()
+    verified_up_to: str | None = None
+    overdue: tuple[PendingStatus, ...] = ()
     active_jobs: tuple[ActiveJob, ...] = ()
     history: tuple[RunStatus, ...] = ()
     finished: tuple[RunStatus, ...] = ()
     answered: str | None = None
     next_look: float | None = None
-
-
-RETRY_WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value})
-"""Failures that the same spec meets again for certain: not tried again before the generation changes."""

@@ -1,20 +1,25 @@
 """What became of a run: the driver's word, checked against the timeline.
 
-The timeline decides. A run whose commit is in the timeline has succeeded, whatever its pod said; a run that claims a
-commit that is not there has failed.
+The timeline decides. A run whose instant is completed in the timeline has succeeded, whatever its pod said; a run that
+claims an instant that is not there has failed. Archival completes no instant: there the driver's word is all there is.
 """
 
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.confirmation import confirmed_instant
+from hudi_operator.planning.failures import JOB_LOST
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
 from hudi_operator.planning.times import format_time
 
 NOT_CONFIRMED = "NotConfirmed"
+"""The driver reported success, but the timeline does not hold it."""
 DRIVER_DIED = "DriverDied"
-JOB_LOST = "JobLost"
+"""The driver ended without a report."""
 MESSAGE_LIMIT = 1000
+
+_GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED})
 
 _OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
 
@@ -29,12 +34,19 @@ def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineL
         return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
     if look.trouble is not None:
         return None
-    instant = look.instant_of(job.name)
-    if instant is not None:
+    instant = confirmed_instant(job, result, look)
+    if instant is not None or _needs_no_instant(job, result):
         message = _success_message(result)
         return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)
+    if result is not None and result.outcome in _GAVE_WAY:
+        reason = result.reason or result.outcome
+        return _run(job, outcome=result.outcome, result=result, now=now, message=result.message, reason=reason)
     failure = _failure(job, observed=observed, result=result)
     return _run(job, outcome=Outcome.FAILED, result=result, now=now, message=failure.message, reason=failure.reason)
+
+
+def _needs_no_instant(job: ActiveJob, result: TaskResult | None) -> bool:
+    return job.service is Service.ARCHIVAL and result is not None and result.outcome is Outcome.SUCCEEDED
 
 
 def _result(observed: JobObservation | None) -> TaskResult | None:
@@ -45,7 +57,7 @@ def _result(observed: JobObservation | None) -> TaskResult | None:
 
 def _success_message(result: TaskResult | None) -> str:
     if result is None or result.outcome is not Outcome.SUCCEEDED:
-        return "The driver ended before it could report, and its commit is in the timeline."
+        return "The driver did not report success, and what it did is completed in the timeline."
     return result.message
 
 
@@ -55,7 +67,7 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
     if result is not None:
         return Failure(
             reason=NOT_CONFIRMED,
-            message="The driver reported success, but the timeline holds no commit of this run: "
+            message="The driver reported success, but the timeline holds nothing that this run completed: "
             "look at who else writes or restores the table.",
         )
     if observed is None:
@@ -115,4 +127,8 @@ def _run(
         bytes_read=result.bytes_read if result else None,
         rows_read=result.rows_read if result else None,
         rows_quarantined=result.rows_quarantined if result else None,
+        file_groups=result.file_groups if result else None,
+        files_written=result.files_written if result else None,
+        files_deleted=result.files_deleted if result else None,
+        bytes_written=result.bytes_written if result else None,
     )

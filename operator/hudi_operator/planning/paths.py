@@ -49,6 +49,13 @@ def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
     return any(path == prefix or path.startswith(_inside(prefix)) for prefix in allowed)
 
 
+def is_below_bucket(canonical: str) -> bool:
+    """Whether a canonical path is a folder in a bucket, or below a folder of the file system, and not the whole."""
+    scheme, _, rest = canonical.partition("://")
+    least = 3 if scheme == "file" else 2  # a path of files begins with a slash, and its first folder may be a volume
+    return len(rest.split("/")) >= least and all(rest.split("/")[1:])
+
+
 def _inside(folder: str) -> str:
     """Return how the paths below a canonical path begin; only the root of the file system ends with a slash."""
     return folder if folder.endswith("/") else f"{folder}/"

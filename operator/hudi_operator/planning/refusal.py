@@ -5,11 +5,16 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
-from hudi_operator.planning.ingestion import explain, judge, remember_runs
+from hudi_operator.planning.decide import open_request
+from hudi_operator.planning.failures import JOB_REFUSED
+from hudi_operator.planning.memory import remember_runs
 from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.services import judge_all, make_case
+from hudi_operator.planning.slots import Started, explained, hindrance_of
 from hudi_operator.planning.times import format_time
+from hudi_operator.planning.windows import known_runs
 
-JOB_REFUSED = "JobRefused"
+__all__ = ["JOB_REFUSED", "refused"]
 
 
 def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: str, now: datetime) -> Plan:
@@ -23,17 +28,32 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
         started_at=job.started_at,
         finished_at=format_time(now),
     )
-    table_class = observation.table_class.spec if observation.table_class else None
-    memory = remember_runs(plan.ingestion, (run,), table=observation.table, table_class=table_class)
-    if table_class is not None:
-        # The request that the refused run was to answer is answered: the next attempt waits like any other.
-        dueness = judge(memory, table=observation.table, table_class=table_class, requested=None, now=now)
-        memory = explain(memory, dueness, hindrance=None)
-    return replace(
+    after = replace(
         plan,
         actions=(),
-        ingestion=memory,
         active_jobs=tuple(other for other in plan.active_jobs if other.name != job.name),
         history=(run, *plan.history)[:HISTORY_LENGTH],
         finished=(*plan.finished, run),
     )
+    return _explained_again(after, run, observation=observation, now=now)
+
+
+def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, now: datetime) -> Plan:
+    table_class = observation.table_class.spec if observation.table_class else None
+    memory = remember_runs(plan.services.of(run.service), (run,), table=observation.table, table_class=table_class)
+    services = plan.services.replaced({run.service: memory})
+    if table_class is None:
+        return replace(plan, services=services)
+    case = make_case(
+        observation,
+        table_class=table_class,
+        services=services,
+        active=plan.active_jobs,
+        runs=known_runs(services, plan.history),
+        # The request that the refused run was to answer is answered: the next attempt waits like any other.
+        requested=None if plan.answered else open_request(observation.table),
+        now=now,
+    )
+    started = Started(active=plan.active_jobs)
+    hindrance = hindrance_of(observation, plan.foreign)
+    return replace(plan, services=explained(case, judge_all(case), started, hindrance))

@@ -2,18 +2,22 @@
 
 from datetime import datetime
 
+from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.conditions import Condition
 from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import (
     INSTANTS_SHOWN,
+    FilesStatus,
     HudiTableStatus,
     InstantStatus,
-    ServicesStatus,
     TimelineStatus,
 )
 from hudi_operator.planning.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.timeline import Instant, Timeline
+from hudi_operator.timeline.files import FileSummary
 
 _PENDING_SHOWN = 100
 _PROBLEMS_SHOWN = 10
@@ -30,8 +34,8 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
-        timeline=_timeline(observation, previous.timeline),
-        services=ServicesStatus(ingestion=plan.ingestion),
+        timeline=_timeline(observation, previous.timeline, plan),
+        services=plan.services,
         active_jobs=plan.active_jobs,
         history=plan.history,
     )
@@ -49,7 +53,7 @@ def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableS
     )
 
 
-def timeline_status(timeline: Timeline) -> TimelineStatus:
+def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> TimelineStatus:
     """Return what status shows of a timeline: counts, the pending instants and the newest ones."""
     counters = timeline.counters
     pending = timeline.pending
@@ -64,7 +68,24 @@ def timeline_status(timeline: Timeline) -> TimelineStatus:
         delta_commits_since_compaction=counters.delta_commits_since_compaction,
         commits_since_clustering=counters.commits_since_clustering,
         commits_since_clean=counters.commits_since_clean,
+        files=_files(files) if files else None,
         problems=tuple(f"{problem.file}: {problem.reason}"[:300] for problem in timeline.problems[:_PROBLEMS_SHOWN]),
+    )
+
+
+def small_file_limit(spec: HudiTableSpec) -> int:
+    """Return the size in bytes below which a base file of this table counts as small."""
+    if spec.clustering.mode is not ServiceMode.DISABLED:
+        return quantity_bytes(spec.clustering.plan.small_file_limit)
+    return quantity_bytes(spec.file_sizing.small_file_limit)
+
+
+def _files(summary: FileSummary) -> FilesStatus:
+    return FilesStatus(
+        commits=summary.commits,
+        base_files=summary.base_files,
+        small_files=summary.small_base_files,
+        average_bytes=summary.average_base_bytes or 0,
     )
 
 
@@ -77,9 +98,10 @@ def _instant(instant: Instant) -> InstantStatus:
     )
 
 
-def _timeline(observation: Observation, previous: TimelineStatus | None) -> TimelineStatus | None:
+def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
     if observation.look.timeline is not None:
-        return timeline_status(observation.look.timeline)
+        shown = timeline_status(observation.look.timeline, observation.look.files)
+        return shown.model_copy(update={"verified_up_to": plan.verified_up_to})
     return previous if observation.look.trouble is not None else None
 
 

@@ -29,7 +29,6 @@ class Tracked:
     active: tuple[ActiveJob, ...]
     finished: tuple[RunStatus, ...]
     actions: tuple[Action, ...]
-    abandoned: tuple[ActiveJob, ...] = ()
 
 
 def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
@@ -44,29 +43,26 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     active: list[ActiveJob] = []
     finished: list[RunStatus] = []
     actions: list[Action] = []
-    abandoned: list[ActiveJob] = []
     for job in remembered:
         found = observed.get(job.name)
         if found is None and job.uid is None:
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
                 active.append(job)
-            else:
-                abandoned.append(job)
             continue
         if found is not None and found.phase is not JobPhase.OVER:
-            active.append(_updated(job, found))
+            active.append(refreshed(job, found))
             if _must_stop(found, observation, desired_image=desired_image, now=now):
                 actions.append(StopJob(job=active[-1], uid=found.uid))
             continue
         run = conclude(job, observed=found, look=observation.look, now=now)
         if run is None:
-            active.append(job if found is None else _updated(job, found))
+            active.append(job if found is None else refreshed(job, found))
         else:
             finished.append(run)
     names = {job.name for job in remembered}
-    active += [_adopted(job) for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER]
-    return Tracked(active=tuple(active), finished=tuple(finished), actions=tuple(actions), abandoned=tuple(abandoned))
+    active += [adopted(job) for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER]
+    return Tracked(active=tuple(active), finished=tuple(finished), actions=tuple(actions))
 
 
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
@@ -87,7 +83,8 @@ def _must_stop(found: JobObservation, observation: Observation, *, desired_image
     return now - found.created_at > timeout
 
 
-def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
+def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
+    """Return a remembered Job as it is found now."""
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
         return job.model_copy(update={"uid": found.uid})  # stopped for this trouble: what it will be remembered for
     state = found.trouble.value if found.trouble is not None else found.phase.value
@@ -95,7 +92,8 @@ def _updated(job: ActiveJob, found: JobObservation) -> ActiveJob:
     return job.model_copy(update={"uid": found.uid, "state": state, "message": message})
 
 
-def _adopted(found: JobObservation) -> ActiveJob:
+def adopted(found: JobObservation) -> ActiveJob:
+    """Return the memory of a Job that status has forgotten."""
     job = ActiveJob(
         name=found.name,
         service=found.service,
@@ -104,4 +102,4 @@ def _adopted(found: JobObservation) -> ActiveJob:
         base_instant=found.base_instant,
         driver_memory=found.driver_memory,
     )
-    return _updated(job, found)
+    return refreshed(job, found)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
 
+RESUMED = "Resumed"
+"""The table is suspended no longer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Transition:
@@ -15,7 +18,8 @@ class Transition:
     message: str
 
 
-_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED)
+_ALARMS = (ConditionType.FOREIGN_WRITER, ConditionType.PENDING_INSTANT_OVERDUE)
+_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, *_ALARMS)
 
 
 def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transition, ...]:
@@ -31,11 +35,12 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
     if after is None:
         if before is not None and before.type is ConditionType.SUSPENDED:
-            return Transition(warning=False, reason="Resumed", message="New jobs may start again.")
+            return Transition(warning=False, reason=RESUMED, message="New jobs may start again.")
         return None
     if before is not None and before.status is after.status and _word(before) == _word(after):
         return None
-    warning = after.type is ConditionType.READY and after.status is ConditionStatus.FALSE
+    not_ready = after.type is ConditionType.READY and after.status is ConditionStatus.FALSE
+    warning = not_ready or after.type in _ALARMS
     return Transition(warning=warning, reason=after.reason, message=after.message)
 
 

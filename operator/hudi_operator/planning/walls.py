@@ -1,10 +1,13 @@
 """What stands in a table's way: the walls of its class, checked against its spec."""
 
+import re
 from collections.abc import Iterator
 
+from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.allowlist import refused_keys
-from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.concurrency_options import lock_of
+from hudi_operator.jobs.hudi_options import owned_hudi_keys
 from hudi_operator.jobs.reader_options import refused_reader_options
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.jobs.spark_conf import owned_spark_conf
@@ -21,6 +24,8 @@ def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacl
         *_reader_options(table),
         *_sizes(table, table_class),
         *_schedule(table),
+        *_lock(table, table_class),
+        *_patterns(table),
     )
 
 
@@ -57,7 +62,7 @@ def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacl
     refused = [
         *refused_keys(spec.spark_conf, allowed=walls.allowed_spark_conf, prefix="spark.", owned=spark),
         *refused_keys(
-            spec.hudi_options, allowed=walls.allowed_hudi_options, prefix="hoodie.", owned=owned_hudi_options(table)
+            spec.hudi_options, allowed=walls.allowed_hudi_options, prefix="hoodie.", owned=owned_hudi_keys(table, walls)
         ),
     ]
     for sentence in refused:
@@ -91,3 +96,29 @@ def _schedule(table: HudiTable) -> Iterator[Obstacle]:
         check_schedule(table.spec.ingestion.schedule)
     except InvalidSchedule as error:
         yield Obstacle(reason=Blocked.INVALID_SCHEDULE, message=f"{error}.")
+
+
+def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+    alone = table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    if alone or lock_of(table, table_class.spec) is not None:
+        return
+    yield Obstacle(
+        reason=Blocked.LOCK_MISSING,
+        message="concurrency.mode is Optimistic, and neither the table nor class "
+        f"{table_class.metadata.name} names a lock: set concurrency.lock to the lock that all writers share.",
+    )
+
+
+def _patterns(table: HudiTable) -> Iterator[Obstacle]:
+    """Java matches the patterns; but for rarities, it refuses what Python refuses."""
+    patterns = {
+        "compaction.plan.partitionRegex": table.spec.compaction.plan.partition_regex,
+        "clustering.plan.partitions.regex": table.spec.clustering.plan.partitions.regex,
+    }
+    for field, pattern in patterns.items():
+        try:
+            re.compile(pattern or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            yield Obstacle(
+                reason=Blocked.INVALID_PATTERN, message=f"{field} is no regular expression: {error}; correct it."
+            )

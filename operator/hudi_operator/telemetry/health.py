@@ -8,9 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Self
 
+import structlog
 from aiohttp import web
 
 from hudi_operator.telemetry.metrics import metrics
+
+_log = structlog.get_logger(__name__)
 
 Check = Callable[[], str | None]
 """Says in a sentence what is wrong, or None."""
@@ -46,6 +49,7 @@ class HealthServer:
         figures.router.add_get("/metrics", _metrics)
         self.health_port = await self._serve(health, self._wanted[0])
         self.metrics_port = await self._serve(figures, self._wanted[1])
+        _log.info("health is served", port=self.health_port, metrics_port=self.metrics_port)
         return self
 
     async def __aexit__(self, *_: object) -> None:

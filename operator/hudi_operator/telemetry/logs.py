@@ -17,6 +17,7 @@ _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
 
 _QUIET = {
     "kopf.objects": logging.WARNING,  # one line per watch event says nothing that the operator does not say itself
+    "kopf._core.reactor.running": logging.ERROR,  # it warns that it cannot take signals in a thread, as is meant
     "kubernetes": logging.WARNING,  # on DEBUG it writes whole documents
     "aiohttp.access": logging.WARNING,
     "asyncio": logging.WARNING,

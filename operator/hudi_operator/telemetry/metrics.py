@@ -6,6 +6,7 @@ No metric has a label for the table: with thousands of tables that would be too 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import perf_counter
 
 from prometheus_client import (
@@ -25,30 +26,79 @@ from hudi_operator.api.table_status import RunStatus
 # Without this every counter brings a second series, which nothing here needs.
 disable_created_metrics()
 
+_PREFIX = "hudi_operator_"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
+_DELAY_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricDescription:
+    """A metric as the reference page shows it; `name` is the one that Prometheus stores."""
+
+    name: str
+    kind: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
 class Metrics:
-    """All metrics of one process, in a registry of their own."""
+    """All metrics of one process, in a registry of their own. `descriptions` lists those of the operator itself."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.descriptions: list[MetricDescription] = []
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
-        self._reconciles = self._counter("reconcile", "Looks at a table, by result: success or error.", "result")
-        self._reconcile_seconds = self._histogram("reconcile_duration_seconds", "How long a look at a table took.")
+        self._describe_loop()
+        self._describe_runs()
+        self._describe_timelines()
+        self._describe_watching()
+        self._active: dict[str, Tally[str]] = {}
+        self._overdue: set[str] = set()
+
+    def _describe_loop(self) -> None:
+        self._reconciles = self._counter(
+            "reconcile",
+            "Looks at a table, by result: success, error, or unchanged where a poll found the timeline as it was.",
+            "result",
+        )
+        self._reconcile_seconds = self._histogram(
+            "reconcile_duration_seconds", "How long a look at a table took.", _BUCKETS
+        )
         self._queue_depth = self._gauge("queue_depth", "Tables that wait to be looked at.")
         self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the longest waiting table has waited.")
         self._tables = self._gauge("tables", "Tables that the operator knows.")
+        self._leader = self._gauge("leader", "1 in the process that acts, 0 in those that stand by.")
+
+    def _describe_runs(self) -> None:
         self._jobs_active = self._gauge("jobs_active", "Jobs that have not ended, by service.", "service")
+        self._launched = self._counter("jobs_launched", "Jobs that were created, by service.", "service")
         self._jobs = self._counter("jobs", "Jobs that have ended, by service and outcome.", "service", "outcome")
+        self._launch_delay = self._histogram(
+            "launch_delay_seconds", "From when a run was due until its Job was created.", _DELAY_BUCKETS, "service"
+        )
+
+    def _describe_timelines(self) -> None:
         self._timeline_reads = self._counter("timeline_reads", "Looks at a timeline, by result.", "result")
-        self._timeline_seconds = self._histogram("timeline_read_seconds", "How long a look at a timeline took.")
+        self._timeline_seconds = self._histogram(
+            "timeline_read_seconds", "How long a look at a timeline took.", _BUCKETS
+        )
+        self._store_requests = self._counter(
+            "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
+        )
+        self._overdue_tables = self._gauge(
+            "tables_with_overdue_instants", "Tables with an instant that has been pending for longer than it should be."
+        )
+
+    def _describe_watching(self) -> None:
         self._sweeps = self._counter("sweep", "Listings of all tables and classes, by result.", "result")
+        self._sweep_age = self._gauge("sweep_age_seconds", "How long ago a listing of all tables last went through.")
         self._watch = self._gauge(
             "watch_last_event_timestamp_seconds", "When the last watch event of a kind came, since 1970.", "kind"
         )
-        self._active: dict[str, Tally[str]] = {}
+        self._watch_restarts = self._counter("watch_restarts", "How often the watches ended and were begun again.")
 
     @contextmanager
     def reconcile(self) -> Iterator[None]:
@@ -62,10 +112,26 @@ class Metrics:
             self._reconciles.labels(result).inc()
             self._reconcile_seconds.observe(perf_counter() - started)
 
+    def found_unchanged(self) -> None:
+        """Count a look that ended early because the timeline was as before; it counts as a success as well."""
+        self._reconciles.labels("unchanged").inc()
+
     def timeline_read(self, *, result: str, seconds: float) -> None:
         """Count one look at a timeline; `result` is `success` or a word for what went wrong."""
         self._timeline_reads.labels(result).inc()
         self._timeline_seconds.observe(seconds)
+
+    def store_requests(self, *, lists: int, reads: int, stats: int) -> None:
+        """Count requests to an object store."""
+        for operation, number in (("list", lists), ("read", reads), ("stat", stats)):
+            if number:
+                self._store_requests.labels(operation).inc(number)
+
+    def job_launched(self, service: str, *, delay_seconds: float | None) -> None:
+        """Count a Job that was created; the delay is from when it was due, None where that is not known."""
+        self._launched.labels(service).inc()
+        if delay_seconds is not None:
+            self._launch_delay.labels(service).observe(max(0.0, delay_seconds))
 
     def run_finished(self, run: RunStatus) -> None:
         """Count a Job that has ended."""
@@ -80,6 +146,14 @@ class Metrics:
         for service in before.keys() | now.keys():
             self._jobs_active.labels(service).inc(now[service] - before[service])
 
+    def set_overdue(self, table: str, *, overdue: bool) -> None:
+        """Say whether a table has an instant that has been pending for too long."""
+        if overdue:
+            self._overdue.add(table)
+        else:
+            self._overdue.discard(table)
+        self._overdue_tables.set(len(self._overdue))
+
     def set_tables(self, number: int) -> None:
         """Say how many tables the operator knows."""
         self._tables.set(number)
@@ -92,23 +166,41 @@ class Metrics:
         """Note that a watch event of a kind has come."""
         self._watch.labels(kind).set_to_current_time()
 
+    def watch_restarted(self) -> None:
+        """Count an end of the watches that nobody asked for."""
+        self._watch_restarts.inc()
+
     def observe_queue(self, *, depth: Callable[[], float], oldest_seconds: Callable[[], float]) -> None:
         """Take the figures of the queue from these functions whenever the metrics are read."""
         self._queue_depth.set_function(depth)
         self._queue_oldest.set_function(oldest_seconds)
+
+    def observe_sweep(self, *, age_seconds: Callable[[], float]) -> None:
+        """Take the age of the last sweep from this function whenever the metrics are read."""
+        self._sweep_age.set_function(age_seconds)
+
+    def observe_leader(self, leads: Callable[[], bool]) -> None:
+        """Take whether this process leads from this function whenever the metrics are read."""
+        self._leader.set_function(lambda: float(leads()))
 
     def exposition(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(f"hudi_operator_{name}", text, labels, registry=self.registry)
+        self._describe(f"{name}_total", "counter", text, labels)
+        return Counter(f"{_PREFIX}{name}", text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(f"hudi_operator_{name}", text, labels, registry=self.registry)
+        self._describe(name, "gauge", text, labels)
+        return Gauge(f"{_PREFIX}{name}", text, labels, registry=self.registry)
 
-    def _histogram(self, name: str, text: str) -> Histogram:
-        return Histogram(f"hudi_operator_{name}", text, buckets=_BUCKETS, registry=self.registry)
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        self._describe(name, "histogram", text, labels)
+        return Histogram(f"{_PREFIX}{name}", text, labels, buckets=buckets, registry=self.registry)
+
+    def _describe(self, name: str, kind: str, text: str, labels: tuple[str, ...]) -> None:
+        self.descriptions.append(MetricDescription(name=f"{_PREFIX}{name}", kind=kind, text=text, labels=labels))
 
 
 metrics = Metrics()

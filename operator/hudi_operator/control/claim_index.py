@@ -1,0 +1,74 @@
+"""All claims on base paths in memory, and which of them overlap a path in time that depends on its depth alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim: its Lease's name and uid, a canonical path, the uid of the holding table, and its `namespace/name`."""
+
+    name: str
+    uid: str
+    path: str
+    holder: str
+    table: str
+
+
+class ClaimIndex:
+    """Claims by path and by holder. Whoever acts on what it says reads the claim itself first."""
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, Claim] = {}
+        self._by_holder: dict[str, set[str]] = {}  # uid of a table -> its paths
+        self._below: dict[str, set[str]] = {}  # a folder -> the claimed paths inside it
+
+    def __len__(self) -> int:
+        return len(self._by_path)
+
+    def add(self, claim: Claim) -> None:
+        """Remember a claim, in place of an earlier one on the same path."""
+        self.remove(claim.path)
+        self._by_path[claim.path] = claim
+        self._by_holder.setdefault(claim.holder, set()).add(claim.path)
+        for folder in folders_above(claim.path):
+            self._below.setdefault(folder, set()).add(claim.path)
+
+    def remove(self, path: str) -> None:
+        """Forget the claim on a path."""
+        claim = self._by_path.pop(path, None)
+        if claim is None:
+            return
+        _discard(self._by_holder, claim.holder, path)
+        for folder in folders_above(path):
+            _discard(self._below, folder, path)
+
+    def at(self, path: str) -> Claim | None:
+        """Return the claim on exactly this path."""
+        return self._by_path.get(path)
+
+    def of(self, holder: str) -> tuple[Claim, ...]:
+        """Return the claims of a table."""
+        return tuple(self._by_path[path] for path in sorted(self._by_holder.get(holder, ())))
+
+    def overlapping(self, path: str) -> tuple[Claim, ...]:
+        """Return the claims on this path, on the folders above it, and on those inside it."""
+        above = [folder for folder in folders_above(path) if folder in self._by_path]
+        same = [path] if path in self._by_path else []
+        return tuple(self._by_path[one] for one in (*above, *same, *sorted(self._below.get(path, ()))))
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that a canonical path lies in, the nearest first."""
+    scheme, _, rest = path.partition("://")
+    parts = rest.split("/")
+    for length in range(len(parts) - 1, 0, -1):
+        folder = f"{scheme}://{'/'.join(parts[:length]) or '/'}"
+        if folder != path:
+            yield folder
+
+
+def _discard(sets: dict[str, set[str]], key: str, path: str) -> None:
+    sets[key].discard(path)
+    if not sets[key]:
+        del sets[key]

@@ -1,0 +1,179 @@
+"""The end of a table in the Kubernetes API: what `decide_ending` asks for, each step safe to do again."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject
+from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.control.actor import Actor, JobRefused
+from hudi_operator.control.claims import Claims
+from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.control.keys import TableKey
+from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.observer import Observer
+from hudi_operator.control.running import RunningJobs
+from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, ROLE_LABEL, TABLE_UID_LABEL
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.events import EventType
+from hudi_operator.planning.ending import awaits_confirmation, decide_ending, refused_ending
+from hudi_operator.planning.ending_model import Ending, EndingObservation, EndingPlan
+from hudi_operator.planning.model import Blocked, LaunchJob, Observation, Obstacle, TimelineLook, TimelineTrouble
+from hudi_operator.planning.walls import obstacles_of
+from hudi_operator.telemetry.metrics import metrics
+
+FINALIZER = "hudi-operator.io/claim"
+"""Holds a deleted table until its Jobs have ended and its claim is released."""
+
+_log = structlog.get_logger(__name__)
+Document = dict[str, Any]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Finalizer:
+    """Brings deleted tables to their end."""
+
+    def __init__(
+        self,
+        *,
+        kube: KubernetesClient,
+        observer: Observer,
+        actor: Actor,
+        claims: Claims,
+        looks: TimelineLooks,
+        running: RunningJobs,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._kube = kube
+        self._observer = observer
+        self._actor = actor
+        self._claims = claims
+        self._looks = looks
+        self._running = running
+        self._now = clock
+
+    async def finalize(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
+        """Take a deleted table one step closer to its end; return the seconds until the next look, None at the end."""
+        if FINALIZER not in parsed.metadata.finalizers:
+            return None
+        seen = await self._observe(key, document, parsed)
+        plan = decide_ending(seen, now=self._now())
+        if plan.ending is not None:
+            await self._end(key, document, seen, plan.ending)
+            return None
+        self._record(key, seen, plan.status)
+        document = await self._write(document, plan)
+        for job in plan.stop:
+            await self._kube.delete_job(key.namespace, job.name, uid=job.uid)
+            _log.info("job stopped", job=job.name, reason="the table is deleted")
+        return await self._launch(key, document, seen, plan)
+
+    async def _observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
+        metadata, spec = parsed.metadata, document.get("spec") or {}
+        policy = DeletionPolicy.DELETE if spec.get("deletionPolicy") == "Delete" else DeletionPolicy.RETAIN
+        deletes = policy is DeletionPolicy.DELETE
+        base_path = str(spec.get("basePath", ""))
+        table_class, obstacles = await self._walls(parsed)
+        selector = f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={metadata.uid}"
+        jobs = await self._kube.list_jobs(selector, metadata.namespace)
+        pods = await self._kube.list_pods(metadata.namespace, selector)
+        name = table_class.metadata.name if table_class is not None else ""
+        return EndingObservation(
+            metadata=metadata,
+            status=parsed.status,
+            policy=policy,
+            base_path=base_path,
+            table=parsed if isinstance(parsed, HudiTable) else None,
+            table_class=table_class,
+            obstacles=obstacles,
+            claim_held=deletes and await self._claims.holds(metadata, base_path),
+            namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
+            jobs=observe_jobs(jobs, pods, now=self._now()),
+            executors=_running_executors(pods),
+            look=await self._look(base_path, table_class) if awaits_confirmation(parsed.status) else None,
+            running_in_class=self._running.in_class(name, without=key),
+            running_in_namespace=self._running.in_namespace(name, without=key),
+        )
+
+    async def _walls(self, parsed: HudiTable | InvalidObject) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
+        if isinstance(parsed, InvalidObject):
+            return None, (Obstacle(reason=Blocked.INVALID_SPEC, message=f"the spec is not valid: {parsed.message}."),)
+        table_class, obstacles = await self._observer.class_of(parsed, since=asyncio.get_running_loop().time())
+        return table_class, obstacles if table_class is None else obstacles_of(parsed, table_class)
+
+    async def _look(self, base_path: str, table_class: HudiTableClass | None) -> TimelineLook:
+        if table_class is None:  # it names the store: without it another store might be asked
+            return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The table's class is gone.")
+        return await self._looks.look(base_path, table_class.spec.object_store)
+
+    async def _launch(
+        self, key: TableKey, document: Document, seen: EndingObservation, plan: EndingPlan
+    ) -> float | None:
+        if plan.launch is None or seen.table is None:
+            return plan.next_look
+        observation = Observation(
+            table=_without_executors(seen.table),
+            table_class=seen.table_class,
+            obstacles=(),
+            look=TimelineLook(),
+            jobs=(),
+        )
+        try:
+            await self._actor.act(observation, LaunchJob(job=plan.launch))
+        except JobRefused as refusal:
+            _log.warning("job refused", job=refusal.job.name, error=str(refusal))
+            after = refused_ending(seen, plan.launch, message=str(refusal), now=self._now())
+            self._record(key, seen, after.status)
+            await self._write(document, after)
+            return after.next_look
+        return plan.next_look
+
+    async def _write(self, document: Document, plan: EndingPlan) -> Document:
+        written = await self._kube.replace_table_status(document, plan.status.to_document())
+        for run in plan.finished:
+            metrics.run_finished(run)
+            _log.info("run finished", **run.model_dump(mode="json", exclude_none=True))
+        if plan.notice is not None:
+            kind = EventType.WARNING if plan.notice.warning else EventType.NORMAL
+            await self._kube.create_event(written, kind=kind, reason=plan.notice.reason, message=plan.notice.message)
+        return written
+
+    async def _end(self, key: TableKey, document: Document, seen: EndingObservation, ending: Ending) -> None:
+        # The log says it too: in a namespace that is being deleted no Event can be posted.
+        level = logging.WARNING if ending.warning else logging.INFO
+        _log.log(level, "table released", outcome=ending.event.value, path=seen.base_path, text=ending.message)
+        kind = EventType.WARNING if ending.warning else EventType.NORMAL
+        await self._kube.create_event(document, kind=kind, reason=ending.event, message=ending.message)
+        await self._claims.release(seen.metadata)
+        await self._kube.remove_finalizer(document, FINALIZER)
+        self._running.forget(key)
+        metrics.set_active_jobs(str(key), ())
+
+    def _record(self, key: TableKey, seen: EndingObservation, status: HudiTableStatus) -> None:
+        name = seen.table_class.metadata.name if seen.table_class is not None else ""
+        self._running.record(key, class_name=name, jobs=len(status.active_jobs))
+        metrics.set_active_jobs(str(key), [job.service.value for job in status.active_jobs])
+
+
+def _without_executors(table: HudiTable) -> HudiTable:
+    """Return a table whose run is one pod: removing files is one process's work."""
+    execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
+    return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})
+
+
+def _running_executors(pods: list[Document]) -> tuple[str, ...]:
+    """Return the pods, other than drivers, that have not ended: they may still write files."""
+    return tuple(
+        pod["metadata"]["name"]
+        for pod in pods
+        if (pod["metadata"].get("labels") or {}).get(ROLE_LABEL) != "driver"
+        and (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}
+    )

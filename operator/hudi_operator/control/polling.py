@@ -1,0 +1,92 @@
+"""How often each timeline is looked at, and what lets a look end early.
+
+A table that moves is looked at within seconds, one that has not moved for long rarely: the pause grows with the time
+for which nothing has moved, and is drawn around that, so that looks spread evenly. What is kept per table is a few
+numbers, never a document.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.keys import TableKey
+
+_PAUSE_PER_UNMOVED_SECOND = 0.1
+_JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastLook:
+    """What a look at a whole table left behind; times are seconds of the event loop's clock.
+
+    `fingerprint` is None where the timeline could not be read. Until `whole_at` a look at the timeline is enough, as
+    long as that has not moved and nothing has happened.
+    """
+
+    base_path: str
+    store: ObjectStore | None
+    fingerprint: int | None
+    moved_at: float
+    whole_at: float
+
+
+class Polling:
+    """The last look at each table, and when the next one is."""
+
+    def __init__(self, *, least: float, most: float, draw: Callable[[], float] = random.random) -> None:
+        self._least = least
+        self._most = max(least, most)
+        self._draw = draw
+        self._looks: dict[TableKey, LastLook] = {}
+        self._interrupted: dict[TableKey, LastLook] = {}
+
+    def quick(self, key: TableKey, *, now: float) -> LastLook | None:
+        """Return what a look at the timeline alone can be compared with; None when the whole table has to be seen."""
+        look = self._looks.get(key)
+        return look if look is not None and look.fingerprint is not None and now < look.whole_at else None
+
+    def begin_whole_look(self, key: TableKey) -> None:
+        """Have the table seen whole until a look at it has succeeded."""
+        look = self._looks.pop(key, None)
+        if look is not None:
+            self._interrupted[key] = look
+
+    def end_whole_look(self, key: TableKey, look: LastLook, *, moved: bool) -> None:
+        """Remember a look; unless something else has moved, a timeline that is as it was before has not."""
+        before = self._interrupted.pop(key, None)
+        if before is not None and before.fingerprint == look.fingerprint and not moved:
+            look = replace(look, moved_at=before.moved_at)
+        self._looks[key] = look
+
+    def set_whole_look(self, key: TableKey, at: float) -> None:
+        """Have the table seen whole from this time on."""
+        self._looks[key] = replace(self._looks[key], whole_at=at)
+
+    def forget(self, key: TableKey) -> None:
+        """Drop a table."""
+        self._looks.pop(key, None)
+        self._interrupted.pop(key, None)
+
+    def pause(self, key: TableKey, *, now: float) -> float:
+        """Return the seconds until the next look at a table's timeline."""
+        look = self._looks.get(key)
+        unmoved = now - look.moved_at if look is not None else 0.0
+        return self.spread(min(max(unmoved * _PAUSE_PER_UNMOVED_SECOND, self._least), self._most))
+
+    def spread(self, seconds: float) -> float:
+        """Return about as many seconds, drawn so that tables drift apart."""
+        return seconds * (1 + _JITTER * (self._draw() - 0.5))
+
+
+def age_of(instant_time: str, *, now: datetime) -> timedelta:
+    """Return how long ago an instant was, as far as its time says; nothing where that cannot be.
+
+    Instants may be named in the writer's own zone, so this can be wrong by hours.
+    """
+    try:
+        moment = datetime.strptime(instant_time[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return timedelta()
+    return max(now - moment, timedelta())

@@ -1,0 +1,189 @@
+"""kopf as the watcher: it lists and watches our kinds, and hands every event to the informer.
+
+kopf runs in a thread with an event loop of its own: it takes over signals and cancels tasks that it did not make, and
+it ends altogether when a watch reports an error that it does not know. Then it is started again, and the sweep finds
+what happened meanwhile.
+"""
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+import kopf
+import structlog
+
+from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.handlers.informer import Informer
+from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
+from hudi_operator.kube.transport import load_configuration
+from hudi_operator.telemetry.metrics import metrics
+
+_FIRST_PAUSE = 1.0
+_LAST_PAUSE = 60.0
+_STEADY_SECONDS = 300.0
+_STOP_SECONDS = 10.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Watcher:
+    """Watches until it is cancelled; `namespaces` limits it, none means the whole cluster."""
+
+    def __init__(self, *, informer: Informer, namespaces: Sequence[str] = ()) -> None:
+        self._informer = informer
+        self._namespaces = tuple(namespaces)
+        self.problem: str | None = None
+        """Why nothing is watched at the moment, as a sentence."""
+
+    async def run(self) -> None:
+        """Watch, and begin again after a pause whenever the watching ends."""
+        loop = asyncio.get_running_loop()
+        pause = _FIRST_PAUSE
+        while True:
+            began = loop.time()
+            try:
+                await self._watch_once()
+                error: Exception | None = None
+            except Exception as failure:  # noqa: BLE001 - whatever ends kopf must not end the operator
+                error = failure
+            if loop.time() - began > _STEADY_SECONDS:
+                pause = _FIRST_PAUSE
+            self.problem = f"the watches have ended: {error or 'no reason given'}"
+            metrics.watch_restarted()
+            _log.warning("watches ended", error=str(error), retry_seconds=pause, exc_info=error)
+            await asyncio.sleep(pause)
+            pause = min(_LAST_PAUSE, 2 * pause)
+
+    async def _watch_once(self) -> None:
+        run = _KopfThread(self._informer, self._namespaces)
+        run.start()
+        self.problem = None
+        try:
+            await asyncio.shield(run.ended)
+        finally:
+            run.stop()
+            await asyncio.wait([run.ended], timeout=_STOP_SECONDS)
+
+
+class _KopfThread:
+    """One life of kopf. Its events are handed over to the loop on which this was made."""
+
+    def __init__(self, informer: Informer, namespaces: Sequence[str]) -> None:
+        self._informer = informer
+        self._namespaces = namespaces
+        self._home = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop = asyncio.Event()
+        self.ended: asyncio.Future[None] = self._home.create_future()
+        self.ended.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="watches", daemon=True).start()
+
+    def stop(self) -> None:
+        if self._loop is None:
+            self._stop.set()
+            return
+        with suppress(RuntimeError):  # the loop has ended by itself
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+    def _run(self) -> None:
+        error: Exception | None = None
+        try:
+            asyncio.run(self._watch())
+        except Exception as failure:  # noqa: BLE001 - handed over below
+            error = failure
+        self._hand_over(self._end, error)
+
+    def _end(self, error: Exception | None) -> None:
+        if self.ended.done():
+            return
+        if error is None:
+            self.ended.set_result(None)
+        else:
+            self.ended.set_exception(error)
+
+    async def _watch(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await kopf.operator(
+            registry=self._registry(),
+            settings=watch_settings(),
+            clusterwide=not self._namespaces,
+            namespaces=self._namespaces,
+            stop_flag=self._stop,
+        )
+
+    def _registry(self) -> kopf.OperatorRegistry:
+        """Return the handlers as kopf wants them, apart from kopf's global registry."""
+        registry = kopf.OperatorRegistry()
+
+        @kopf.on.login(registry=registry)
+        async def credentials(**_: object) -> kopf.ConnectionInfo:
+            return await watch_credentials()
+
+        @kopf.on.event(GROUP, VERSION, "huditables", registry=registry)
+        async def table(event: kopf.RawEvent, **_: object) -> None:
+            self._hand_over(self._informer.table_event, event)
+
+        @kopf.on.event(GROUP, VERSION, "huditableclasses", registry=registry)
+        async def table_class(event: kopf.RawEvent, **_: object) -> None:
+            self._hand_over(self._informer.class_event, event)
+
+        @kopf.on.event("batch", "v1", "jobs", registry=registry)
+        async def job(event: kopf.RawEvent, **_: object) -> None:
+            self._hand_over(self._informer.child_event, "Job", event)
+
+        @kopf.on.event("v1", "pods", registry=registry)
+        async def pod(event: kopf.RawEvent, **_: object) -> None:
+            self._hand_over(self._informer.child_event, "Pod", event)
+
+        return registry
+
+    def _hand_over(self, call: Callable[..., None], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the operator's own loop has ended
+            self._home.call_soon_threadsafe(call, *arguments)
+
+
+class _Backoffs:
+    """Seconds between attempts, without end: after its last attempt kopf would stop the whole operator."""
+
+    def __iter__(self) -> Iterator[float]:
+        return itertools.chain((1, 1, 2, 3, 5, 8, 13, 21), itertools.repeat(30))
+
+
+def watch_settings() -> kopf.OperatorSettings:
+    """Return kopf's settings for watching only: no writes, no peering, no events, timeouts on every stream."""
+    settings = kopf.OperatorSettings()
+    settings.peering.standalone = True
+    settings.posting.enabled = False
+    settings.scanning.disabled = True  # the CRDs are there before the operator, so it needs no right to watch CRDs
+    settings.process.ultimate_exiting_timeout = None
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 310
+    settings.watching.connect_timeout = 30
+    settings.watching.reconnect_backoff = 2.0
+    settings.watching.chunk_size = 500
+    settings.networking.request_timeout = 60
+    settings.networking.error_backoffs = _Backoffs()
+    ours = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
+    settings.watching.label_selectors["batch", "v1", "jobs"] = ours
+    settings.watching.label_selectors["v1", "pods"] = ours
+    return settings
+
+
+async def watch_credentials() -> kopf.ConnectionInfo:
+    """Return the API server and credentials for kopf: the same that the operator's own client takes."""
+    configuration = await load_configuration()
+    scheme, _, token = str(configuration.api_key.get("BearerToken") or "").rpartition(" ")
+    return kopf.ConnectionInfo(
+        server=configuration.host,
+        ca_path=configuration.ssl_ca_cert,
+        insecure=not configuration.verify_ssl,
+        scheme=(scheme or "Bearer").capitalize() if token else None,
+        token=token or None,
+        certificate_path=configuration.cert_file,
+        private_key_path=configuration.key_file,
+        proxy_url=configuration.proxy,
+    )

@@ -1,0 +1,56 @@
+"""Hudi's options for the writers of a table: alone, or beside others under a shared lock."""
+
+from hudi_jobs.contract import ConcurrencyMode
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_concurrency import Lock
+
+_TRANSACTION = "org.apache.hudi.client.transaction"
+
+# Every process judges another's heartbeat by its own settings, and the operator waits this long (interval times
+# misses) before it takes a dead run's work over: a shorter time would end writers that live.
+_HEARTBEAT = {
+    "hoodie.client.heartbeat.interval_in_ms": "60000",
+    "hoodie.client.heartbeat.tolerable.misses": "2",
+}
+
+_ALONE = {
+    "hoodie.write.concurrency.mode": "SINGLE_WRITER",
+    "hoodie.clean.failed.writes.policy": "EAGER",
+}
+
+_BESIDE_OTHERS = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.clean.failed.writes.policy": "LAZY",
+    # Of a writer and a table service that touch the same files, the service gives up and is planned anew.
+    "hoodie.write.lock.conflict.resolution.strategy": f"{_TRANSACTION}.PreferWriterConflictResolutionStrategy",
+    # Also to one that has only announced itself.
+    "hoodie.clustering.fail.on.pending.ingestion.during.conflict.resolution": "true",
+}
+
+
+def lock_of(table: HudiTable, table_class: HudiTableClassSpec | None) -> Lock | None:
+    """Return the lock that the writers of a table share: its own, or its class's."""
+    return table.spec.concurrency.lock or (table_class.lock if table_class else None)
+
+
+def concurrency_options(table: HudiTable, lock: Lock | None) -> dict[str, str]:
+    """Return the options for the table's concurrency mode.
+
+    An optimistic table without a lock gets no job, so that case only lacks the lock's own options.
+    """
+    if table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        return {**_HEARTBEAT, **_ALONE}
+    return {**_HEARTBEAT, **_BESIDE_OTHERS, **(_zookeeper(table, lock) if lock else {})}
+
+
+def _zookeeper(table: HudiTable, lock: Lock) -> dict[str, str]:
+    key = table.spec.concurrency.lock_key or f"{table.metadata.namespace}.{table.table_name}"
+    prefix = "hoodie.write.lock.zookeeper"
+    return {
+        "hoodie.write.lock.provider": f"{_TRANSACTION}.lock.ZookeeperBasedLockProvider",
+        # The port belongs into the url: Hudi has a key for it, and does not read it.
+        f"{prefix}.url": lock.zookeeper.connect,
+        f"{prefix}.base_path": lock.zookeeper.base_path,
+        f"{prefix}.lock_key": key,
+    }

@@ -1,0 +1,24 @@
+"""Whether a clustering is due: `ClusteringPlanActionExecutor.createClusteringPlan` of Hudi 1.2.0."""
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.planning.dueness import Dueness, by_count, uncertain
+from hudi_operator.planning.view import ServiceView, finish_pending
+
+
+def judge(view: ServiceView) -> Dueness:
+    """Return whether a pending clustering is to be dealt with or a new one to be planned.
+
+    A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans anew.
+    """
+    counters = view.timeline.counters
+    if counters.pending_clusterings is None or counters.commits_since_clustering is None:
+        return uncertain("Commits since the latest clustering")
+    pending = finish_pending(view, counters.pending_clusterings)
+    if pending is not None:
+        return pending
+    return by_count(
+        counters.commits_since_clustering,
+        view.spec.clustering.trigger.commits,
+        what="commits since the latest clustering",
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
+    )

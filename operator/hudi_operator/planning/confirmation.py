@@ -1,0 +1,42 @@
+"""Whether the timeline confirms what a run did."""
+
+from hudi_jobs.contract import Outcome, Service, TaskResult
+from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.planning.model import TimelineLook
+from hudi_operator.timeline import Action, Instant, Timeline
+
+_COMPLETED_AS = {
+    Service.INGESTION: frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT}),
+    Service.COMPACTION: frozenset({Action.COMMIT}),
+    Service.CLUSTERING: frozenset({Action.REPLACE_COMMIT}),
+    Service.CLEANING: frozenset({Action.CLEAN}),
+}
+
+
+def confirmed_instant(job: ActiveJob, result: TaskResult | None, look: TimelineLook) -> str | None:
+    """Return the instant that a run completed, or None if the timeline does not hold one.
+
+    A commit names the run that made it. Table services cannot always leave their name: their instant is the one that
+    the driver reported, else the pending one that the run was given, else the first of its kind after the newest
+    instant at the start of the run. A run that says itself that it came to nothing is believed.
+    """
+    marked = look.instant_of(job.name)
+    came_to_nothing = result is not None and result.outcome is not Outcome.SUCCEEDED
+    if marked is not None or look.timeline is None or came_to_nothing:
+        return marked
+    completed = [instant.time for instant in _completed(job.service, look.timeline)]
+    reported = result.instant if result is not None else None
+    if job.service is Service.INGESTION:
+        # Where others write too, its commit may lie behind those whose metadata was read.
+        read = {instant.time for instant in look.unmarked} | {time for _, time in look.runs}
+        return reported if reported in completed and reported not in read else None
+    if reported is not None:
+        return reported if reported in completed else None
+    if job.instant in completed:
+        return job.instant
+    return next((time for time in completed if time > (job.base_instant or "")), None)
+
+
+def _completed(service: Service, timeline: Timeline) -> tuple[Instant, ...]:
+    actions = _COMPLETED_AS.get(service, frozenset())
+    return tuple(instant for instant in timeline.completed if instant.action in actions)

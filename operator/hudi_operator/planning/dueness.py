@@ -1,0 +1,189 @@
+"""Whether a run of a service is due, why or why not, and how that is shown."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum, StrEnum
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.api.table_status import EXPLANATION_LIMIT, PendingStatus, ServiceStatus
+from hudi_operator.planning.model import TimelineTrouble
+from hudi_operator.planning.times import format_time
+
+
+class Reason(StrEnum):
+    """Why a service is due or not."""
+
+    NOT_CONFIGURED = "NotConfigured"
+    """The spec has no ingestion."""
+
+    DISABLED = "Disabled"
+    """The spec switches the service off, or the table is of a type that has no use for it."""
+
+    INLINE = "Inline"
+    """The service runs inside the writer, after each commit."""
+
+    NO_TABLE = "NoTable"
+    """Nothing has been written yet."""
+
+    REQUESTED = "Requested"
+    """Due: the annotation `hudi-operator.io/requestedAt` asks for it."""
+
+    SCHEDULED = "Scheduled"
+    """Due by the schedule."""
+
+    MORE_INPUT = "MoreInput"
+    """Due: the last run left input behind at its limits."""
+
+    RETRY = "Retry"
+    """Due: another attempt after a failure."""
+
+    THRESHOLD_REACHED = "ThresholdReached"
+    """Due: what is counted has reached its threshold."""
+
+    PENDING_PLAN = "PendingPlan"
+    """Due: a pending instant is dealt with before a new plan is made."""
+
+    FAILED_WRITE = "FailedWrite"
+    """Due: a write that a dead run left behind is rolled back."""
+
+    WAITING_FOR_SCHEDULE = "WaitingForSchedule"
+    """Not time yet."""
+
+    WAITING_FOR_RETRY = "WaitingForRetry"
+    """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
+
+    WAITING_FOR_SPEC_CHANGE = "WaitingForSpecChange"
+    """The last run failed because of the spec."""
+
+    WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
+    """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
+
+    BELOW_THRESHOLD = "BelowThreshold"
+    """What is counted has not reached its threshold."""
+
+    NOTHING_TO_DO = "NothingToDo"
+    """The threshold is reached, but a run would find nothing, or the last one did and nothing has changed since."""
+
+    COUNTER_UNCERTAIN = "CounterUncertain"
+    """A file of the timeline that the answer depends on cannot be understood; nothing is guessed."""
+
+    RETRIES_EXHAUSTED = "RetriesExhausted"
+    """As many runs in a row have failed as the class allows; tried once an hour until a spec change or a request."""
+
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """The schedule names no point in time."""
+
+
+class Priority(IntEnum):
+    """Which of several due services goes first; equal ones go in the order of `SERVICES`."""
+
+    PENDING = 0
+    REQUESTED = 1
+    STARVING = 2
+    INGESTION = 3
+    FAILED_WRITE = 4
+    SERVICE = 5
+
+
+STARVING_FACTOR = 3
+"""A service whose count has reached its threshold this many times over goes before ingestion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dueness:
+    """Whether a run is due now, since or until when, and why.
+
+    `run_mode` and `instant` are what the run of a compaction or clustering is told to do.
+    """
+
+    due: bool
+    reason: Reason | TimelineTrouble
+    message: str
+    at: datetime | None = None
+    counted: int | None = None
+    threshold: int | None = None
+    priority: Priority = Priority.SERVICE
+    run_mode: RunMode | None = None
+    instant: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What stands beside the answer in the status of a service."""
+
+    pending: tuple[PendingStatus, ...] = ()
+    held_back: str | None = None
+
+
+_RETRYING = frozenset({Reason.WAITING_FOR_RETRY, Reason.WAITING_FOR_HEARTBEAT, Reason.RETRIES_EXHAUSTED})
+
+
+def by_count(counted: int, threshold: int, *, what: str, run_mode: RunMode | None = None) -> Dueness:
+    """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`."""
+    due = counted >= threshold
+    return Dueness(
+        due=due,
+        reason=Reason.THRESHOLD_REACHED if due else Reason.BELOW_THRESHOLD,
+        message=f"{counted} of {threshold} {what}.",
+        counted=counted,
+        threshold=threshold,
+        priority=Priority.STARVING if counted >= STARVING_FACTOR * threshold else Priority.SERVICE,
+        run_mode=run_mode,
+    )
+
+
+def uncertain(what: str) -> Dueness:
+    """Return the answer of a service whose counter depends on something that cannot be read."""
+    return Dueness(
+        due=False,
+        reason=Reason.COUNTER_UNCERTAIN,
+        message=f"{what} cannot be counted, because a file of the timeline cannot be understood: "
+        "see status.timeline.problems.",
+    )
+
+
+def explain(
+    memory: ServiceStatus,
+    dueness: Dueness,
+    *,
+    hindrance: tuple[str, str] | None,
+    now: datetime,
+    surroundings: Surroundings | None = None,
+) -> ServiceStatus:
+    """Return what is remembered together with why a run is due or not; a hindrance is a word and a sentence."""
+    at = format_time(dueness.at) if dueness.at and not dueness.due else None
+    retrying = dueness.reason in _RETRYING
+    beside = surroundings or Surroundings()
+    changes: dict[str, object] = {
+        "counted": dueness.counted,
+        "threshold": dueness.threshold,
+        "due": dueness.due,
+        "due_since": _due_since(memory, dueness, now=now) if dueness.due else None,
+        "reason": dueness.reason.value,
+        "message": dueness.message[:EXPLANATION_LIMIT],
+        "pending": beside.pending,
+        "held_back": beside.held_back,
+        "next_run_at": None if retrying else at,
+        "next_attempt_at": at if retrying else None,
+    }
+    if dueness.due and hindrance is not None:
+        reason, message = hindrance
+        changes |= {"reason": reason, "message": f"{dueness.message} {message}"[:EXPLANATION_LIMIT]}
+    return memory.model_copy(update=changes)
+
+
+def not_judged(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
+    """Return what is remembered where nothing can be said anew: what was counted before stays."""
+    changes = {"due": False, "due_since": None, "reason": reason, "message": message[:EXPLANATION_LIMIT]}
+    return memory.model_copy(update=changes)
+
+
+def _due_since(memory: ServiceStatus, dueness: Dueness, *, now: datetime) -> str:
+    if memory.due and memory.due_since is not None:
+        return memory.due_since
+    return format_time(min(dueness.at or now, now))
+
+
+def seconds_until(at: datetime | None, *, now: datetime) -> float | None:
+    """Return the seconds until a point in time, never negative."""
+    return None if at is None else max((at - now) / timedelta(seconds=1), 0.0)

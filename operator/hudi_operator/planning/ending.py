@@ -1,0 +1,307 @@
+"""The end of a table: what is done, one look at a time, until a deleted resource may go.
+
+All Jobs of the table end first. Then, where the spec says `deletionPolicy: Delete`, a Job removes the data: the
+operator itself can only read the store. Every way leads to an end. What cannot be removed within a bounded number of
+attempts and a bounded time stays, and an Event says where it is and why.
+
+What has been done is remembered in the status only, so that the next process goes on where this one stopped: the Job
+in `activeJobs`, its attempts in `history`.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
+from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.jobs.names import job_name
+from hudi_operator.planning.ending_attempts import Attempts, last_attempt, with_newest
+from hudi_operator.planning.ending_model import (
+    SHORT_LOOK,
+    Ending,
+    EndingEvent,
+    EndingObservation,
+    EndingPlan,
+    EndingReason,
+)
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, TimelineTrouble
+from hudi_operator.planning.outcomes import NOT_CONFIRMED
+from hudi_operator.planning.paths import canonical_path, is_below_bucket
+from hudi_operator.planning.refusal import JOB_REFUSED
+from hudi_operator.planning.retry import retry_delay
+from hudi_operator.planning.times import format_time, parse_time
+from hudi_operator.planning.transitions import Transition
+
+ATTEMPTS = 5
+"""Failed attempts at removing the data after which it stays."""
+
+PATIENCE = timedelta(minutes=10)
+"""How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
+
+_LONG_LOOK = 10.0
+_WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value, FailureReason.TABLE_MISMATCH.value})
+_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE})
+
+
+def awaits_confirmation(status: HudiTableStatus) -> bool:
+    """Whether the newest run has reported that the data is gone, so that the store must be asked."""
+    last = last_attempt(status.history)
+    return last is not None and last.outcome is not Outcome.FAILED
+
+
+def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
+    """Return the next step of the end of one table."""
+    known = Attempts.of(seen, now=now)
+    if known.live or seen.executors:
+        return _wait_for_jobs(seen, known, now=now)
+    if known.finished:
+        return _wait(
+            seen,
+            known,
+            reason=EndingReason.CONFIRMING_DELETION if not known.failures else EndingReason.DELETION_FAILED,
+            message=known.finished[-1].message,
+            now=now,
+        )
+    if awaits_confirmation(seen.status):
+        return _confirm(seen, known, now=now)
+    if seen.policy is not DeletionPolicy.DELETE:
+        return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=f"The data at {seen.base_path} stays."))
+    why = _withheld(seen) or _given_up(seen, known, now=now)
+    return _retain(seen, why) if why is not None else _delete(seen, known, now=now)
+
+
+def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> EndingPlan:
+    """Return the plan after the API server refused a Job that was to remove the data: a failed attempt."""
+    run = RunStatus(
+        job=job.name,
+        service=Service.DELETION,
+        outcome=Outcome.FAILED,
+        reason=JOB_REFUSED,
+        message=f"The Kubernetes API refused the Job: {message}"[:1000],
+        started_at=job.started_at,
+        finished_at=format_time(now),
+    )
+    known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
+    return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=run.message, now=now)
+
+
+def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    deleting = [job for job in known.live if job.service is Service.DELETION]
+    only_deleting = len(deleting) == len(known.live) and seen.policy is DeletionPolicy.DELETE and not seen.executors
+    if only_deleting:
+        job = known.active[0]
+        message = f"Job {job.name} removes the data at {seen.base_path}: {job.message or job.state}"
+        reason, pause = EndingReason.DELETING_DATA, _LONG_LOOK
+    else:
+        names = ", ".join([job.name for job in known.live] or seen.executors)
+        message = f"Waiting for the pods of {names} to end."
+        reason, pause = EndingReason.STOPPING_JOBS, SHORT_LOOK
+    stop = tuple(job for job in seen.jobs if _must_stop(job, seen, now=now))
+    return _wait(seen, known, reason=reason, message=message, stop=stop, next_look=pause, now=now)
+
+
+def _must_stop(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
+    if job.phase not in {JobPhase.STARTING, JobPhase.RUNNING}:
+        return False
+    if job.service is not Service.DELETION or seen.policy is not DeletionPolicy.DELETE:
+        return True
+    settings = seen.table_class.spec.job if seen.table_class is not None else JobSettings()
+    late = now - job.created_at > parse_duration(settings.start_timeout)
+    return job.trouble in START_TROUBLES and (late or _patience_is_over(seen, now=now))
+
+
+def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    last = last_attempt(known.history)
+    look = seen.look
+    if last is None or look is None:
+        return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message="", now=now)
+    if look.trouble is None and look.timeline is None:
+        message = f"The data at {seen.base_path} was deleted. {last.message}".strip()
+        return _end(seen, Ending(event=EndingEvent.DATA_DELETED, message=message))
+    if look.trouble in _UNKNOWN:
+        reported = parse_time(last.finished_at) or now
+        if now - reported > PATIENCE:
+            message = (
+                f"A run reported that it deleted the data at {seen.base_path}, and the store could not be read to "
+                f"confirm it: look there yourself. {look.message}"
+            )
+            return _end(seen, Ending(event=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
+        message = f"The data is said to be deleted, and the store cannot be read to confirm it: {look.message}"
+        return _wait(
+            seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, next_look=_LONG_LOOK, now=now
+        )
+    message = f"Job {last.job} reported that the data was deleted, and {seen.base_path} still holds a Hudi table."
+    run = last.model_copy(
+        update={
+            "outcome": Outcome.FAILED,
+            "reason": NOT_CONFIRMED,
+            "message": message,
+            "finished_at": format_time(now),
+        }
+    )
+    # It takes the place of the run's own report, which was not true.
+    history = tuple(run if one is last else one for one in known.history)
+    after = Attempts(history=history)
+    return _wait(seen, after, reason=EndingReason.DELETION_FAILED, message=message, now=now)
+
+
+def _withheld(seen: EndingObservation) -> str | None:
+    """Return why the data of this table is not to be removed at all."""
+    return next(_reasons_to_withhold(seen), None)
+
+
+def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
+    if not is_below_bucket(canonical_path(seen.base_path)):
+        yield "basePath is not a folder below a bucket."
+    if not seen.claim_held:
+        yield "this resource does not hold the claim on basePath, so the folder may be another table's."
+    if seen.namespace_terminating:
+        yield "its namespace is being deleted, so no job can start there."
+    if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        yield "the table was only observed (spec.managementPolicy)."
+    if seen.table is not None and seen.table.spec.suspend:
+        yield "the table was suspended, and no job starts while it is (spec.suspend)."
+
+
+def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str | None:
+    last = last_attempt(known.history)
+    if last is not None and last.reason in _WITHOUT_HOPE:
+        return last.message
+    if known.failures >= ATTEMPTS:
+        return f"{known.failures} attempts failed, the last one so: {last.message if last else ''}"
+    if not _patience_is_over(seen, now=now):
+        return None
+    if seen.obstacles:
+        return seen.obstacles[0].message
+    return f"its deletion took too long, and the last attempt failed: {last.message}" if last else None
+
+
+def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    if seen.obstacles:
+        minutes = int(PATIENCE.total_seconds() // 60)
+        message = (
+            f"The data at {seen.base_path} cannot be deleted: {seen.obstacles[0].message} "
+            f"If that lasts for {minutes} minutes, the data stays and the resource goes."
+        )
+        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, next_look=_LONG_LOOK, now=now)
+    if _limit_is_reached(seen):
+        message = "As many jobs run as the class allows: the deletion of the data waits for one of them to end."
+        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, next_look=_LONG_LOOK, now=now)
+    last = last_attempt(known.history)
+    if last is not None:
+        settings = seen.table_class.spec.retry if seen.table_class is not None else RetrySettings()
+        due = (parse_time(last.finished_at) or now) + retry_delay(known.failures, settings)
+        if now < due:
+            message = f"Attempt {known.failures} failed, the next is at {format_time(due)}. {last.message}"
+            wait = min((due - now).total_seconds(), _LONG_LOOK)
+            return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, next_look=wait, now=now)
+    return _launch(seen, known, now=now)
+
+
+def _limit_is_reached(seen: EndingObservation) -> bool:
+    limits = seen.table_class.spec.concurrency if seen.table_class is not None else ConcurrencyLimits()
+    pairs = (
+        (seen.running_in_class, limits.running_jobs),
+        (seen.running_in_namespace, limits.running_jobs_per_namespace),
+    )
+    return any(most is not None and running >= most for running, most in pairs)
+
+
+def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    attempt = known.failures + 1
+    job = ActiveJob(
+        name=job_name(
+            table_name=seen.metadata.name,
+            table_uid=seen.metadata.uid,
+            service=Service.DELETION,
+            scheduled_for=seen.metadata.deletion_timestamp or "",
+            base_instant=None,
+            attempt=attempt,
+        ),
+        service=Service.DELETION,
+        attempt=attempt,
+        started_at=format_time(now),
+        generation=seen.metadata.generation,
+    )
+    with_job = Attempts(active=(job,), history=known.history)
+    message = f"Job {job.name} removes the data at {seen.base_path}: {job.state}"
+    return _wait(
+        seen,
+        with_job,
+        reason=EndingReason.DELETING_DATA,
+        message=message,
+        launch=job,
+        next_look=_LONG_LOOK,
+        now=now,
+    )
+
+
+def _wait(
+    seen: EndingObservation,
+    known: Attempts,
+    *,
+    reason: EndingReason,
+    message: str,
+    now: datetime,
+    stop: tuple[JobObservation, ...] = (),
+    launch: ActiveJob | None = None,
+    next_look: float = SHORT_LOOK,
+) -> EndingPlan:
+    conditions = _conditions(seen, reason=reason, message=message, now=now)
+    before = next((one.reason for one in seen.status.conditions if one.type is ConditionType.READY), None)
+    worth_telling = reason in {EndingReason.DELETION_BLOCKED, EndingReason.DELETION_FAILED} and before != reason
+    return EndingPlan(
+        status=seen.status.model_copy(
+            update={
+                "observed_generation": seen.metadata.generation,
+                "message": message[:512],
+                "conditions": conditions,
+                "active_jobs": known.active,
+                "history": known.history,
+            }
+        ),
+        stop=stop,
+        launch=launch,
+        finished=known.finished,
+        notice=Transition(warning=True, reason=reason, message=message) if worth_telling else None,
+        next_look=next_look,
+    )
+
+
+def _conditions(seen: EndingObservation, *, reason: EndingReason, message: str, now: datetime) -> tuple[Condition, ...]:
+    def make(kind: ConditionType, status: ConditionStatus) -> Condition:
+        return Condition(
+            type=kind,
+            status=status,
+            observed_generation=seen.metadata.generation,
+            last_transition_time=format_time(now),
+            reason=reason,
+            message=message[:MESSAGE_LIMIT],
+        ).carried_over(seen.status.conditions)
+
+    replaced = {ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED}
+    return (
+        make(ConditionType.READY, ConditionStatus.FALSE),
+        make(ConditionType.RECONCILING, ConditionStatus.TRUE),
+        *(one for one in seen.status.conditions if one.type not in replaced),
+    )
+
+
+def _retain(seen: EndingObservation, why: str) -> EndingPlan:
+    message = (
+        f"The data at {seen.base_path} stays although spec.deletionPolicy is Delete: {why} "
+        "If it is not needed, remove the folder, or declare the table again and delete it once the cause is gone."
+    )
+    return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=message, warning=True))
+
+
+def _end(seen: EndingObservation, ending: Ending) -> EndingPlan:
+    return EndingPlan(status=seen.status, ending=ending)
+
+
+def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:
+    began = parse_time(seen.metadata.deletion_timestamp)
+    return began is not None and now - began > PATIENCE

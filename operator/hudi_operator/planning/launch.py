@@ -1,0 +1,43 @@
+"""The Job that is decided for a service that is due."""
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.jobs.names import job_name
+from hudi_operator.jobs.sizing import resolve_sizing
+from hudi_operator.planning.dueness import Dueness
+from hudi_operator.planning.failures import attempts
+from hudi_operator.planning.model import LaunchJob
+from hudi_operator.planning.services import Case, newest_completed
+from hudi_operator.planning.times import format_time, parse_time
+
+
+def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
+    """Return the launch of a run that is due. The same decision gives the same name."""
+    table, memory, now = case.table, case.services.of(service), case.now
+    attempt = attempts(memory) + 1
+    base_instant = newest_completed(case.observation.look)
+    requested = case.requested if service is Service.INGESTION else None
+    name = job_name(
+        table_name=table.metadata.name,
+        table_uid=table.metadata.uid,
+        service=service,
+        scheduled_for=requested or format_time(dueness.at or now),
+        base_instant=base_instant,
+        attempt=attempt,
+    )
+    plan = dict(case.observation.look.plans).get(dueness.instant or "")
+    sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
+    job = ActiveJob(
+        name=name,
+        service=service,
+        attempt=attempt,
+        started_at=format_time(now),
+        generation=table.metadata.generation,
+        base_instant=base_instant,
+        instant=dueness.instant if dueness.run_mode is not None else None,
+        run_mode=dueness.run_mode,
+        plan_bytes=plan.bytes if plan else None,
+        plan_groups=plan.groups if plan else None,
+        driver_memory=sizing.driver.memory,
+    )
+    return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(dueness.at or now, now))

@@ -1,0 +1,99 @@
+"""What is remembered of each service after runs have ended."""
+
+from collections.abc import Iterable
+
+from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
+from hudi_operator.planning.failures import FailureKind, attempts, counted, failure_kind, forgiven
+from hudi_operator.planning.model import Observation
+
+SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
+"""The services of a table's life, in the order in which equally urgent ones go."""
+
+
+def remember(observation: Observation, finished: tuple[RunStatus, ...]) -> ServicesStatus:
+    """Return what is remembered of all services after this look: of runs that ended, and of the timeline itself."""
+    table = observation.table
+    table_class = observation.table_class.spec if observation.table_class else None
+    services = table.status.services
+    after = services.replaced(
+        {
+            service: remember_runs(
+                services.of(service),
+                tuple(run for run in finished if run.service is service),
+                table=table,
+                table_class=table_class,
+            )
+            for service in SERVICES
+        }
+    )
+    return after.replaced({Service.INGESTION: _learn_progress(after.ingestion, observation, finished)})
+
+
+def remember_runs(
+    memory: ServiceStatus, runs: Iterable[RunStatus], *, table: HudiTable, table_class: HudiTableClassSpec | None
+) -> ServiceStatus:
+    """Return what is remembered of one service after these runs of it have ended."""
+    generation = table.metadata.generation
+    if attempts(memory) and memory.failures_generation != generation:
+        memory = forgiven(memory).model_copy(update={"driver_memory": None})
+    for run in runs:
+        memory = _after(memory, run, table=table, table_class=table_class)
+    return memory
+
+
+def _after(
+    memory: ServiceStatus, run: RunStatus, *, table: HudiTable, table_class: HudiTableClassSpec | None
+) -> ServiceStatus:
+    kind, job = failure_kind(run), _job_of(run, table)
+    memory = memory.model_copy(update={"last_run": run, "due_since": None, "settled_at": _settled(run, job)})
+    if kind is None:
+        return forgiven(memory).model_copy(update={"next_attempt_at": None})
+    memory = memory.model_copy(update={"more_input": False})
+    if job is not None and job.generation not in {None, table.metadata.generation}:
+        return forgiven(memory)  # says nothing about the spec of today, which is tried at once
+    if kind is FailureKind.JOB:
+        grown = _next_memory(memory, run, table=table, table_class=table_class)
+        memory = memory.model_copy(update={"driver_memory": grown})
+    return counted(memory, kind, generation=table.metadata.generation)
+
+
+def _job_of(run: RunStatus, table: HudiTable) -> ActiveJob | None:
+    return next((job for job in table.status.active_jobs if job.name == run.job), None)
+
+
+def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
+    """Return the instant before whose successor the service need not be tried again.
+
+    Archival leaves no instant behind, and what it removed may be seen late: its success settles like finding nothing.
+    """
+    if job is None:
+        return None
+    if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and run.service is Service.ARCHIVAL):
+        return job.base_instant
+    return None
+
+
+def _next_memory(
+    memory: ServiceStatus, run: RunStatus, *, table: HudiTable, table_class: HudiTableClassSpec | None
+) -> str | None:
+    if run.reason != FailureReason.OUT_OF_MEMORY or table_class is None:
+        return memory.driver_memory
+    current = resolve_sizing(table.spec, table_class, driver_memory=memory.driver_memory).driver.memory
+    return grown_memory(current, table_class.limits.driver_memory) or memory.driver_memory
+
+
+def _learn_progress(memory: ServiceStatus, observation: Observation, finished: Iterable[RunStatus]) -> ServiceStatus:
+    """Take over how far the source has been read, and whether the last run left input behind."""
+    changes: dict[str, object] = {}
+    if observation.look.trouble is None:
+        changes["checkpoint"] = observation.look.checkpoint
+    for run in finished:
+        if run.service is Service.INGESTION and failure_kind(run) is None:
+            job = next((job for job in observation.jobs if job.name == run.job), None)
+            results = job.outcome.results if job and job.outcome else ()
+            changes["more_input"] = bool(results and results[0].more_input)
+    return memory.model_copy(update=changes)

@@ -1,0 +1,141 @@
+"""Which of the due services start now, and what keeps the others waiting."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_operator.api.table_class import ConcurrencyLimits
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.planning.dueness import Dueness, Reason, explain
+from hudi_operator.planning.failures import forgiven
+from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
+from hudi_operator.planning.launch import launch
+from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.services import Case, surroundings
+from hudi_operator.timeline import Instant
+
+RUNNING = "Running"
+"""A Job of the table runs, beside which no other may."""
+
+SUSPENDED = "Suspended"
+"""The table is suspended: no new Job starts."""
+
+OBSERVED = "Observed"
+"""The table is only observed: no Job starts."""
+
+BLOCKED = "Blocked"
+"""Something in the spec or the class stands in the way; the condition Stalled says what."""
+
+CLASS_LIMIT_REACHED = "ClassLimitReached"
+"""As many Jobs run as the class allows."""
+
+NAMESPACE_LIMIT_REACHED = "NamespaceLimitReached"
+"""As many Jobs of the class run in the namespace as it allows."""
+
+Hindrance = tuple[str, str]
+"""Why nothing may be started, as a word and a sentence."""
+
+
+def in_order(judged: Mapping[Service, Dueness]) -> list[Service]:
+    """Return the due services in the order in which they may start."""
+    due = [service for service in SERVICES if judged[service].due]
+    return sorted(due, key=lambda service: _rank(judged[service], service))
+
+
+def _rank(dueness: Dueness, service: Service) -> tuple[int, str, int]:
+    return dueness.priority, dueness.instant or "", SERVICES.index(service)
+
+
+def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> Hindrance | None:
+    """Return the Job beside which a service must not start.
+
+    A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion.
+    """
+    for job in active:
+        beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
+        if mode is ConcurrencyMode.SERIALIZED or not beside:
+            return RUNNING, f"Job {job.name}: {job.state}."
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """What starts now, and all Jobs that are active then."""
+
+    launches: tuple[LaunchJob, ...] = ()
+    active: tuple[ActiveJob, ...] = ()
+
+
+def start(case: Case, judged: Mapping[Service, Dueness], hindrance: Hindrance | None) -> Started:
+    """Return what may start now, the most urgent first, beside the Jobs that are active."""
+    active, launches = case.active, list[LaunchJob]()
+    for service in in_order(judged) if hindrance is None else ():
+        if _waits_for(case, service, active) is None:
+            launches.append(launch(case, service, judged[service]))
+            active = (*active, launches[-1].job)
+    return Started(launches=tuple(launches), active=active)
+
+
+def explained(
+    case: Case, judged: Mapping[Service, Dueness], started: Started, hindrance: Hindrance | None
+) -> ServicesStatus:
+    """Return what is remembered of all services, with why each is due or not and what keeps it waiting."""
+    launched = {launch.job.service for launch in started.launches}
+    after: dict[Service, ServiceStatus] = {}
+    for service, dueness in judged.items():
+        memory = case.services.of(service)
+        if dueness.reason is Reason.BELOW_THRESHOLD:
+            memory = forgiven(memory)  # what failed is not due any more: somebody else has done it
+        waits = None if service in launched else _waits_for(case, service, started.active, hindrance)
+        beside = surroundings(case, service)
+        after[service] = explain(memory, dueness, hindrance=waits, now=case.now, surroundings=beside)
+    return case.services.replaced(after)
+
+
+def _waits_for(
+    case: Case, service: Service, active: Sequence[ActiveJob], hindrance: Hindrance | None = None
+) -> Hindrance | None:
+    return (
+        occupied(service, active, case.table.spec.concurrency.mode)
+        or hindrance
+        or limit_reached(case.observation, active)
+    )
+
+
+def hindrance_of(observation: Observation, foreign: tuple[Instant, ...]) -> Hindrance | None:
+    """Return why nothing new may be started for this table now, whatever runs."""
+    return next(_hindrances(observation, foreign), None)
+
+
+def _hindrances(observation: Observation, foreign: tuple[Instant, ...]) -> Iterator[Hindrance]:
+    spec = observation.table.spec
+    if spec.suspend:
+        yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        yield OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
+    if observation.obstacles or observation.table_class is None:
+        yield BLOCKED, blocked_message(observation)
+    if foreign:
+        yield FOREIGN_WRITER, foreign_message(foreign)
+    if observation.look.trouble is not None:
+        yield observation.look.trouble.value, observation.look.message
+
+
+def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hindrance | None:
+    """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
+    table_class = observation.table_class
+    limits = table_class.spec.concurrency if table_class else ConcurrencyLimits()
+    in_class = observation.running_in_class + len(active)
+    in_namespace = observation.running_in_namespace + len(active)
+    if limits.running_jobs is not None and in_class >= limits.running_jobs:
+        return CLASS_LIMIT_REACHED, f"The class runs {in_class} jobs, as many as it allows."
+    if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
+        return NAMESPACE_LIMIT_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
+    return None
+
+
+def blocked_message(observation: Observation) -> str:
+    """Return the sentence of what blocks the table."""
+    return observation.obstacles[0].message if observation.obstacles else "The table's class is not known."

@@ -1,0 +1,208 @@
+"""A cluster in memory: what the end of a table reads and writes, with a process that can be killed at every write.
+
+It answers as the API server does where the finalizer depends on it: resourceVersions, 409, finalizers, uids, and pods
+that outlive their Job.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
+from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.jobs.names import SERVICE_LABEL
+from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
+from hudi_operator.kube.events import EventType
+from hudi_operator.planning.model import TimelineLook
+
+Document = dict[str, Any]
+Result = TypeVar("Result")
+
+
+class Killed(Exception):
+    """The process was killed here."""
+
+
+class MemoryCluster:
+    """Documents by name, and what happened to them."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Document] = {}
+        self.classes: dict[str, Document] = {}
+        self.jobs: dict[str, Document] = {}
+        self.pods: dict[str, Document] = {}
+        self.claims: dict[str, Document] = {}
+        self.events: list[tuple[str, str, str]] = []
+        self.created: list[str] = []
+        self.writes = 0
+        self.kill_at: tuple[int, bool] | None = None
+        """Number of the write at which the process dies, and whether the write takes effect."""
+        self.refusal: str | None = None
+        """What the API server says to every new Job."""
+        self.terminating = False
+        """Whether the namespace is being deleted."""
+        self.look = TimelineLook()
+        """What the store shows."""
+        self.outcome: Outcome | None = Outcome.SUCCEEDED
+        """How the next Job ends; None when it does not."""
+        self._numbers = itertools.count(1)
+
+    # What the tests do
+
+    def add_job(self, manifest: Mapping[str, Any]) -> Document:
+        """Make a Job without counting it as the operator's."""
+        job = copy.deepcopy(dict(manifest))
+        number = next(self._numbers)
+        job["metadata"] |= {"uid": f"job-{number}", "creationTimestamp": "2026-03-10T11:59:30Z"}
+        self.jobs[job["metadata"]["name"]] = job
+        return job
+
+    def kubelet(self) -> None:
+        """Start the pods of new Jobs, end those that run, and let go of those whose Job is deleted."""
+        for job in self.jobs.values():
+            pods = [pod for pod in self.pods.values() if _owner(pod) == job["metadata"]["uid"]]
+            if not pods:
+                self._start(job)
+            elif self.outcome is not None and pods[0]["status"]["phase"] == "Running":
+                self._finish(job, pods[0], self.outcome)
+        alive = {job["metadata"]["uid"] for job in self.jobs.values()}
+        self.pods = {name: pod for name, pod in self.pods.items() if _owner(pod) in alive}
+
+    def of_service(self, service: str) -> list[str]:
+        """Names of the Jobs of a service that were ever created."""
+        return [name for name in self.created if f"-{service.lower()}-" in name]
+
+    def _start(self, job: Document) -> None:
+        labels = {**job["spec"]["template"]["metadata"]["labels"]}
+        labels["batch.kubernetes.io/controller-uid"] = job["metadata"]["uid"]
+        labels["batch.kubernetes.io/job-name"] = job["metadata"]["name"]
+        name = f"{job['metadata']['name']}-pod"
+        self.pods[name] = {
+            "metadata": {"name": name, "labels": labels},
+            "spec": job["spec"]["template"]["spec"],
+            "status": {"phase": "Running"},
+        }
+
+    def _finish(self, job: Document, pod: Document, outcome: Outcome) -> None:
+        result = TaskResult(id="task", outcome=outcome, message="Deleted 7 files.")
+        ended = {"exitCode": 0, "message": encode_outcome(JobOutcome(results=(result,)))}
+        pod["status"] = {
+            "phase": "Succeeded",
+            "containerStatuses": [{"name": "driver", "state": {"terminated": ended}}],
+        }
+        job["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
+        if job["metadata"]["labels"][SERVICE_LABEL] == "Deletion" and outcome is Outcome.SUCCEEDED:
+            self.look = TimelineLook()
+
+    # What the operator calls, as `KubernetesClient` and `TimelineLooks` have it
+
+    async def get_table(self, _namespace: str, name: str) -> Document | None:
+        return copy.deepcopy(self.tables.get(name))
+
+    async def get_class(self, name: str) -> Document | None:
+        return self.classes.get(name)
+
+    async def list_classes(self) -> list[Document]:
+        return list(self.classes.values())
+
+    async def replace_table_status(self, table: Document, status: Mapping[str, Any]) -> Document:
+        if table.get("status") == status:
+            return table
+        return self._write(lambda: self._replace(table, status=dict(status)))
+
+    async def remove_finalizer(self, table: Document, finalizer: str) -> Document | None:
+        return self._write(lambda: self._release(table, finalizer))
+
+    async def list_jobs(self, label_selector: str, _namespace: str | None = None) -> list[Document]:
+        return [copy.deepcopy(job) for job in self.jobs.values() if _selects(label_selector, job)]
+
+    async def list_pods(self, _namespace: str, label_selector: str) -> list[Document]:
+        return [copy.deepcopy(pod) for pod in self.pods.values() if _selects(label_selector, pod)]
+
+    async def get_job(self, _namespace: str, name: str) -> Document | None:
+        return self.jobs.get(name)
+
+    async def create_job(self, _namespace: str, manifest: Mapping[str, Any]) -> Document:
+        return self._write(lambda: self._create_job(manifest))
+
+    async def delete_job(self, _namespace: str, name: str, *, uid: str) -> bool:
+        return self._write(lambda: self._delete(self.jobs, name, uid))
+
+    async def get_claim(self, name: str) -> Document | None:
+        return self.claims.get(name)
+
+    async def list_claims(self, label_selector: str) -> list[Document]:
+        return [claim for claim in self.claims.values() if _selects(label_selector, claim)]
+
+    async def delete_claim(self, name: str, *, uid: str) -> bool:
+        return self._write(lambda: self._delete(self.claims, name, uid))
+
+    async def create_event(self, about: Document, *, kind: EventType, reason: str, message: str) -> None:
+        assert about["metadata"]["name"] in self.tables, "an Event about an object that is gone"
+        self._write(lambda: self.events.append((kind.value, str(reason), message)))
+
+    async def namespace_is_terminating(self, _about: Document) -> bool:
+        return self.terminating
+
+    async def look_at(self, _base_path: str, _store: ObjectStore | None) -> TimelineLook:
+        return self.look
+
+    # How writes take effect
+
+    def _write(self, effect: Callable[[], Result]) -> Result:
+        self.writes += 1
+        if self.kill_at == (self.writes, False):
+            raise Killed
+        done = effect()
+        if self.kill_at == (self.writes, True):
+            raise Killed
+        return done
+
+    def _replace(self, table: Document, **changes: Any) -> Document:
+        name = table["metadata"]["name"]
+        if self.tables[name]["metadata"]["resourceVersion"] != table["metadata"]["resourceVersion"]:
+            raise Conflict("the object has been modified", status=409)
+        changed = {**copy.deepcopy(table), **changes}
+        changed["metadata"]["resourceVersion"] = str(next(self._numbers))
+        self.tables[name] = changed
+        return copy.deepcopy(changed)
+
+    def _release(self, table: Document, finalizer: str) -> Document | None:
+        changed = self._replace(table)
+        changed["metadata"]["finalizers"].remove(finalizer)
+        name = changed["metadata"]["name"]
+        self.tables[name] = changed
+        if not changed["metadata"]["finalizers"]:
+            del self.tables[name]
+            return None
+        return copy.deepcopy(changed)
+
+    def _create_job(self, manifest: Mapping[str, Any]) -> Document:
+        name = manifest["metadata"]["name"]
+        if self.refusal is not None:
+            raise Forbidden(self.refusal, status=403)
+        if name in self.jobs:
+            raise AlreadyExists(name, status=409)
+        self.created.append(name)
+        return self.add_job(manifest)
+
+    @staticmethod
+    def _delete(documents: dict[str, Document], name: str, uid: str) -> bool:
+        if name not in documents:
+            return False
+        if documents[name]["metadata"]["uid"] != uid:
+            raise Conflict("another object", status=409)
+        del documents[name]
+        return True
+
+
+def _owner(pod: Document) -> str:
+    return str(pod["metadata"]["labels"]["batch.kubernetes.io/controller-uid"])
+
+
+def _selects(selector: str, document: Document) -> bool:
+    labels = document["metadata"].get("labels") or {}
+    return all(labels.get(key) == value for key, value in (pair.split("=") for pair in selector.split(",")))

@@ -1,0 +1,186 @@
+"""Claims on base paths: what the index finds, and who gets a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_operator.api.resources import HudiTable, ObjectMetadata
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.control.claim_index import Claim, ClaimIndex
+from hudi_operator.control.claims import Claims
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import AlreadyExists
+from hudi_operator.planning.model import Blocked
+from hudi_operator.planning.paths import canonical_path, overlap
+
+Document = dict[str, Any]
+FOLDERS = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
+PATHS = st.builds(
+    lambda root, folder: canonical_path(root + folder), st.sampled_from(["s3://x/", "s3://y/", "/"]), FOLDERS
+)
+
+
+def claim(path: str, holder: str = "uid") -> Claim:
+    return Claim(name=f"claim-{path}", uid="claim-uid", path=path, holder=holder, table="n/t")
+
+
+@given(st.lists(PATHS, unique=True), st.sets(st.integers(0, 20)), PATHS)
+def test_the_index_finds_exactly_the_claims_that_overlap(claimed: list[str], dropped: set[int], path: str) -> None:
+    index = ClaimIndex()
+    for one in claimed:
+        index.add(claim(one))
+    left = [one for number, one in enumerate(claimed) if number not in dropped]
+    for one in set(claimed) - set(left):
+        index.remove(one)
+    assert {found.path for found in index.overlapping(path)} == {one for one in left if overlap(one, path)}
+    assert len(index) == len(left)
+    assert [found.path for found in index.of("uid")] == sorted(left)
+
+
+def test_an_index_that_everything_has_left_keeps_nothing() -> None:
+    index = ClaimIndex()
+    for path in ("s3://lake/a/b", "s3://lake/a"):
+        index.add(claim(path))
+        index.add(claim(path, "another"))
+    for path in ("s3://lake/a/b", "s3://lake/a", "s3://lake/never"):
+        index.remove(path)
+    assert (index._by_path, index._by_holder, index._below) == ({}, {}, {})
+
+
+class Cluster:
+    """Leases and tables; it counts the listings."""
+
+    def __init__(self) -> None:
+        self.leases: dict[str, Document] = {}
+        self.tables: dict[str, str] = {}
+        self.pods: list[Document] = []
+        self.listings = 0
+
+    async def list_claims(self, selector: str) -> list[Document]:
+        self.listings += 1
+        key, _, value = selector.partition("=")
+        return [lease for lease in self.leases.values() if lease["metadata"]["labels"].get(key) == value]
+
+    async def get_claim(self, name: str) -> Document | None:
+        return self.leases.get(name)
+
+    async def create_claim(
+        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
+    ) -> Document:
+        if name in self.leases:
+            raise AlreadyExists(name)
+        metadata = {"name": name, "uid": f"lease-of-{holder}", "labels": dict(labels), "annotations": dict(annotations)}
+        self.leases[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
+        return self.leases[name]
+
+    async def delete_claim(self, name: str, *, uid: str) -> bool:
+        assert self.leases[name]["metadata"]["uid"] == uid
+        del self.leases[name]
+        return True
+
+    async def get_table(self, namespace: str, name: str) -> Document | None:
+        uid = self.tables.get(f"{namespace}/{name}")
+        return None if uid is None else {"metadata": {"uid": uid}}
+
+    async def list_pods(self, _namespace: str, _selector: str) -> list[Document]:
+        return self.pods
+
+
+class Setting:
+    """A cluster, the claims in it, and tables that want some."""
+
+    def __init__(self, cluster: Cluster | None = None) -> None:
+        self.cluster = cluster or Cluster()
+        self.claims = Claims(cast("KubernetesClient", self.cluster))
+
+    def table(self, name: str, path: str, uid: str | None = None) -> HudiTable:
+        uid = uid or f"uid-{name}"
+        self.cluster.tables[f"n/{name}"] = uid
+        spec = HudiTableSpec.model_validate({"basePath": path, "type": "CopyOnWrite", "recordKey": ["id"]})
+        return HudiTable(metadata=ObjectMetadata(name=name, namespace="n", uid=uid), spec=spec)
+
+    async def gets(self, table: HudiTable) -> bool:
+        obstacle = await self.claims.ensure(table)
+        assert obstacle is None or obstacle.reason is Blocked.PATH_CLAIMED
+        return obstacle is None
+
+
+@pytest.mark.parametrize(
+    "path", ["s3a://lake/t", "s3://lake//t/", "s3n://lake/x/../t", "s3a://lake/t/inner", "s3://lake"]
+)
+async def test_the_first_table_gets_a_path_and_overlapping_ones_wait_until_it_is_released(path: str) -> None:
+    setting = Setting()
+    first, second = setting.table("first", "s3a://lake/t"), setting.table("second", path)
+    assert await setting.gets(first)
+    assert setting.claims.remembers(first)
+    assert not await setting.gets(second)
+    assert not setting.claims.remembers(second)
+    assert await setting.gets(first), "asking again changes nothing"
+    await setting.claims.release(first.metadata)
+    assert await setting.gets(second)
+    assert await setting.claims.holds(second.metadata, path)
+
+
+async def test_claims_are_listed_once_however_many_tables_there_are() -> None:
+    setting = Setting()
+    for number in range(50):
+        assert await setting.gets(setting.table(f"t{number}", f"s3a://lake/t{number}"))
+    assert setting.cluster.listings == 1
+
+
+async def test_a_new_leader_finds_the_claims_of_the_old_one() -> None:
+    before = Setting()
+    held = before.table("held", "s3a://lake/t")
+    await before.gets(held)
+    after = Setting(before.cluster)
+    await after.claims.load()
+    assert after.claims.remembers(held)
+    assert not await after.gets(after.table("late", "s3a://lake/t/inner"))
+
+
+async def test_a_claim_whose_table_is_gone_or_another_is_taken_over_once_its_drivers_have_ended() -> None:
+    setting = Setting()
+    gone = setting.table("gone", "s3a://lake/t")
+    await setting.gets(gone)
+    setting.cluster.tables["n/gone"] = "the uid of a table that was made anew"
+    setting.cluster.pods = [{"status": {"phase": "Running"}}]
+    late = setting.table("late", "s3a://lake/t/inner")
+    assert not await setting.gets(late)
+    setting.cluster.pods = [{"status": {"phase": "Succeeded"}}]
+    assert await setting.gets(late)
+    assert not await setting.gets(gone), "its claim is gone"
+
+
+async def test_a_claim_that_was_removed_by_hand_is_free_and_its_table_notices() -> None:
+    setting = Setting()
+    careless, quick = setting.table("careless", "s3a://lake/t"), setting.table("quick", "s3a://lake/t")
+    await setting.gets(careless)
+    setting.cluster.leases.clear()
+    assert await setting.gets(quick)
+    assert not setting.claims.remembers(careless)
+    assert not await setting.gets(careless)
+
+
+async def test_of_two_leaders_that_do_not_know_of_each_other_one_gets_the_path() -> None:
+    one = Setting()
+    other = Setting(one.cluster)
+    await one.claims.load()
+    await other.claims.load()
+    first, second = one.table("first", "s3a://lake/t"), other.table("second", "s3a://lake/t")
+    assert await one.gets(first)
+    assert not await other.gets(second)
+    assert await one.gets(first)
+
+
+async def test_a_claim_that_says_nothing_of_its_table_is_left_to_a_person() -> None:
+    setting = Setting()
+    await setting.gets(setting.table("t", "s3a://lake/t"))
+    (lease,) = setting.cluster.leases.values()
+    lease["metadata"]["annotations"].pop("hudi-operator.io/table")
+    late = setting.table("late", "s3a://lake/t")
+    assert not await setting.gets(late)

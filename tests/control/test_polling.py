@@ -1,0 +1,97 @@
+"""How often timelines are looked at, and when a look at the timeline alone is enough."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hudi_operator.control.keys import TableKey
+from hudi_operator.control.polling import LastLook, Polling, age_of
+
+KEY = TableKey("n", "t")
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def polling(draw: float = 0.5) -> Polling:
+    return Polling(least=10, most=300, draw=lambda: draw)
+
+
+def look(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float = 1e9) -> LastLook:
+    return LastLook(base_path="s3://b/t", store=None, fingerprint=fingerprint, moved_at=moved_at, whole_at=whole_at)
+
+
+@pytest.mark.parametrize(
+    ("unmoved", "pause"), [(0, 10), (60, 10), (100, 10), (600, 60), (3000, 300), (86_400, 300), (-5, 10)]
+)
+def test_the_pause_grows_with_the_time_for_which_nothing_has_moved(unmoved: float, pause: float) -> None:
+    one = polling()
+    one.end_whole_look(KEY, look(moved_at=1000 - unmoved), moved=False)
+    assert one.pause(KEY, now=1000) == pause
+
+
+def test_a_table_that_is_not_known_is_looked_at_soon() -> None:
+    assert polling().pause(KEY, now=1000) == 10
+
+
+def test_pauses_are_spread_evenly_around_what_they_should_be() -> None:
+    assert polling(0.0).pause(KEY, now=0) == pytest.approx(9)
+    assert polling(1.0).pause(KEY, now=0) == pytest.approx(11)
+
+
+def test_a_quick_look_is_enough_until_the_whole_table_has_to_be_seen() -> None:
+    one = polling()
+    assert one.quick(KEY, now=0) is None
+    one.end_whole_look(KEY, look(), moved=False)
+    one.set_whole_look(KEY, 100)
+    assert one.quick(KEY, now=99) == look(whole_at=100)
+    assert one.quick(KEY, now=100) is None
+
+
+def test_a_look_that_was_begun_and_has_not_succeeded_has_to_be_repeated_whole() -> None:
+    one = polling()
+    one.end_whole_look(KEY, look(), moved=False)
+    one.begin_whole_look(KEY)
+    assert one.quick(KEY, now=0) is None
+    one.begin_whole_look(KEY)
+    one.end_whole_look(KEY, look(moved_at=500), moved=False)
+    assert one.quick(KEY, now=0) == look(moved_at=0), "it has not moved since the look before"
+
+
+@pytest.mark.parametrize(("fingerprint", "moved"), [(2, False), (1, True)])
+def test_what_has_moved_is_polled_often_again(fingerprint: int, *, moved: bool) -> None:
+    one = polling()
+    one.end_whole_look(KEY, look(moved_at=-10_000), moved=False)
+    assert one.pause(KEY, now=0) == 300
+    one.begin_whole_look(KEY)
+    one.end_whole_look(KEY, look(fingerprint, moved_at=0), moved=moved)
+    assert one.pause(KEY, now=0) == 10
+
+
+def test_a_timeline_that_could_not_be_read_is_never_compared_with() -> None:
+    one = polling()
+    one.end_whole_look(KEY, look(None), moved=False)
+    assert one.quick(KEY, now=0) is None
+
+
+def test_a_forgotten_table_leaves_nothing() -> None:
+    one = polling()
+    one.end_whole_look(KEY, look(), moved=False)
+    one.begin_whole_look(KEY)
+    one.forget(KEY)
+    assert (one._looks, one._interrupted) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("time", "age"),
+    [
+        ("20260310115900000", timedelta(minutes=1)),
+        ("20260310115900", timedelta(minutes=1)),
+        ("20260310130000000", timedelta()),
+        ("00000000000000000", timedelta()),
+        ("damaged", timedelta()),
+        ("", timedelta()),
+    ],
+)
+def test_the_age_of_an_instant_comes_from_its_time(time: str, age: timedelta) -> None:
+    assert age_of(time, now=NOW) == age

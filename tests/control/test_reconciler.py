@@ -1,0 +1,399 @@
+"""The reconciler against a cluster in memory: killed at each write, with lost replies, and asked by polls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar, cast
+
+import pytest
+from tests.control.memory_cluster import Killed, MemoryCluster
+from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
+
+from hudi_jobs.contract import Outcome
+from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.finalizer import FINALIZER
+from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.looks import TimelineLooks, fingerprint
+from hudi_operator.control.polling import LastLook
+from hudi_operator.control.reconciler import Reconciler
+from hudi_operator.control.settings import Settings
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, KubernetesError
+from hudi_operator.kube.events import EventType
+from hudi_operator.planning.model import TimelineLook, TimelineTrouble
+from hudi_operator.planning.times import format_time
+from hudi_operator.telemetry.metrics import metrics
+
+Document = dict[str, Any]
+Result = TypeVar("Result")
+KEY = TableKey("team-a", "flights")
+READS_BEFORE_AN_ACTION = {"get_table", "get_class", "get_claim", "list_jobs", "list_pods"}
+
+
+class Cluster(MemoryCluster):
+    """The cluster of a living table. `lose` is the number of the write whose reply is lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self.lose: int | None = None
+        self.unavailable_jobs = 0
+        self.conflicts = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith(("get_", "list_", "create_", "replace_", "add_finalizer", "delete_", "each_")):
+            object.__getattribute__(self, "calls").append(name)
+        return object.__getattribute__(self, name)
+
+    def add_job(self, manifest: Mapping[str, Any]) -> Document:
+        job = super().add_job(manifest)
+        job["metadata"]["creationTimestamp"] = format_time(datetime.now(UTC))
+        return job
+
+    async def add_finalizer(self, table: Document, finalizer: str) -> Document:
+        if finalizer in table["metadata"].get("finalizers", ()):
+            return table
+        return self._write(lambda: self._replace(table, metadata={**table["metadata"], "finalizers": [finalizer]}))
+
+    async def replace_table_status(self, table: Document, status: Mapping[str, Any]) -> Document:
+        if self.conflicts and table.get("status") != status:
+            self.conflicts -= 1
+            raise Conflict("somebody else wrote")
+        return await super().replace_table_status(table, status)
+
+    async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:
+        if self.unavailable_jobs:
+            self.unavailable_jobs -= 1
+            raise ApiUnavailable("too many requests", status=429)
+        return await super().create_job(namespace, manifest)
+
+    async def create_claim(
+        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
+    ) -> Document:
+        return self._write(lambda: self._claim(name, holder, labels, annotations))
+
+    def _claim(self, name: str, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Document:
+        if name in self.claims:
+            raise AlreadyExists(name)
+        metadata = {"name": name, "uid": f"{name}-uid", "labels": dict(labels), "annotations": dict(annotations)}
+        self.claims[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
+        return self.claims[name]
+
+    async def create_event(self, about: Document, *, kind: EventType, reason: str, message: str) -> None:
+        with contextlib.suppress(KubernetesError):
+            await super().create_event(about, kind=kind, reason=reason, message=message)
+
+    async def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
+        for job in await self.list_jobs(label_selector, namespace):
+            yield job
+
+    def _write(self, effect: Callable[[], Result]) -> Result:
+        done = super()._write(effect)
+        if self.lose == self.writes:
+            raise ApiUnavailable("the reply was lost")
+        return done
+
+
+class Looks:
+    """What the store shows is what the cluster says that it shows."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def look(self, _base_path: str, _store: ObjectStore | None, **_limits: Any) -> TimelineLook:
+        return self._cluster.look
+
+    async def fingerprint(self, _base_path: str, _store: ObjectStore | None) -> int | None:
+        return fingerprint(self._cluster.look.timeline) if self._cluster.look.trouble is None else None
+
+
+class Operator:
+    """One life of the operator after another, looking at one table."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.deaths = 0
+        self._start()
+
+    def _start(self) -> None:
+        settings = Settings(spark_image=IMAGE)
+        looks = cast("TimelineLooks", Looks(self.cluster))
+        self._reconciler = Reconciler(kube=cast("KubernetesClient", self.cluster), looks=looks, settings=settings)
+
+    async def look(self, trigger: Trigger = Trigger.EVENT) -> float | None:
+        return await self._reconciler.reconcile(KEY, trigger)
+
+    async def settle(self) -> None:
+        """Look, and let the cluster go on, until a look changes nothing; a dead operator starts anew."""
+        for _ in range(30):
+            before = (self.cluster.writes, len(self.cluster.jobs))
+            try:
+                await self.look()
+            except Killed:
+                self.deaths += 1
+                self._start()
+                continue
+            except KubernetesError:
+                continue
+            self.cluster.kubelet()
+            if before == (self.cluster.writes, len(self.cluster.jobs)) and not self.status["activeJobs"]:
+                return
+        pytest.fail(f"the operator does not settle: {self.status}")
+
+    @property
+    def status(self) -> Document:
+        return cast("Document", self.cluster.tables["flights"].get("status", {}))
+
+
+def living_table(*, every: str = "1h", **spec: Any) -> Cluster:
+    """A new table whose ingestion is due."""
+    cluster = Cluster()
+    cluster.outcome = Outcome.NOTHING_TO_DO
+    cluster.classes["standard"] = class_document()
+    cluster.tables["flights"] = {
+        "apiVersion": "hudi-operator.io/v1alpha1",
+        "kind": "HudiTable",
+        "metadata": {
+            "name": "flights",
+            "namespace": "team-a",
+            "uid": UID,
+            "generation": 1,
+            "resourceVersion": "1",
+            "creationTimestamp": format_time(datetime.now(UTC)),
+        },
+        "spec": {
+            "tableClassName": "standard",
+            "basePath": "s3a://lake/team-a/flights",
+            "type": "CopyOnWrite",
+            "recordKey": ["id"],
+            "ingestion": {
+                "source": {"files": {"path": "s3a://landing/flights/", "format": "csv"}},
+                "schedule": {"every": every},
+            },
+            **spec,
+        },
+    }
+    return cluster
+
+
+def class_document(**changes: Any) -> Document:
+    return {
+        "metadata": {"name": "standard", "uid": "class-uid"},
+        "spec": class_spec(**changes).model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+
+
+def last_run(operator: Operator) -> Document:
+    """The last run of ingestion, without what differs from one history to another."""
+    run = operator.status["services"]["ingestion"]["lastRun"]
+    return {key: value for key, value in run.items() if key not in {"job", "startedAt", "finishedAt"}}
+
+
+async def reference() -> Operator:
+    operator = Operator(living_table())
+    await operator.settle()
+    return operator
+
+
+def assert_same_end(operator: Operator, expected: Operator) -> None:
+    cluster = operator.cluster
+    assert len(cluster.created) == 1, "one decision, one Job"
+    assert cluster.claims.keys() == expected.cluster.claims.keys()
+    assert cluster.tables["flights"]["metadata"]["finalizers"] == [FINALIZER]
+    assert last_run(operator) == last_run(expected)
+    assert operator.status["activeJobs"] == []
+
+
+@pytest.mark.parametrize("takes_effect", [False, True], ids=["before", "after"])
+async def test_killed_at_any_write_the_next_process_comes_to_the_same_end(*, takes_effect: bool) -> None:
+    expected = await reference()
+    assert expected.cluster.writes >= 6
+    for number in range(1, expected.cluster.writes + 1):
+        operator = Operator(living_table())
+        operator.cluster.kill_at = (number, takes_effect)
+        await operator.settle()
+        assert operator.deaths == 1
+        assert_same_end(operator, expected)
+
+
+async def test_a_lost_reply_to_any_write_neither_doubles_nor_drops_anything() -> None:
+    expected = await reference()
+    for number in range(1, expected.cluster.writes + 1):
+        before = finished_runs(), launched_jobs()
+        operator = Operator(living_table())
+        operator.cluster.lose = number
+        await operator.settle()
+        assert_same_end(operator, expected)
+        assert (finished_runs(), launched_jobs()) == (before[0] + 1, before[1] + 1), f"write {number}"
+
+
+def finished_runs() -> float:
+    labels = {"service": "Ingestion", "outcome": "NothingToDo"}
+    return metrics.registry.get_sample_value("hudi_operator_jobs_total", labels) or 0.0
+
+
+def launched_jobs() -> float:
+    return metrics.registry.get_sample_value("hudi_operator_jobs_launched_total", {"service": "Ingestion"}) or 0.0
+
+
+async def test_an_overloaded_api_server_is_no_refusal_of_a_job() -> None:
+    operator = Operator(living_table())
+    operator.cluster.unavailable_jobs = 2
+    await operator.settle()
+    assert len(operator.cluster.created) == 1
+    ingestion = operator.status["services"]["ingestion"]
+    assert ingestion["lastRun"]["outcome"] == "NothingToDo"
+    assert ingestion.get("failures", 0) == 0
+
+
+async def test_a_namespace_that_forbids_jobs_is_shown_and_backed_off_from() -> None:
+    operator = Operator(living_table())
+    operator.cluster.refusal = "exceeded quota"
+    pause = await operator.look()
+    assert pause is not None
+    assert operator.status["services"]["ingestion"]["lastRun"]["reason"] == "JobRefused"
+    assert operator.status["activeJobs"] == []
+    writes = operator.cluster.writes
+    await operator.look()
+    assert operator.cluster.created == []
+    await operator.look()
+    assert operator.cluster.writes <= writes + 1, "no attempt before its time"
+
+
+async def test_whoever_writes_in_between_makes_the_look_begin_anew() -> None:
+    operator = Operator(living_table())
+    operator.cluster.conflicts = 2
+    await operator.look()
+    assert len(operator.cluster.created) == 1
+
+
+async def test_a_poll_of_a_quiet_table_makes_no_call_to_the_api_server() -> None:
+    operator = await reference()
+    operator.cluster.calls.clear()
+    pauses = [await operator.look(Trigger.POLL) for _ in range(5)]
+    assert operator.cluster.calls == []
+    assert all(pause is not None and pause > 0 for pause in pauses)
+
+
+async def test_a_poll_does_not_put_off_what_is_due_by_time() -> None:
+    operator = Operator(living_table(every="2s"))
+    await operator.settle()
+    operator._reconciler._polling.begin_whole_look(KEY)
+    quiet = LastLook(
+        base_path="s3a://lake/team-a/flights",
+        store=None,
+        fingerprint=fingerprint(operator.cluster.look.timeline),
+        moved_at=-1e6,
+        whole_at=asyncio.get_running_loop().time() + 1.5,
+    )
+    operator._reconciler._polling.end_whole_look(KEY, quiet, moved=True)
+    pause = await operator.look(Trigger.POLL)
+    assert pause is not None
+    assert 0 < pause <= 1.5
+
+
+async def test_a_poll_shows_that_the_timeline_has_moved_without_looking_for_jobs() -> None:
+    operator = await reference()
+    operator.cluster.look = replace(operator.cluster.look, timeline=timeline(instant("20260310115900000")))
+    operator.cluster.calls.clear()
+    await operator.look(Trigger.POLL)
+    assert operator.status["timeline"]["completedCommits"] == 1
+    assert "list_jobs" not in operator.cluster.calls
+    operator.cluster.calls.clear()
+    await operator.look(Trigger.POLL)
+    assert operator.cluster.calls == []
+
+
+async def test_a_poll_sees_a_store_that_fails_and_one_that_is_back() -> None:
+    operator = await reference()
+    healthy = operator.cluster.look
+    operator.cluster.look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="It does not answer.")
+    await operator.look(Trigger.POLL)
+    assert "StorageUnavailable" in {item["reason"] for item in operator.status["conditions"]}
+    operator.cluster.look = healthy
+    await operator.look(Trigger.POLL)
+    assert "StorageUnavailable" not in {item["reason"] for item in operator.status["conditions"]}
+
+
+async def due_operator() -> Operator:
+    """An operator whose table was looked at, and has a run that is due at the next look."""
+    operator = Operator(living_table(suspend=True))
+    await operator.look()
+    operator.cluster.tables["flights"]["spec"]["suspend"] = False
+    assert operator.cluster.created == []
+    operator._reconciler._polling.forget(KEY)  # as when the time has come
+    operator.cluster.calls.clear()
+    return operator
+
+
+async def test_what_a_poll_acts_on_was_read_live_in_the_same_look() -> None:
+    operator = await due_operator()
+    await operator.look(Trigger.POLL)
+    assert len(operator.cluster.created) == 1
+    calls = operator.cluster.calls
+    before_the_decision = calls[: calls.index("replace_table_status")]
+    assert set(before_the_decision) >= READS_BEFORE_AN_ACTION
+
+
+async def test_a_class_that_no_longer_allows_the_path_stops_a_poll_that_remembers_another() -> None:
+    operator = await due_operator()
+    operator.cluster.classes["standard"] = class_document(allowedBasePaths=["s3://elsewhere/"])
+    await operator.look(Trigger.POLL)
+    assert operator.cluster.created == []
+    assert "PathNotAllowed" in {item["reason"] for item in operator.status["conditions"]}
+
+
+async def test_a_claim_that_another_table_has_meanwhile_stops_a_poll_that_remembers_its_own() -> None:
+    operator = await due_operator()
+    (name,) = operator.cluster.claims
+    claim = operator.cluster.claims[name]
+    claim["spec"]["holderIdentity"] = "another-uid"
+    claim["metadata"]["annotations"]["hudi-operator.io/table"] = "team-a/other"
+    other = copy.deepcopy(operator.cluster.tables["flights"])
+    other["metadata"] |= {"name": "other", "uid": "another-uid"}
+    operator.cluster.tables["other"] = other
+    await operator.look(Trigger.POLL)
+    assert operator.cluster.created == []
+    assert "BasePathClaimed" in {item["reason"] for item in operator.status["conditions"]}
+
+
+async def test_a_job_that_the_status_has_forgotten_keeps_a_poll_from_launching_another() -> None:
+    operator = Operator(living_table())
+    operator.cluster.outcome = None
+    await operator.look()
+    operator.cluster.kubelet()
+    operator.cluster.tables["flights"]["status"]["activeJobs"] = []
+    operator._reconciler._polling.forget(KEY)
+    await operator.look(Trigger.POLL)
+    assert len(operator.cluster.created) == 1
+
+
+async def test_a_table_that_is_gone_is_forgotten() -> None:
+    operator = await reference()
+    del operator.cluster.tables["flights"]
+    assert await operator.look() is None
+    operator.cluster.calls.clear()
+    assert await operator.look(Trigger.POLL) is None
+    assert "get_table" in operator.cluster.calls
+
+
+async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_class_ends() -> None:
+    operator = Operator(living_table())
+    operator.cluster.classes["standard"] = class_document(concurrency={"runningJobs": 1})
+    woken: list[TableKey] = []
+    operator._reconciler.wake = woken.append
+    other = TableKey("team-a", "other")
+    operator._reconciler._running.record(other, class_name="standard", jobs=1)
+    await operator.look()
+    assert operator.status["services"]["ingestion"]["reason"] == "ClassLimitReached"
+    assert woken == []
+
+    operator._reconciler._running.record(other, class_name="standard", jobs=0)
+    assert woken == [KEY]
+    await operator.look(Trigger.POLL)
+    assert len(operator.cluster.created) == 1

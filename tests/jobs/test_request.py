@@ -1,0 +1,69 @@
+"""The request of a run: what the driver is told for each service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import JOB, class_spec, table
+
+from hudi_jobs.contract import ConcurrencyMode, JobRequest, PlannedServiceTask, RunMode, Service, TableTask
+from hudi_operator.jobs.hudi_options import build_hudi_options
+from hudi_operator.jobs.request import build_request
+
+INSTANT = "20260310115900000"
+
+
+def task(service: Service, run_mode: RunMode | None = None, instant: str | None = None, **changes: Any) -> TableTask:
+    request = build_request(
+        table=table(**changes),
+        table_class=class_spec(),
+        service=service,
+        run=JOB,
+        spark_conf={"spark.master": "local[1]"},
+        run_mode=run_mode,
+        instant=instant,
+    )
+    assert JobRequest.model_validate_json(request.model_dump_json(by_alias=True)) == request
+    assert (request.run, request.spark_conf) == (JOB, {"spark.master": "local[1]"})
+    (only,) = request.tasks
+    return only
+
+
+@pytest.mark.parametrize("service", Service)
+def test_every_service_gets_its_own_options_and_the_tables_identity(service: Service) -> None:
+    found = task(service, type="MergeOnRead", tableName="Flights", partitionBy=["month"])
+    declared = table(type="MergeOnRead", tableName="Flights", partitionBy=["month"])
+    assert found.id == f"team-a/flights/{service.lower()}"
+    assert found.service is service
+    assert (found.table.name, found.table.partition_by) == ("Flights", ("month",))
+    assert found.hudi_options == build_hudi_options(declared, class_spec(), service)
+
+
+@pytest.mark.parametrize("service", Service)
+def test_only_ingestion_is_told_what_to_read_and_only_planned_services_what_to_execute(service: Service) -> None:
+    found = task(service)
+    assert (found.ingestion is not None) == (service is Service.INGESTION)
+    assert (found.planned is not None) == (service in {Service.COMPACTION, Service.CLUSTERING})
+
+
+@pytest.mark.parametrize(
+    ("run_mode", "instant", "expected"),
+    [
+        (None, None, PlannedServiceTask(mode=RunMode.SCHEDULE_AND_EXECUTE)),
+        (None, INSTANT, PlannedServiceTask(mode=RunMode.EXECUTE, instant=INSTANT)),
+        (RunMode.SCHEDULE, None, PlannedServiceTask(mode=RunMode.SCHEDULE)),
+        (RunMode.EXECUTE, INSTANT, PlannedServiceTask(mode=RunMode.EXECUTE, instant=INSTANT)),
+    ],
+)
+@pytest.mark.parametrize("service", [Service.COMPACTION, Service.CLUSTERING])
+def test_a_pending_plan_is_executed_and_without_one_a_new_plan_is_made(
+    service: Service, run_mode: RunMode | None, instant: str | None, expected: PlannedServiceTask
+) -> None:
+    assert task(service, run_mode, instant).planned == expected
+
+
+@pytest.mark.parametrize("mode", ConcurrencyMode)
+@pytest.mark.parametrize("service", Service)
+def test_every_task_knows_whether_others_write_too(service: Service, mode: ConcurrencyMode) -> None:
+    assert task(service, concurrency={"mode": mode}).concurrency is mode

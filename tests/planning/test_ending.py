@@ -1,0 +1,478 @@
+"""The end of a table: each look at a deleted resource, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.planning.world import (
+    NOW,
+    active,
+    at,
+    ended,
+    instant,
+    job,
+    minutes,
+    outcome,
+    run,
+    table,
+    table_class,
+    timeline,
+)
+
+from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.table_spec import DeletionPolicy
+from hudi_operator.api.table_status import HudiTableStatus, RunStatus
+from hudi_operator.planning.ending import (
+    ATTEMPTS,
+    PATIENCE,
+    awaits_confirmation,
+    decide_ending,
+    refused_ending,
+)
+from hudi_operator.planning.ending_model import EndingEvent, EndingObservation, EndingPlan, EndingReason
+from hudi_operator.planning.model import (
+    Blocked,
+    JobObservation,
+    JobPhase,
+    Obstacle,
+    PodTrouble,
+    TimelineLook,
+    TimelineTrouble,
+)
+
+BASE_PATH = "s3a://lake/team-a/flights"
+DELETION = "flights-deletion-0123456789"
+BEGAN = NOW - minutes(1)
+LATE = BEGAN + PATIENCE + minutes(1)
+LONG_AGO = NOW - minutes(30)
+GONE = TimelineLook()
+STILL_THERE = TimelineLook(timeline=timeline(instant("20260310115900000")))
+UNREACHABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
+NO_CLASS = Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="HudiTableClass standard does not exist: create it.")
+
+
+def ending(*, policy: DeletionPolicy = DeletionPolicy.DELETE, **changes: Any) -> EndingObservation:
+    """A deleted table with nothing running; `spec` and `status` change the table, all else the observation."""
+    status = changes.pop("status", HudiTableStatus())
+    one = table(status=status, generation=2, deletionPolicy=policy.value, **changes.pop("spec", {}))
+    metadata = one.metadata.model_copy(update={"deletion_timestamp": at(BEGAN)})
+    base = EndingObservation(
+        metadata=metadata,
+        status=status,
+        policy=policy,
+        base_path=BASE_PATH,
+        table=one.model_copy(update={"metadata": metadata}),
+        table_class=table_class(),
+    )
+    return replace(base, **changes)
+
+
+def remembering(*history: RunStatus, jobs: tuple[str, ...] = ()) -> HudiTableStatus:
+    """A status that remembers these attempts, newest first, and these Jobs that remove the data."""
+    return HudiTableStatus(
+        history=history, active_jobs=tuple(active(name, service="Deletion", state="Running") for name in jobs)
+    )
+
+
+def attempt(kind: Outcome = Outcome.FAILED, **changes: Any) -> RunStatus:
+    return run(kind, service="Deletion", job=DELETION, **changes)
+
+
+def failures(number: int, *, last: datetime = LONG_AGO, **changes: Any) -> HudiTableStatus:
+    return remembering(*[attempt(finished_at=at(last), **changes)] * number)
+
+
+def deletion_job(**changes: Any) -> JobObservation:
+    return job(DELETION, service=Service.DELETION, **changes)
+
+
+def reason(plan: EndingPlan) -> str:
+    ready = find_condition(plan.status.conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.status is ConditionStatus.FALSE
+    return ready.reason
+
+
+# What ends the table at once
+
+ENDINGS = {
+    "the data stays by default": (ending(policy=DeletionPolicy.RETAIN), False, "stays."),
+    "no class is needed to keep the data": (
+        ending(policy=DeletionPolicy.RETAIN, table_class=None, obstacles=(NO_CLASS,)),
+        False,
+        "stays.",
+    ),
+    "a suspended table starts no job": (ending(spec={"suspend": True}), True, "suspended"),
+    "an observed table is not touched": (ending(spec={"managementPolicy": "Observe"}), True, "observed"),
+    "a folder that is not claimed is somebody else's": (ending(claim_held=False), True, "claim"),
+    "a bucket is never deleted": (ending(base_path="s3a://lake/"), True, "below a bucket"),
+    "a volume is never deleted": (ending(base_path="file:///data"), True, "below a bucket"),
+    "a namespace that is being deleted starts no job": (
+        ending(namespace_terminating=True, table_class=None, obstacles=(NO_CLASS,)),
+        True,
+        "namespace is being deleted",
+    ),
+    "the folder holds another table": (
+        ending(status=failures(1, reason="TableMismatch", message="Another table.")),
+        True,
+        "Another table.",
+    ),
+    "the attempts are used up": (ending(status=failures(ATTEMPTS)), True, "5 attempts failed"),
+}
+
+
+@pytest.mark.parametrize(("seen", "warning", "words"), ENDINGS.values(), ids=ENDINGS)
+def test_the_data_is_retained_and_the_event_says_why(seen: EndingObservation, warning: bool, words: str) -> None:
+    plan = decide_ending(seen, now=NOW)
+    assert plan.ending is not None
+    assert plan.ending.event is EndingEvent.DATA_RETAINED
+    assert plan.ending.warning is warning
+    assert words in plan.ending.message
+    assert seen.base_path in plan.ending.message
+    assert plan.launch is None
+    assert plan.stop == ()
+
+
+LATE_ENDINGS = {
+    "the class is gone": (ending(table_class=None, obstacles=(NO_CLASS,)), "standard does not exist"),
+    "the spec cannot be read": (
+        ending(table=None, table_class=None, obstacles=(Obstacle(reason=Blocked.INVALID_SPEC, message="Bad type."),)),
+        "Bad type.",
+    ),
+    "an attempt has failed": (ending(status=failures(1)), "It is not there."),
+}
+
+
+@pytest.mark.parametrize(("seen", "words"), LATE_ENDINGS.values(), ids=LATE_ENDINGS)
+def test_what_stands_in_the_way_is_waited_for_and_then_the_data_is_retained(
+    seen: EndingObservation, words: str
+) -> None:
+    assert decide_ending(seen, now=NOW).ending is None
+    plan = decide_ending(seen, now=LATE)
+    assert plan.ending is not None
+    assert plan.ending.event is EndingEvent.DATA_RETAINED
+    assert plan.ending.warning
+    assert words in plan.ending.message
+
+
+def test_a_deletion_that_is_noticed_late_gets_its_attempt_all_the_same() -> None:
+    assert decide_ending(ending(), now=LATE).launch is not None
+
+
+# Jobs that still run
+
+STOPPED = {
+    "a starting job": job(phase=JobPhase.STARTING),
+    "a running job": job(),
+    "the removal of data that is to stay now": deletion_job(),
+}
+
+
+@pytest.mark.parametrize("one", STOPPED.values(), ids=STOPPED)
+def test_a_job_is_stopped(one: JobObservation) -> None:
+    policy = DeletionPolicy.RETAIN if one.service is Service.DELETION else DeletionPolicy.DELETE
+    plan = decide_ending(ending(policy=policy, jobs=(one,)), now=NOW)
+    assert plan.stop == (one,)
+    assert reason(plan) == EndingReason.STOPPING_JOBS
+    assert [active.name for active in plan.status.active_jobs] == [one.name]
+    assert plan.ending is None
+
+
+def test_a_driver_that_ends_is_waited_for_however_long_it_takes() -> None:
+    plan = decide_ending(ending(policy=DeletionPolicy.RETAIN, jobs=(job(phase=JobPhase.ENDING),)), now=LATE)
+    assert plan.stop == ()
+    assert plan.ending is None
+    assert reason(plan) == EndingReason.STOPPING_JOBS
+
+
+def test_two_drivers_of_one_name_are_one_job_in_the_status() -> None:
+    earlier = replace(job(phase=JobPhase.ENDING), uid="an earlier one")
+    plan = decide_ending(ending(jobs=(job(), earlier)), now=NOW)
+    assert [one.name for one in plan.status.active_jobs] == [job().name]
+    assert plan.stop == (job(),)
+    assert plan.ending is None
+
+
+def test_executors_that_outlive_their_driver_are_waited_for() -> None:
+    plan = decide_ending(ending(executors=("flights-ingestion-1-exec-1",)), now=NOW)
+    assert plan.launch is None
+    assert plan.ending is None
+    assert "flights-ingestion-1-exec-1" in (plan.status.message or "")
+
+
+def test_a_job_that_is_over_stands_in_nobodys_way() -> None:
+    assert decide_ending(ending(jobs=(ended(),)), now=NOW).launch is not None
+
+
+def test_the_removal_of_the_data_is_left_to_run() -> None:
+    plan = decide_ending(ending(jobs=(deletion_job(),), status=remembering(jobs=(DELETION,))), now=LATE)
+    assert plan.stop == ()
+    assert plan.launch is None
+    assert reason(plan) == EndingReason.DELETING_DATA
+
+
+UNSTARTABLE = {
+    "gone": PodTrouble.IMAGE_PULL_FAILED,
+    "without its Secret": PodTrouble.CONFIGURATION,
+    "without room": PodTrouble.UNSCHEDULABLE,
+}
+
+
+@pytest.mark.parametrize("trouble", UNSTARTABLE.values(), ids=UNSTARTABLE)
+def test_a_pod_that_cannot_start_is_given_up_when_its_time_or_that_of_the_deletion_is_over(trouble: PodTrouble) -> None:
+    one = deletion_job(phase=JobPhase.STARTING, trouble=trouble, message="No.", created_at=NOW)
+    seen = ending(jobs=(one,))
+    assert decide_ending(seen, now=NOW + minutes(4)).stop == ()
+    assert decide_ending(seen, now=NOW + minutes(6)).stop == (one,)
+    fresh = ending(jobs=(replace(one, created_at=LATE),))
+    assert len(decide_ending(fresh, now=LATE).stop) == 1
+
+
+# The attempts at removing the data
+
+
+def test_the_first_attempt_is_recorded_before_it_is_made() -> None:
+    plan = decide_ending(ending(), now=NOW)
+    assert plan.launch is not None
+    assert plan.launch.service is Service.DELETION
+    assert plan.launch.attempt == 1
+    assert plan.status.active_jobs == (plan.launch,)
+    assert reason(plan) == EndingReason.DELETING_DATA
+
+
+def test_a_recorded_attempt_without_a_job_is_made_again_under_its_name() -> None:
+    first = decide_ending(ending(), now=NOW)
+    second = decide_ending(ending(status=first.status), now=NOW + minutes(30))
+    assert first.launch is not None
+    assert second.launch is not None
+    assert second.launch.name == first.launch.name
+
+
+def test_each_attempt_has_a_name_of_its_own() -> None:
+    names = {getattr(decide_ending(ending(status=failures(n)), now=NOW).launch, "name", n) for n in range(ATTEMPTS)}
+    assert len(names) == ATTEMPTS
+    assert all(isinstance(name, str) for name in names)
+
+
+def test_a_successor_of_the_same_name_has_other_jobs() -> None:
+    seen = ending()
+    successor = replace(seen, metadata=seen.metadata.model_copy(update={"uid": "another"}))
+    first, second = decide_ending(seen, now=NOW).launch, decide_ending(successor, now=NOW).launch
+    assert first is not None
+    assert second is not None
+    assert first.name != second.name
+
+
+FAILED_JOBS = {
+    "the store does not answer": (
+        deletion_job(phase=JobPhase.OVER, outcome=outcome(Outcome.FAILED, reason=FailureReason.STORAGE_UNAVAILABLE)),
+        "StorageUnavailable",
+    ),
+    "the driver died": (deletion_job(phase=JobPhase.OVER, exit_code=137), "DriverDied"),
+    "the Job vanished": (None, "JobLost"),
+}
+
+
+@pytest.mark.parametrize(("found", "word"), FAILED_JOBS.values(), ids=FAILED_JOBS)
+def test_a_failed_attempt_is_counted_once_and_tried_again(found: JobObservation | None, word: str) -> None:
+    seen = ending(jobs=(found,) if found else (), status=remembering(jobs=(DELETION,)))
+    plan = decide_ending(seen, now=NOW)
+    assert [one.reason for one in plan.finished] == [word]
+    assert plan.status.history == plan.finished
+    assert plan.status.active_jobs == ()
+    assert reason(plan) == EndingReason.DELETION_FAILED
+    assert plan.notice is not None
+    assert plan.notice.warning
+
+    after = decide_ending(replace(seen, status=plan.status), now=NOW + timedelta(seconds=1))
+    assert after.finished == ()
+    assert after.launch is None
+    assert after.notice is None
+
+    due = decide_ending(replace(seen, status=after.status), now=NOW + timedelta(seconds=11))
+    assert due.launch is not None
+    assert due.launch.attempt == 2
+
+
+def test_a_limit_of_the_class_is_waited_for_without_end() -> None:
+    seen = ending(table_class=table_class(concurrency={"runningJobs": 1}), running_in_class=1)
+    plan = decide_ending(seen, now=LATE)
+    assert plan.launch is None
+    assert plan.ending is None
+
+
+def test_an_obstacle_is_told_once() -> None:
+    seen = ending(table_class=None, obstacles=(NO_CLASS,))
+    plan = decide_ending(seen, now=NOW)
+    assert plan.notice is not None
+    assert plan.notice.reason == EndingReason.DELETION_BLOCKED
+    again = decide_ending(replace(seen, status=plan.status), now=NOW + minutes(1))
+    assert again.notice is None
+    assert again.status == plan.status
+
+
+def test_a_refused_job_is_a_failed_attempt() -> None:
+    seen = ending()
+    plan = decide_ending(seen, now=NOW)
+    assert plan.launch is not None
+    after = refused_ending(seen, plan.launch, message="exceeded quota", now=NOW)
+    assert after.status.active_jobs == ()
+    assert [one.reason for one in after.status.history] == ["JobRefused"]
+    assert decide_ending(replace(seen, status=after.status), now=NOW).ending is None
+
+
+# The confirmation
+
+REPORTED = attempt(Outcome.SUCCEEDED, message="Deleted 7 files, 12345 bytes.", finished_at=at(NOW))
+
+
+@pytest.mark.parametrize("kind", [Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO])
+def test_a_run_that_reports_success_is_confirmed_by_another_look(kind: Outcome) -> None:
+    done = deletion_job(phase=JobPhase.OVER, outcome=outcome(kind, message="Deleted 7 files."))
+    plan = decide_ending(ending(jobs=(done,), status=remembering(jobs=(DELETION,))), now=NOW)
+    assert [one.outcome for one in plan.finished] == [kind]
+    assert plan.ending is None
+    assert reason(plan) == EndingReason.CONFIRMING_DELETION
+    assert awaits_confirmation(plan.status)
+
+
+def test_data_that_is_gone_is_reported_with_what_the_run_counted() -> None:
+    plan = decide_ending(ending(status=remembering(REPORTED), look=GONE), now=NOW)
+    assert plan.ending is not None
+    assert plan.ending.event is EndingEvent.DATA_DELETED
+    assert not plan.ending.warning
+    assert BASE_PATH in plan.ending.message
+    assert "Deleted 7 files, 12345 bytes." in plan.ending.message
+
+
+@pytest.mark.parametrize("change", [{"policy": DeletionPolicy.RETAIN}, {"claim_held": False}, {"executors": ()}])
+def test_data_that_is_gone_is_reported_whatever_the_spec_says_by_now(change: dict[str, Any]) -> None:
+    plan = decide_ending(ending(status=remembering(REPORTED), look=GONE, **change), now=NOW)
+    assert plan.ending is not None
+    assert plan.ending.event is EndingEvent.DATA_DELETED
+
+
+LEFTOVERS = {
+    "the table is there": STILL_THERE,
+    "half of it is there": TimelineLook(trouble=TimelineTrouble.NOT_FOUND, message="No properties."),
+}
+
+
+@pytest.mark.parametrize("look", LEFTOVERS.values(), ids=LEFTOVERS)
+def test_a_report_that_the_store_contradicts_is_a_failed_attempt(look: TimelineLook) -> None:
+    seen = ending(status=remembering(REPORTED), look=look)
+    plan = decide_ending(seen, now=NOW)
+    assert plan.ending is None
+    assert [(one.outcome, one.reason) for one in plan.status.history] == [(Outcome.FAILED, "NotConfirmed")]
+    retry = decide_ending(ending(status=plan.status), now=NOW + timedelta(seconds=11))
+    assert retry.launch is not None
+    assert retry.launch.attempt == 2
+
+
+def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
+    seen = ending(status=remembering(REPORTED), look=UNREACHABLE)
+    waiting = decide_ending(seen, now=NOW + minutes(9))
+    assert waiting.ending is None
+    assert reason(waiting) == EndingReason.CONFIRMING_DELETION
+    over = decide_ending(seen, now=NOW + minutes(11))
+    assert over.ending is not None
+    assert over.ending.event is EndingEvent.DELETION_NOT_CONFIRMED
+    assert over.ending.warning
+
+
+# What holds for every look
+
+OBSERVATIONS = st.builds(
+    ending,
+    policy=st.sampled_from(DeletionPolicy),
+    claim_held=st.booleans(),
+    obstacles=st.sampled_from([(), (NO_CLASS,)]),
+    table_class=st.sampled_from([None, table_class()]),
+    executors=st.sampled_from([(), ("executor-1",)]),
+    look=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
+    spec=st.fixed_dictionaries({"suspend": st.booleans()}),
+    status=st.sampled_from(
+        [HudiTableStatus(), remembering(REPORTED), remembering(jobs=(DELETION,)), *map(failures, range(1, 6))]
+    ),
+    jobs=st.lists(
+        st.builds(
+            job,
+            st.sampled_from([DELETION, "flights-ingestion-1"]),
+            service=st.sampled_from([Service.DELETION, Service.INGESTION]),
+            phase=st.sampled_from(JobPhase),
+            trouble=st.sampled_from([None, PodTrouble.IMAGE_PULL_FAILED]),
+            outcome=st.sampled_from([None, outcome(Outcome.SUCCEEDED), outcome(Outcome.FAILED)]),
+        ),
+        max_size=2,
+        unique_by=lambda one: one.name,
+    ).map(tuple),
+)
+
+
+@given(seen=OBSERVATIONS, elapsed=st.integers(0, 60))
+def test_nothing_is_removed_and_nobody_goes_while_a_job_of_the_table_runs(
+    seen: EndingObservation, elapsed: int
+) -> None:
+    plan = decide_ending(seen, now=NOW + minutes(elapsed))
+    if seen.executors or any(one.phase is not JobPhase.OVER for one in seen.jobs):
+        assert plan.ending is None
+        assert plan.launch is None
+
+
+@given(seen=OBSERVATIONS, elapsed=st.integers(0, 60))
+def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
+    seen: EndingObservation, elapsed: int
+) -> None:
+    plan = decide_ending(seen, now=NOW + minutes(elapsed))
+    if plan.launch is not None:
+        assert seen.policy is DeletionPolicy.DELETE
+        assert seen.claim_held
+        assert seen.obstacles == ()
+        assert seen.table is not None
+        assert not seen.table.spec.suspend
+
+
+@given(seen=OBSERVATIONS)
+def test_a_look_at_an_unchanged_world_changes_nothing(seen: EndingObservation) -> None:
+    first = decide_ending(seen, now=NOW)
+    second = decide_ending(replace(seen, status=first.status), now=NOW)
+    if first.launch is None and not first.finished and first.status.history == seen.status.history:
+        assert second.status == first.status
+
+
+@given(seen=OBSERVATIONS.filter(lambda one: not one.executors))
+def test_every_table_ends_once_no_pod_of_it_runs(seen: EndingObservation) -> None:
+    now = NOW
+    for _ in range(60):
+        plan = decide_ending(seen, now=now)
+        if plan.ending is not None:
+            return
+        # Every Job that is left or is launched from here on dies without a word.
+        seen = replace(seen, status=plan.status, jobs=())
+        if plan.launch is not None:
+            jobs = tuple(one.model_copy(update={"uid": "job-uid"}) for one in plan.status.active_jobs)
+            seen = replace(seen, status=plan.status.model_copy(update={"active_jobs": jobs}))
+        now += minutes(1)
+    pytest.fail("the table has not ended within an hour")
+
+
+def test_other_conditions_stay_as_they_were() -> None:
+    ingested = Condition(
+        type=ConditionType.INGESTED,
+        status=ConditionStatus.TRUE,
+        observed_generation=1,
+        last_transition_time=at(NOW - minutes(60)),
+        reason="Succeeded",
+        message="Wrote 3 rows.",
+    )
+    stalled = ingested.model_copy(update={"type": ConditionType.STALLED})
+    plan = decide_ending(ending(status=HudiTableStatus(conditions=(ingested, stalled))), now=NOW)
+    kinds = [condition.type for condition in plan.status.conditions]
+    assert kinds == [ConditionType.READY, ConditionType.RECONCILING, ConditionType.INGESTED]
+    assert ingested in plan.status.conditions

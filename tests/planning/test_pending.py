@@ -1,0 +1,261 @@
+"""Pending instants: shown, dealt with before anything new, and never given to two runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import (
+    NOW,
+    active,
+    again,
+    ago,
+    at,
+    done,
+    job,
+    memory,
+    minutes,
+    observe,
+    plan_for,
+    run,
+    status,
+    status_of,
+    story,
+    table,
+)
+from tests.planning.world import table_class as a_class
+
+from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.jobs.sizing import PlanSize, job_sizing
+from hudi_operator.planning.model import LaunchJob, Plan, TimelineLook
+from hudi_operator.timeline import Timeline, TimelineZone
+
+MOR: dict[str, Any] = {"type": "MergeOnRead"}
+QUIET: dict[str, Any] = {**MOR, "ingestion": None}
+OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+DELTAS = [done("deltacommit", 50 - number) for number in range(6)]
+OLD = ago(45.5)
+
+
+def planned(seen: Timeline, *, now: Any = NOW, jobs: Any = (), **spec: Any) -> Plan:
+    remembered = spec.pop("remembered", {})
+    classes = spec.pop("classes", {})
+    one = table(status=status(**remembered), created=NOW - minutes(600), **spec)
+    found = observe(one, look=TimelineLook(timeline=seen), table_class=a_class(**classes), jobs=jobs)
+    return plan_for(found, now=now)
+
+
+def launched(plan: Plan) -> list[tuple[str, str | None, str | None]]:
+    jobs = [action.job for action in plan.actions if isinstance(action, LaunchJob)]
+    return [(one.service.value, one.run_mode.value if one.run_mode else None, one.instant) for one in jobs]
+
+
+REQUESTED = {
+    "compaction": story(*DELTAS, f"{OLD}.compaction.requested"),
+    "clustering": story(*DELTAS, f"{OLD}.clustering.requested", clusterings=[OLD]),
+}
+INFLIGHT = {
+    "compaction": story(*DELTAS, f"{OLD}.compaction.requested", f"{OLD}.compaction.inflight"),
+    "clustering": story(*DELTAS, f"{OLD}.clustering.requested", f"{OLD}.clustering.inflight", clusterings=[OLD]),
+}
+CLUSTERED = {"clustering": {"mode": "Async"}}
+
+
+@pytest.mark.parametrize("timelines", [REQUESTED, INFLIGHT], ids=["requested", "inflight"])
+@pytest.mark.parametrize("service", ["compaction", "clustering"])
+def test_a_pending_plan_is_dealt_with_before_ingestion_and_before_a_new_plan(
+    service: str, timelines: dict[str, Timeline]
+) -> None:
+    plan = planned(timelines[service], **MOR, **CLUSTERED)
+    assert launched(plan) == [(service.capitalize(), "Execute", OLD)]
+    assert getattr(plan.services, service).reason == "PendingPlan"
+
+
+def test_the_oldest_of_several_pending_plans_goes_first_whatever_its_service() -> None:
+    names = [f"{ago(20)}.compaction.requested", f"{ago(30)}.clustering.requested", f"{ago(25)}.compaction.requested"]
+    plan = planned(story(*DELTAS, *names, clusterings=[ago(30)]), **QUIET, **CLUSTERED)
+    assert launched(plan) == [("Clustering", "Execute", ago(30))]
+
+
+def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> None:
+    (pending,) = planned(REQUESTED["clustering"], **QUIET, **CLUSTERED).services.clustering.pending
+    assert pending.model_dump() == {
+        "time": OLD,
+        "action": "clustering",
+        "state": "REQUESTED",
+        "since": at(NOW - minutes(45.5)),
+        "holds_back": "Cleaning by commits and archival stop before it, "
+        "and with Reject its file groups take no updates.",
+    }
+
+
+def test_what_only_an_old_table_version_holds_back_is_named_there() -> None:
+    seen = story(*DELTAS, f"{OLD}.compaction.requested", version=6)
+    (pending,) = planned(seen, **QUIET).services.compaction.pending
+    assert pending.holds_back.endswith("The metadata table is not compacted.")
+
+
+def test_a_pending_plan_of_a_disabled_service_is_reported_and_left_alone() -> None:
+    plan = planned(REQUESTED["clustering"], **QUIET, compaction={"mode": "Disabled"})
+    assert launched(plan) == []
+    assert [one.time for one in plan.services.clustering.pending] == [OLD]
+    assert f"clustering {OLD} stays pending" in plan.services.clustering.message
+
+
+HEARTBEAT = {"last_run": run("Failed", service="Compaction", finished_at=at(NOW), reason="DriverDied")}
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(119, False), (120, True)])
+def test_an_inflight_compaction_waits_until_the_heartbeat_of_its_run_can_have_expired(
+    seconds: int, *, expected: bool
+) -> None:
+    remembered = {"compaction": memory(**HEARTBEAT)}
+    later = NOW + minutes(seconds / 60)
+    plan = planned(INFLIGHT["compaction"], now=later, remembered=remembered, **QUIET)
+    assert bool(launched(plan)) is expected
+    if not expected:
+        assert plan.services.compaction.reason == "WaitingForHeartbeat"
+        assert plan.services.compaction.next_attempt_at == at(NOW + minutes(2))
+        assert plan.next_look == 1
+
+
+def test_an_inflight_compaction_that_has_just_appeared_is_taken_for_alive() -> None:
+    seen = story(*DELTAS, f"{ago(1)}.compaction.requested", f"{ago(1)}.compaction.inflight")
+    assert planned(seen, **QUIET).services.compaction.reason == "WaitingForHeartbeat"
+
+
+def test_ingestion_goes_on_while_an_inflight_compaction_waits_for_its_heartbeat() -> None:
+    seen = story(*DELTAS, f"{ago(1)}.compaction.requested", f"{ago(1)}.compaction.inflight")
+    assert launched(planned(seen, **MOR)) == [("Ingestion", None, None)]
+
+
+@pytest.mark.parametrize("service", ["compaction", "clustering"])
+def test_a_pending_plan_is_never_given_to_a_second_run(service: str) -> None:
+    remembered = {"active_jobs": (active("running", service=service.capitalize(), instant=OLD),)}
+    jobs = (job("running"),)
+    for concurrency in ({}, OPTIMISTIC):
+        plan = planned(INFLIGHT[service], remembered=remembered, jobs=jobs, **QUIET, **CLUSTERED, **concurrency)
+        assert launched(plan) == []
+        assert getattr(plan.services, service).reason == "Running"
+
+
+def test_a_pending_plan_whose_run_failed_is_tried_again_after_a_delay_and_ingestion_between() -> None:
+    failed = memory(
+        last_run=run("Failed", service="Clustering", finished_at=at(NOW), reason="HudiError"),
+        failures=3,
+        failures_generation=1,
+    )
+    plan = planned(REQUESTED["clustering"], remembered={"clustering": failed}, **MOR, **CLUSTERED)
+    assert launched(plan) == [("Ingestion", None, None)]
+    assert (plan.services.clustering.due, plan.services.clustering.reason) == (False, "WaitingForRetry")
+    assert plan.services.clustering.next_attempt_at == at(NOW + minutes(40 / 60))
+
+
+def test_an_unfinished_clean_or_rollback_is_finished_by_a_cleaning() -> None:
+    for action in ("clean", "rollback"):
+        seen = story(*DELTAS[:2], f"{OLD}.{action}.requested", f"{OLD}.{action}.inflight")
+        plan = planned(seen, **QUIET)
+        assert launched(plan) == [("Cleaning", None, None)]
+        assert plan.services.cleaning.reason == "PendingPlan"
+
+
+ENDED = run("Failed", started_at=at(NOW - minutes(3)), finished_at=at(NOW), reason="DriverDied")
+LEFT = story(*DELTAS[:2], f"{ago(2)}.deltacommit.requested", f"{ago(2)}.deltacommit.inflight")
+
+
+def test_a_write_of_a_dead_run_is_rolled_back_at_once_where_nobody_else_writes() -> None:
+    plan = planned(LEFT, remembered={"ingestion": memory(last_run=ENDED)}, **QUIET)
+    assert launched(plan) == [("Cleaning", None, None)]
+    assert plan.services.cleaning.reason == "FailedWrite"
+    assert [one.time for one in plan.services.ingestion.pending] == [ago(2)]
+
+
+def test_a_write_of_a_dead_run_is_left_to_an_ingestion_that_is_due() -> None:
+    assert launched(planned(LEFT, remembered={"ingestion": memory(last_run=ENDED)}, **MOR)) == [
+        ("Ingestion", None, None)
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(119, False), (120, True)])
+def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_has_expired(
+    seconds: int, *, expected: bool
+) -> None:
+    remembered = {"ingestion": memory(last_run=ENDED)}
+    later = NOW + minutes(seconds / 60)
+    plan = planned(LEFT, now=later, remembered=remembered, **QUIET, **OPTIMISTIC)
+    assert launched(plan) == ([("Cleaning", None, None)] if expected else [])
+    if not expected:
+        assert plan.services.cleaning.next_run_at == at(NOW + minutes(2))
+        assert plan.next_look == 1
+
+
+@pytest.mark.parametrize(("after", "expected"), [(57.9, False), (58, True)])
+def test_where_others_write_their_writes_are_left_alone_until_they_are_overdue(after: float, *, expected: bool) -> None:
+    plan = planned(LEFT, now=NOW + minutes(after), **QUIET, **OPTIMISTIC)
+    assert launched(plan) == ([("Cleaning", None, None)] if expected else [])
+    assert plan.services.cleaning.reason == ("FailedWrite" if expected else "NothingToDo")
+
+
+def test_a_write_of_another_writer_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
+    settled = memory(last_run=run("NothingToDo", service="Cleaning"), settled_at=ago(49))
+    remembered = {"cleaning": settled}
+    assert launched(planned(LEFT, now=NOW + minutes(60), remembered=remembered, **QUIET, **OPTIMISTIC)) == []
+
+
+def test_a_write_under_way_is_no_failed_write() -> None:
+    remembered = {"active_jobs": (active(started_at=at(NOW - minutes(3))),)}
+    plan = planned(LEFT, remembered=remembered, jobs=(job(),), **MOR)
+    assert (plan.services.cleaning.due, plan.services.cleaning.reason) == (False, "NothingToDo")
+    assert plan.foreign == ()
+
+
+def overdue(seen: Timeline, *, now: Any = NOW, **spec: Any) -> str | None:
+    one = table(created=NOW - minutes(600), **{**QUIET, **CLUSTERED, **spec})
+    after = status_of(observe(one, look=TimelineLook(timeline=seen)), now=now)
+    found = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
+    return found.message if found else None
+
+
+def test_an_instant_that_has_been_pending_for_longer_than_the_class_allows_raises_a_condition() -> None:
+    late = NOW + minutes(14.5)
+    assert overdue(REQUESTED["clustering"], now=late - minutes(0.01)) is None
+    assert overdue(REQUESTED["clustering"], now=late) == (
+        f"clustering {OLD} has been requested since {at(NOW - minutes(45.5))}. Cleaning by commits and archival stop "
+        "before it, and with Reject its file groups take no updates. See the service under status.services for what is "
+        "done about it."
+    )
+
+
+def test_the_table_is_looked_at_when_an_instant_becomes_overdue() -> None:
+    seen = story(*DELTAS[:2], f"{ago(59.9)}.clustering.requested", clusterings=[ago(59.9)])
+    plan = planned(seen, **QUIET, compaction={"mode": "Disabled"})
+    assert plan.next_look == 6
+
+
+def test_where_instants_are_in_local_time_age_counts_from_when_the_store_or_the_operator_saw_them_first() -> None:
+    seen = story(*DELTAS[:2], f"{OLD}.clustering.requested", clusterings=[OLD], zone=TimelineZone.LOCAL)
+    written = int((NOW - minutes(7)).timestamp() * 1000)
+    known = observe(table(**QUIET), look=TimelineLook(timeline=seen, written=((OLD, written),)))
+    unknown = observe(table(**QUIET), look=TimelineLook(timeline=seen))
+
+    assert status_of(known).services.clustering.pending[0].since == at(NOW - minutes(7))
+    first = status_of(unknown)
+    assert first.services.clustering.pending[0].since == at(NOW)
+    later = status_of(again(unknown, first), now=NOW + minutes(5))
+    assert later.services.clustering.pending[0].since == at(NOW)
+
+
+def test_many_pending_instants_are_shown_by_the_oldest_ten() -> None:
+    seen = story(*DELTAS, *(f"{ago(300 - number)}.compaction.requested" for number in range(40)))
+    shown = planned(seen, **QUIET).services.compaction.pending
+    assert [one.time for one in shown] == [ago(300 - number) for number in range(10)]
+
+
+def test_a_run_of_a_pending_plan_knows_how_large_the_plan_is() -> None:
+    plans = ((OLD, PlanSize(bytes=4 * 2**30, groups=8)),)
+    seen = TimelineLook(timeline=REQUESTED["compaction"], plans=plans)
+    (launched_job,) = plan_for(observe(table(**QUIET), look=seen)).active_jobs
+    assert (launched_job.instant, launched_job.plan_bytes, launched_job.plan_groups) == (OLD, 4 * 2**30, 8)
+
+    sizing = job_sizing(table(**QUIET).spec, a_class().spec, driver_memory=launched_job.driver_memory, plan=plans[0][1])
+    assert (sizing.driver.cpu, sizing.driver.memory) == ("4", "8192Mi")
