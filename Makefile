@@ -17,6 +17,10 @@ demo: bootstrap ## Start a cluster, install the operator, ingest real data, and 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
 
+.PHONY: test-faults
+test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
+	@$(PYTHON) dev/run_tests.py faults
+
 ##@ Local cluster (CLUSTER=current uses the cluster that KUBECONFIG points to)
 .PHONY: cluster-up cluster-down cluster-status images deploy
 cluster-up: ## Start the local cluster, or repair it

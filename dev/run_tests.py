@@ -1,7 +1,8 @@
-"""Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster]`.
+"""Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster] [faults]`.
 
 The programs of the local cluster and the images take longest to build, so they are built while the stages that need
-neither run. All stages run even after one has failed; the last line counts what passed and failed.
+neither run. All stages run even after one has failed; the last line counts what passed and failed. The stage `faults`
+sweeps every fault point where `cluster` draws a few, takes long, and only runs when it is asked for.
 """
 
 import os
@@ -11,6 +12,8 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".dev" / "test-reports"
 STAGES = ("check", "unit", "integration", "cluster")
+ON_REQUEST = ("faults",)
 STARTED = time.monotonic()
 
 CHECKS: dict[str, Sequence[str]] = {
@@ -26,11 +30,14 @@ CHECKS: dict[str, Sequence[str]] = {
     "types": ("mypy",),
     "layers": ("lint-imports",),
     "crds": ("python", "-m", "hudi_operator.api.crd", "--check"),
+    "reference": ("python", "-m", "hudi_operator.cli.reference", "--check"),
 }
 PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
-    "integration": ("-m", "(spark or s3) and not cluster and not e2e"),
+    "integration": ("-m", "(spark or s3) and not drivers and not cluster and not e2e"),
+    "drivers": ("-m", "drivers"),
     "cluster": ("-m", "chart or cluster or e2e"),
+    "faults": ("-s", "-m", "cluster", "tests/faults"),
 }
 
 
@@ -54,9 +61,11 @@ def say(text: str) -> None:
     print(f"[{time.monotonic() - STARTED:6.0f} s] {text}", flush=True)
 
 
-def run(command: Sequence[str], *, environment: dict[str, str] | None = None) -> int:
-    """Run a program with its output on the terminal and return its exit code."""
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, check=False).returncode
+def run(command: Sequence[str], *, environment: dict[str, str] | None = None, log: Path | None = None) -> int:
+    """Run a program with its output on the terminal, or in a log, and return its exit code."""
+    with log.open("wb") if log else nullcontext() as output:
+        variables = {**os.environ, **(environment or {})}
+        return subprocess.run(command, cwd=ROOT, env=variables, stdout=output, stderr=output, check=False).returncode
 
 
 def run_checks() -> Count:
@@ -73,16 +82,28 @@ def run_checks() -> Count:
     return count
 
 
-def run_pytest(stage: str, *, environment: dict[str, str] | None = None) -> Count:
+def run_pytest(stage: str, *, environment: dict[str, str] | None = None, log: Path | None = None) -> Count:
     """Run the tests of one stage and count them from the report; a run without a report is one failure."""
     report = REPORTS / f"{stage}.xml"
     report.unlink(missing_ok=True)
     command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}", *PYTEST[stage])
-    code = run(command, environment=environment)
+    code = run(command, environment=environment, log=log)
     count = read_report(report)
     if code != 0 and count.failed == 0:
         say(f"pytest ended with exit code {code} and no failed test")
         count.failed = 1
+    return count
+
+
+def run_integration() -> Count:
+    """Run the tests with Spark: those that mostly wait for drivers of their own beside those that keep a JVM busy."""
+    log = REPORTS / "drivers.log"
+    say(f"tests with drivers of their own run beside the others; see {log}")
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        drivers = beside.submit(run_pytest, "drivers", log=log)
+        count = run_pytest("integration")
+        count.add(drivers.result())
+    print(log.read_text(errors="replace"), flush=True)
     return count
 
 
@@ -99,32 +120,36 @@ def read_report(report: Path) -> Count:
 
 
 class Preparation(threading.Thread):
-    """Builds the programs of the local cluster, at low priority, while other stages run."""
+    """Builds the programs of the local cluster and the images, at low priority, while other stages run."""
+
+    STEPS = (("dev/cluster", "tools"), ("dev/cluster", "up"), ("dev/images",), ("dev/cluster", "down"))
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.log = ROOT / ".dev" / "logs" / "prepare.log"
 
     def run(self) -> None:
-        """Build; what fails here fails again, and visibly, when the cluster is started."""
+        """Build; what fails here fails again, and visibly, when the cluster is started for the tests."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("wb") as output:
-            subprocess.run(
-                ("nice", "-n", "5", "dev/cluster", "tools"), cwd=ROOT, stdout=output, stderr=output, check=False
-            )
+            for step in self.STEPS:
+                command = ("nice", "-n", "5", *step)
+                if subprocess.run(command, cwd=ROOT, stdout=output, stderr=output, check=False).returncode != 0:
+                    return
 
 
-def run_cluster_tests(preparation: Preparation | None) -> Count:
-    """Start an empty cluster, load the images, run the tests, and stop it whatever happens."""
+def run_cluster_tests(stage: str, preparation: Preparation | None) -> Count:
+    """Start an empty cluster, load the images that are needed, run the tests, and stop it whatever happens."""
     if preparation is not None and preparation.is_alive():
-        say(f"waiting for the cluster's programs to be built; see {preparation.log}")
+        say(f"waiting for the cluster's programs and images to be built; see {preparation.log}")
         preparation.join()
     try:
-        if run(("dev/cluster", "up", "--fresh")) or run(("dev/images",)):
+        if run(("dev/cluster", "up", "--fresh")) or (stage == "cluster" and run(("dev/images",))):
             say("the cluster could not be started")
             return Count(failed=1)
         kubeconfig = os.environ.get("KUBECONFIG", "") if os.environ.get("CLUSTER") == "current" else ""
-        return run_pytest("cluster", environment={"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")})
+        environment = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
+        return run_pytest(stage, environment=environment | ({"FAULTS": "full"} if stage == "faults" else {}))
     finally:
         if os.environ.get("KEEP_CLUSTER") != "1":
             run(("dev/cluster", "down"))
@@ -132,7 +157,7 @@ def run_cluster_tests(preparation: Preparation | None) -> Count:
 
 def main() -> int:
     """Run the stages that were asked for, or all."""
-    wanted = [stage for stage in STAGES if stage in sys.argv[1:]] or list(STAGES)
+    wanted = [stage for stage in (*STAGES, *ON_REQUEST) if stage in sys.argv[1:]] or list(STAGES)
     REPORTS.mkdir(parents=True, exist_ok=True)
     preparation: Preparation | None = None
     if "cluster" in wanted and len(wanted) > 1 and os.environ.get("CLUSTER") != "current":
@@ -145,8 +170,10 @@ def main() -> int:
         began = time.monotonic()
         if stage == "check":
             count = run_checks()
-        elif stage == "cluster":
-            count = run_cluster_tests(preparation)
+        elif stage in {"cluster", "faults"}:
+            count = run_cluster_tests(stage, preparation)
+        elif stage == "integration":
+            count = run_integration()
         else:
             count = run_pytest(stage)
         total.add(count)

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+_INSTANTS_SHOWN = 10
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "cyan"}
 
 
@@ -37,16 +38,31 @@ class Screen:
         """Print one line with the seconds since the beginning."""
         self.console.print(f"[{time.monotonic() - self._started:6.1f} s] {text}", markup=False, highlight=False)
 
-    def show(self, table: dict[str, Any]) -> None:
-        """Show the state of a HudiTable."""
-        status = table.get("status") or {}
+    def show(self, tables: list[dict[str, Any]]) -> None:
+        """Show the state of some HudiTables."""
         if self._live is not None:
-            self._live.update(_picture(table, status))
-        else:
-            for line in _lines(status):
-                if line not in self._told:
-                    self._told.add(line)
-                    self.say(line)
+            self._live.update(Group(*(_picture(table, table.get("status") or {}) for table in tables)))
+            return
+        for table in tables:
+            for line in _lines(table.get("status") or {}):
+                text = f"{table['metadata']['name']}: {line}"
+                if text not in self._told:
+                    self._told.add(text)
+                    self.say(text)
+
+    def tell(self, name: str, status: dict[str, Any]) -> None:
+        """Print the completed instants of a table, each with the run that made it."""
+        runs = {run["instant"]: run for run in status.get("history") or () if run.get("instant")}
+        self.say(f"the story of {name}, as its status tells it:")
+        for instant in (status.get("timeline") or {}).get("instants") or ():
+            run = runs.get(instant["time"], {})
+            what = f"{run.get('service', ''):11} {run.get('message', '')}"
+            self.console.print(
+                f"    {instant['time']} {instant['action']:13} {instant['state']:9} {what}".rstrip(),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 def _picture(table: dict[str, Any], status: dict[str, Any]) -> Group:
@@ -56,11 +72,15 @@ def _picture(table: dict[str, Any], status: dict[str, Any]) -> Group:
         (f"{metadata['namespace']}/{metadata['name']}", "bold"),
         f"  {spec['type']}  {spec['basePath']}\n",
         *(f"{name}={value}  " for name, value in conditions.items()),
-        f"\n{status.get('message') or ''}\n",
-        f"ingestion: {((status.get('services') or {}).get('ingestion') or {}).get('message', '')}",
+        f"\n{status.get('message') or ''}",
+        *(
+            f"\n{service}: {state['message']}"
+            for service, state in (status.get("services") or {}).items()
+            if state.get("message")
+        ),
     )
     instants = Table("instant", "action", "state", "completed at")
-    for instant in (status.get("timeline") or {}).get("instants") or ():
+    for instant in ((status.get("timeline") or {}).get("instants") or ())[-_INSTANTS_SHOWN:]:
         style = _STATE_STYLES.get(instant["state"], "")
         instants.add_row(
             instant["time"], instant["action"], instant["state"], instant.get("completedAt", ""), style=style

@@ -1,45 +1,45 @@
-"""Compares the flights table with the original data, row by row and value by value, with Spark's own Hudi reader.
+"""Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as a program of its own: `verify.py TABLE ENDPOINT JARS`; it prints one JSON line. The credentials come from
+Run as a program of its own: `verify.py ENDPOINT JARS TABLE...`; it prints one JSON line. The credentials come from
 the environment.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from demo.flights import MISSING, read_flights
 
-_TEXT_COLUMNS = ("carrier", "tailnum", "origin", "dest", "time_hour")
 
-
-def main(table: str, endpoint: str, jars: str) -> None:
-    """Read both sides and print how they differ."""
+def main(endpoint: str, jars: str, *tables: str) -> None:
+    """Read both sides, a table after the other, and print how they differ."""
     spark = open_session(endpoint, jars)
     flights = read_flights()
     columns = list(flights[0])
-    expected = spark.createDataFrame(
+    original = spark.createDataFrame(
         [tuple(None if row[column] == MISSING else row[column] for column in columns) for row in flights],
         schema=", ".join(f"{column} STRING" for column in columns),
-    )
-    actual = as_text(spark.read.format("hudi").load(table), columns)
-    missing = expected.exceptAll(actual)
-    unexpected = actual.exceptAll(expected)
-    print(
-        json.dumps(
-            {
-                "expectedRows": expected.count(),
-                "actualRows": actual.count(),
-                "missingRows": missing.count(),
-                "unexpectedRows": unexpected.count(),
-                "examples": [row.asDict() for row in unexpected.limit(3).collect()],
-            }
-        )
-    )
+    ).persist()
+    print(json.dumps({table: compare(original, spark.read.format("hudi").load(table)) for table in tables}))
     spark.stop()
+
+
+def compare(original: DataFrame, table: DataFrame) -> dict[str, Any]:
+    """Compare the columns of the original that a table has."""
+    columns = [column for column in original.columns if column in table.columns]
+    expected, actual = original.select(columns), as_text(table, columns).persist()
+    unexpected = actual.exceptAll(expected)
+    return {
+        "expectedRows": expected.count(),
+        "actualRows": actual.count(),
+        "missingRows": expected.exceptAll(actual).count(),
+        "unexpectedRows": unexpected.count(),
+        "examples": [row.asDict() for row in unexpected.limit(3).collect()],
+    }
 
 
 def as_text(frame: DataFrame, columns: list[str]) -> DataFrame:

@@ -118,7 +118,7 @@ def finish_setup() -> None:
     workloads.wait_for_api()
     say("the API server is ready")
     apply_workloads()
-    probes.wait_for_kubelet()
+    probes.wait_for_kubelet(start=lambda: processes.start(components.kubelet(), cwd=STATE))
     workloads.wait_for_node()
     say("the node is ready")
     workloads.wait_for_deployments(*workloads.DEPLOYMENTS)

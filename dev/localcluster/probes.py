@@ -3,6 +3,7 @@
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 from localcluster.console import succeeds
 from localcluster.settings import DNS_ADDRESS, NODE_NAME, DevError
@@ -13,13 +14,17 @@ RECURSION_DESIRED = 0x0100
 RESPONSE_CODE = 0x000F
 
 
-def wait_for_kubelet(*, seconds: float = 60.0) -> None:
-    """Wait until the kubelet answers through the API server."""
+def wait_for_kubelet(*, start: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until the kubelet answers through the API server.
+
+    It ends when the container runtime answers without being ready; `start` does what a supervisor would.
+    """
     question = kubectl("get", "--raw", f"/api/v1/nodes/{NODE_NAME}/proxy/healthz", "--request-timeout=5s")
     deadline = time.monotonic() + seconds
     while not succeeds(question):
         if time.monotonic() > deadline:
             raise DevError("The kubelet does not answer; see kubelet.log and containerd.log.")
+        start()
         time.sleep(0.2)
 
 

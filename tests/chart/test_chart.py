@@ -1,5 +1,6 @@
 """What the chart makes of values, and which values it refuses."""
 
+import re
 from typing import Any
 
 import pytest
@@ -24,9 +25,15 @@ EVERYTHING: Document = {
         "logFormat": "text",
         "resyncSeconds": 60,
         "pollSeconds": 2.5,
+        "maxPollSeconds": 90,
         "workers": 4,
         "extraEnv": [{"name": "AWS_CA_BUNDLE", "value": "/etc/ssl/ca.pem"}],
     },
+    "replicas": 3,
+    "leaderElection": {"leaseSeconds": 6, "renewDeadlineSeconds": 4, "retrySeconds": 0.5},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {"enabled": True},
+    "networkPolicy": {"enabled": True},
     "serviceAccount": {"name": "reader", "annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/reader"}},
     "podAnnotations": {"note": "x"},
     "podLabels": {"team": "platform"},
@@ -40,6 +47,7 @@ VALUES: dict[str, Document] = {
     "everything": EVERYTHING,
     "two namespaces only": {"watchNamespaces": ["team-a", "team-b"], "tenants": ["team-a"]},
     "no aggregated roles": {"aggregateRoles": False, "fullnameOverride": "lake"},
+    "one replica without election": {"replicas": 1, "leaderElection": {"enabled": False}},
 }
 
 
@@ -107,7 +115,13 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_LOG_FORMAT": "text",
         "HUDI_OPERATOR_RESYNC_SECONDS": "60",
         "HUDI_OPERATOR_POLL_SECONDS": "2.5",
+        "HUDI_OPERATOR_MAX_POLL_SECONDS": "90",
         "HUDI_OPERATOR_WORKERS": "4",
+        "HUDI_OPERATOR_LEADER_ELECTION": "true",
+        "HUDI_OPERATOR_LEASE_NAME": "hudi-hudi-operator-leader",
+        "HUDI_OPERATOR_LEASE_SECONDS": "6",
+        "HUDI_OPERATOR_RENEW_DEADLINE_SECONDS": "4",
+        "HUDI_OPERATOR_LEASE_RETRY_SECONDS": "0.5",
         "AWS_ACCESS_KEY_ID": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_ACCESS_KEY_ID"}},
         "AWS_SECRET_ACCESS_KEY": {"secretKeyRef": {"name": "s3-read-only", "key": "AWS_SECRET_ACCESS_KEY"}},
         "AWS_CA_BUNDLE": "/etc/ssl/ca.pem",
@@ -125,6 +139,41 @@ def test_the_operator_understands_every_setting_that_the_chart_gives(documents: 
     assert settings.workers == 4
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports == {"health": settings.health_port, "metrics": settings.metrics_port}
+
+
+def test_two_replicas_stand_apart_and_one_stays_when_nodes_are_drained(documents: Any) -> None:
+    rendered = documents({})
+    deployment = _deployment(rendered)["spec"]
+    assert deployment["replicas"] == 2
+    assert deployment["strategy"] == {"type": "RollingUpdate"}
+    (wish,) = deployment["template"]["spec"]["affinity"]["podAntiAffinity"].values()
+    labels = deployment["template"]["metadata"]["labels"]
+    assert wish[0]["podAffinityTerm"]["labelSelector"]["matchLabels"].items() <= labels.items()
+    (budget,) = [document for document in rendered if document["kind"] == "PodDisruptionBudget"]
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert budget["spec"]["selector"] == deployment["selector"]
+
+
+def test_a_single_replica_is_replaced_and_needs_no_budget(documents: Any) -> None:
+    rendered = documents(VALUES["one replica without election"])
+    assert _deployment(rendered)["spec"]["strategy"] == {"type": "Recreate"}
+    assert "PodDisruptionBudget" not in {document["kind"] for document in rendered}
+
+
+def test_what_other_operators_must_be_there_for_is_off_by_default(documents: Any) -> None:
+    optional = {"ServiceMonitor", "PrometheusRule", "NetworkPolicy"}
+    assert not optional & {document["kind"] for document in documents({})}
+    assert optional <= {document["kind"] for document in documents(EVERYTHING)}
+
+
+def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
+    from hudi_operator.telemetry.metrics import metrics  # noqa: PLC0415 - the other tests need no operator
+
+    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
+    known = {description.name for description in metrics.descriptions}
+    for alert in rule["spec"]["groups"][0]["rules"]:
+        assert set(re.findall(r"hudi_operator_\w+", alert["expr"])) <= known, alert["alert"]
+        assert 'job="hudi-hudi-operator-metrics", namespace="hudi-system"' in alert["expr"]
 
 
 def test_the_tag_defaults_to_the_version_of_the_chart(documents: Any, chart: Any) -> None:
@@ -181,7 +230,8 @@ def test_the_chart_holds_the_generated_definitions(chart: Any) -> None:
 
 CLASS = {"spec": {"allowedBasePaths": ["s3a://lake"]}}
 REFUSED: dict[str, tuple[Document, str]] = {
-    "a value that does not exist": ({"replicas": 2}, "additional properties 'replicas' not allowed"),
+    "a value that does not exist": ({"replica": 2}, "additional properties 'replica' not allowed"),
+    "two replicas without election": ({"leaderElection": {"enabled": False}}, "there may be one replica only"),
     "a misspelt part of a value": ({"image": {"tags": "x"}}, "additional properties 'tags' not allowed"),
     "a tag inside the name of an image": ({"sparkImage": {"repository": "spark:1"}}, "/sparkImage/repository"),
     "an unknown log level": ({"operator": {"logLevel": "LOUD"}}, "/operator/logLevel"),

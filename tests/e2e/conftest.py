@@ -7,13 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.processes import quick_image, remove_images
+from tests.e2e.processes import remove_images
 from tests.e2e.stage import Stage
 
 from toolkit.cluster import Cluster
 from toolkit.store import Store
 
-ORDER = ("test_ingestion", "test_examples", "test_bad_input", "test_kills", "test_deletion", "test_afterwards")
+ORDER = (
+    "test_ingestion",
+    "test_services",
+    "test_examples",
+    "test_bad_input",
+    "test_kills",
+    "test_deletion",
+    "test_afterwards",
+)
 """What is read last must be run last; the rest goes from what most depends on to what least does."""
 
 
@@ -29,8 +37,8 @@ def stage() -> Iterator[Stage]:
     if not os.environ.get("KUBECONFIG"):
         pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
     cluster = Cluster()
-    cluster.install_operator(values={"operator": {"pollSeconds": 3, "resyncSeconds": 60}})
-    stage = Stage(cluster, Store(cluster.s3), spark_image=quick_image())
+    cluster.install_operator(values={"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}})
+    stage = Stage(cluster, Store(cluster.s3))
     stage.make_class("e2e")
     try:
         yield stage

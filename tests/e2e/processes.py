@@ -27,15 +27,6 @@ def spark_image() -> str:
     return f"{image['repository']}:{image['tag']}"
 
 
-QUICK = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
-"""Halves the processor time of a run that lives for seconds; the JVM's second compiler never pays for itself there."""
-
-
-def quick_image() -> str | None:
-    """A Spark image for short runs; None, which is the ordinary one, where the node is not at hand."""
-    return None if os.environ.get("CLUSTER") == "current" else _image_with("quick", QUICK)
-
-
 def require_node() -> None:
     """Skip the test where the pods' processes are out of reach."""
     if os.environ.get("CLUSTER") == "current":
@@ -45,13 +36,13 @@ def require_node() -> None:
 def image_that_stops_at(phase: Phase) -> str:
     """A Spark image whose driver stops at a phase."""
     require_node()
-    return _image_with(f"stops-{phase}", QUICK, f"{PAUSE_VARIABLE}={phase}", shell=True)
+    return _image_with(f"stops-{phase}", f"{PAUSE_VARIABLE}={phase}", shell=True)
 
 
 def remove_images() -> None:
     """Have the cluster forget the images that these tests made."""
     for name in containers.present_images() if os.environ.get("CLUSTER") != "current" else ():
-        if re.search(r"/spark-(quick|stops-[a-z-]+):", name):
+        if re.search(r"/spark-stops-[a-z-]+:", name):
             output_of([*containers.CTR, "images", "remove", name])
 
 

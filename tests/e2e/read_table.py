@@ -1,19 +1,38 @@
-"""Reads a table with Spark's own Hudi reader: `read_table.py TABLE ENDPOINT COLUMN...` prints its rows as JSON.
+"""Reads a table with Spark's own Hudi reader, in a program of its own, so that the JVM ends with it.
 
-A program of its own, so that the JVM ends with it. The credentials come from the environment.
+`read_table.py TABLE ENDPOINT COLUMN...` prints the rows as JSON. The credentials come from the environment.
 """
 
+from __future__ import annotations
+
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-from demo.__main__ import fetch_jars
-from demo.verify import open_session
+if TYPE_CHECKING:
+    from tests.e2e.stage import Table
+
+
+def read_with_spark(table: Table, *columns: str) -> list[dict[str, Any]]:
+    """Return the rows of a table, sorted by these columns."""
+    access = table.stage.cluster.s3
+    command = [sys.executable, __file__, f"s3a://{table.folder}", access.endpoint, *columns]
+    environment = {"AWS_ACCESS_KEY_ID": access.access_key, "AWS_SECRET_ACCESS_KEY": access.secret_key}
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows: list[dict[str, Any]] = json.loads(done.stdout.strip().splitlines()[-1])
+    return rows
 
 
 def main(table: str, endpoint: str, *columns: str) -> None:
     """Print the rows on the last line, sorted by the columns."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
+    from demo.__main__ import fetch_jars  # noqa: PLC0415 - found once the path is set
+    from demo.verify import open_session  # noqa: PLC0415 - as above
+
     spark = open_session(endpoint, str(fetch_jars()))
     rows = spark.read.format("hudi").load(table).select(*columns).sort(*columns).collect()
     sys.stdout.write(json.dumps([row.asDict() for row in rows]) + "\n")

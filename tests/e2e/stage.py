@@ -23,6 +23,9 @@ Document = dict[str, Any]
 PATIENCE = 300.0
 """Seconds after which a test gives up: far more than anything takes, because the machine may be busy."""
 
+LEADER = "hudi-operator-leader"
+"""The Lease that names the operator's pod that acts."""
+
 OBJECT_STORE = {
     "endpoint": S3_IN_CLUSTER,
     "region": "us-east-1",
@@ -52,8 +55,6 @@ class Stage:
 
     cluster: Cluster
     store: Store
-    spark_image: str | None = None
-    """Image of the drivers; the chart's own without it."""
 
     def __post_init__(self) -> None:
         self.past_logs: list[str] = []
@@ -69,7 +70,7 @@ class Stage:
 
     def make_class(self, name: str, **changes: Any) -> str:
         """Make a class, or change it to this."""
-        spec = class_spec(**{"sparkImage": self.spark_image} | changes)
+        spec = class_spec(**changes)
         self.cluster.apply(
             {
                 "apiVersion": "hudi-operator.io/v1alpha1",
@@ -89,17 +90,23 @@ class Stage:
         for name in self._classes:
             kubectl("delete", "htc", name, "--ignore-not-found")
 
+    def operator_pods(self) -> list[Document]:
+        """The operator's pods that are ready: the one that acts, and those that stand by."""
+        return [pod for pod in self.cluster.items("pods", namespace=OPERATOR_NAMESPACE) if _is_ready(pod)]
+
     def operator_pod(self) -> Document:
-        """The operator's pod, once it is ready."""
+        """The operator's pod that acts, once there is one."""
 
-        def ready() -> Document | None:
-            pods = self.cluster.items("pods", namespace=OPERATOR_NAMESPACE)
-            return next((pod for pod in pods if _is_ready(pod)), None)
+        def leader() -> Document | None:
+            leases = self.cluster.items("leases", namespace=OPERATOR_NAMESPACE)
+            holders = [one["spec"].get("holderIdentity", "") for one in leases if one["metadata"]["name"] == LEADER]
+            names = {holder.partition("_")[0] for holder in holders}
+            return next((pod for pod in self.operator_pods() if pod["metadata"]["name"] in names), None)
 
-        return self.eventually(ready, what="a ready operator")
+        return self.eventually(leader, what="an operator that leads")
 
     def operator_log(self) -> str:
-        """The log of the operator's present pod."""
+        """The log of the operator's pod that acts."""
         return self.cluster.kubectl("logs", "-n", OPERATOR_NAMESPACE, self.operator_pod()["metadata"]["name"])
 
     def kill_operator(self) -> None:

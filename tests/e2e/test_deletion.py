@@ -1,7 +1,11 @@
-"""Deleting a resource ends its work and lets go of its claim; the data stays, and may be taken up again."""
+"""The life of a resource beside its runs: suspended, observed, changed, deleted and declared again.
+
+Deleting a resource ends its work and lets go of its claim. The data stays, unless the spec asks for its deletion.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
@@ -12,6 +16,7 @@ from toolkit.cluster import OPERATOR_NAMESPACE
 pytestmark = pytest.mark.e2e
 
 TEN = range(10)
+TWENTY = range(10, 20)
 
 
 def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(stage: Stage) -> None:
@@ -23,15 +28,15 @@ def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(st
     uid = first.document()["metadata"]["uid"]
     assert claims(stage, uid)
 
-    first.deliver(range(10, 20))
-    first.kubectl("annotate", "ht", first.name, "hudi-operator.io/requestedAt=now")
+    first.deliver(TWENTY)
+    request_run(first)
     first.running_pod()
-    first.kubectl("delete", "ht", first.name, "--timeout=110s")
+    delete(first)
 
-    assert first.document() == {}
     assert claims(stage, uid) == []
     assert [job for job in first.jobs() if not job["metadata"].get("deletionTimestamp")] == []
     stage.eventually(lambda: not first.pods(), what="all pods are gone")
+    assert ("Normal", "DataRetained") in first.events()
     assert data <= data_files(first)
     before = first.ids()
     assert before in (Counter(TEN), Counter(range(20)))
@@ -43,9 +48,90 @@ def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(st
     assert len(second.commits()) == 2
 
 
-def test_a_namespace_with_a_running_job_can_be_deleted(stage: Stage) -> None:
-    table = stage.tenant("vanishing").table("vanishing")
+def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage) -> None:
+    tenant = stage.tenant("removal")
+    doomed = tenant.table("flights", deletionPolicy="Delete")
+    doomed.deliver(TEN)
+    doomed.wait_ready()
+    neighbour = f"{doomed.folder}-2/keep.txt"
+    stage.store.put(neighbour, b"not the table's")
+    uid = doomed.document()["metadata"]["uid"]
+
+    doomed.deliver(TWENTY)
+    request_run(doomed)
+    doomed.running_pod()
+    delete(doomed)
+
+    assert ("Normal", "DataDeleted") in doomed.events()
+    assert stage.store.files(f"{doomed.folder}/") == []
+    assert stage.store.get(neighbour) == b"not the table's"
+    assert claims(stage, uid) == []
+
+    successor = tenant.table("flights", deletionPolicy="Delete")
+    successor.wait_ready(runs=1)
+    status = successor.status()
+    assert [run["service"] for run in status["history"]] == ["Ingestion"]
+    assert successor.ids() == Counter(range(20))
+
+
+def test_a_running_job_outlives_suspension_and_a_changed_spec_and_nothing_starts_until_it_may(stage: Stage) -> None:
+    table = stage.tenant("suspension").table("sleeper", deletionPolicy="Delete")
     table.deliver(TEN)
+    table.running_pod()
+    table.patch({"spec": {"suspend": True, "ingestion": {"schedule": {"every": "2h"}}}})
+    generation = table.document()["metadata"]["generation"]
+    status = table.wait(
+        lambda status: status.get("observedGeneration") == generation and not status["activeJobs"],
+        what="the run under way has ended",
+    )
+    assert [run["outcome"] for run in status["history"]] == ["Succeeded"]
+    assert table.ids() == Counter(TEN)
+
+    table.deliver(TWENTY)
+    request_run(table)
+    stage.eventually(lambda: table.ingestion().get("reason") == "Suspended", what="due, and held back")
+    table.patch({"spec": {"suspend": False, "managementPolicy": "Observe"}})
+    table.wait_reason("Observed")
+    assert len(table.jobs()) == 1
+
+    table.patch({"spec": {"managementPolicy": "Manage"}})
+    table.wait_ready(runs=2)
+    assert table.ids() == Counter(range(20))
+
+    table.patch({"spec": {"suspend": True}})
+    delete(table)
+    assert ("Warning", "DataRetained") in table.events()
+    assert table.ids() == Counter(range(20))
+
+
+def test_a_table_without_its_class_can_be_deleted_and_its_data_only_with_it(stage: Stage) -> None:
+    tenant = stage.tenant("classless")
+    class_name = stage.make_class(f"doomed-{tenant.name[-5:]}")
+    kept = tenant.table("kept", tableClassName=class_name, managementPolicy="Observe")
+    doomed = tenant.table("doomed", tableClassName=class_name, deletionPolicy="Delete")
+    doomed.deliver(TEN)
+    doomed.wait_ready()
+    kept.wait_reason("Observed")
+    stage.cluster.kubectl("delete", "htc", class_name)
+
+    delete(kept)
+    # As Argo CD does it: what the table owns goes before the table.
+    doomed.kubectl("delete", "ht", doomed.name, "--wait=false", "--cascade=foreground")
+    condition = doomed.wait_reason("DeletionBlocked")
+    assert class_name in condition["message"]
+    assert stage.store.files(f"{doomed.folder}/") != []
+
+    stage.make_class(class_name)
+    stage.eventually(lambda: doomed.document() == {}, what="the table is gone", explain=doomed.explain)
+    assert stage.store.files(f"{doomed.folder}/") == []
+
+
+def test_a_namespace_with_a_running_job_can_be_deleted_and_the_data_stays(stage: Stage) -> None:
+    table = stage.tenant("vanishing").table("vanishing", deletionPolicy="Delete")
+    table.deliver(TEN)
+    table.wait_ready()
+    table.deliver(TWENTY)
+    request_run(table)
     table.running_pod()
     uid = table.document()["metadata"]["uid"]
     stage.cluster.kubectl("delete", "namespace", table.namespace, "--wait=false")
@@ -56,6 +142,18 @@ def test_a_namespace_with_a_running_job_can_be_deleted(stage: Stage) -> None:
         explain=lambda: str(stage.cluster.get("namespace", table.namespace)),
     )
     stage.eventually(lambda: claims(stage, uid) == [], what="the claim is gone")
+    assert Counter(TEN) - table.ids() == Counter()
+
+
+def request_run(table: Table) -> None:
+    """Ask for a run now."""
+    table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requestedAt={time.time()}", "--overwrite")
+
+
+def delete(table: Table) -> None:
+    """Delete the resource, and wait until it is gone."""
+    table.kubectl("delete", "ht", table.name, "--timeout=115s")
+    assert table.document() == {}
 
 
 def data_files(table: Table) -> set[str]:

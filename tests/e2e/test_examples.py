@@ -108,7 +108,7 @@ def examples(stage: Stage) -> Examples:
     table_class = next(document for document in documents if document["kind"] == "HudiTableClass")
     adapted = [adapt(document) for document in tables]
     small = {"mode": "Local", "driver": {"cpu": "200m", "memory": "1536Mi"}}
-    stage.make_class(CLASS, **table_class["spec"] | {"execution": small, "sparkImage": None})
+    stage.make_class(CLASS, **table_class["spec"] | {"execution": small})
     found = {
         document["metadata"]["name"]: Table(stage, tenant.name, document["metadata"]["name"]) for document in tables
     }

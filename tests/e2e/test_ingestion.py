@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from tests.e2e.read_table import read_with_spark
 from tests.e2e.stage import Stage, Table, Tenant
 
 from toolkit.cluster import ROOT
@@ -48,7 +45,7 @@ def tenant(stage: Stage) -> Tenant:
 def flights(stage: Stage, tenant: Tenant) -> Flights:
     """A MergeOnRead table in the driver's own pod, and a CopyOnWrite table with an executor."""
     service_accounts(stage, tenant.name)
-    stage.make_class("e2e-plain", sparkImage=None)
+    stage.make_class("e2e-plain")
     shared = {
         "tableClassName": "e2e-plain",
         "recordKey": ["carrier", "flight"],
@@ -100,8 +97,10 @@ def test_an_empty_table_is_filled_from_its_source(flights: Flights) -> None:
 
     document = flights.merge_on_read.document()
     assert status["observedGeneration"] == document["metadata"]["generation"]
-    assert {one["type"]: one["status"] for one in status["conditions"]} == {"Ready": "True", "Ingested": "True"}
-    assert all(one["reason"] == "Succeeded" for one in status["conditions"])
+    conditions = {one["type"]: (one["status"], one["reason"]) for one in status["conditions"]}
+    assert conditions["Ready"] == conditions["Ingested"] == ("True", "Succeeded")
+    assert conditions.keys() == {"Ready", "Ingested", "Compacted", "Cleaned", "Archived"}
+    assert {state for state, _ in conditions.values()} == {"True"}
     run = status["services"]["ingestion"]["lastRun"]
     assert (run["outcome"], run["filesRead"], run["rowsRead"], run["rowsQuarantined"]) == ("Succeeded", 1, 3, 0)
     assert status["history"][0] == run
@@ -131,7 +130,8 @@ def test_the_printer_columns_tell_the_state_at_a_glance(flights: Flights) -> Non
 
     assert narrow[0].split() == ["NAME", "READY", "TYPE", "COMMITS", "PENDING", "LAST", "COMMIT", "STATUS", "AGE"]
     assert narrow[1].split()[:5] == ["flights", "True", "MergeOnRead", "1", "0"]
-    assert wide[0].split()[9:] == ["CLASS", "BASE", "PATH", "SUSPENDED", "LAST", "RUN", "JOBS"]
+    services = ["COMPACTED", "CLUSTERED", "CLEANED"]
+    assert wide[0].split()[9:] == ["CLASS", "BASE", "PATH", "SUSPENDED", "LAST", "RUN", *services, "JOBS"]
     assert f"s3a://{flights.merge_on_read.folder}" in wide[1]
 
 
@@ -194,14 +194,3 @@ def test_both_tables_hold_what_was_delivered(flights: Flights) -> None:
         {"carrier": "DL", "flight": 461, "delay": -25, "late": False, "month": 2},
         {"carrier": "UA", "flight": 1545, "delay": 11, "late": False, "month": 1},
     ]
-
-
-def read_with_spark(table: Table, *columns: str) -> list[dict[str, object]]:
-    """Read a table with Spark's own Hudi reader, sorted by its columns."""
-    program = Path(__file__).parent / "read_table.py"
-    access = table.stage.cluster.s3
-    command = [sys.executable, str(program), f"s3a://{table.folder}", access.endpoint, *columns]
-    environment = {"AWS_ACCESS_KEY_ID": access.access_key, "AWS_SECRET_ACCESS_KEY": access.secret_key}
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])

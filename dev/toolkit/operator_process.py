@@ -1,0 +1,95 @@
+"""The operator as a process of this machine, to be killed and started again."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class LocalOperator:
+    """Runs `hudi-operator run`, and starts it again whenever it ends, until the context is left.
+
+    `settings` are its variables without their prefix. Both its outputs go to the file `log`.
+    """
+
+    def __init__(self, *, kubeconfig: Path, settings: Mapping[str, str], log: Path) -> None:
+        # HUDI_OPERATOR_CACHE, for one, is a variable of the development programs.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUDI_OPERATOR_")}
+        given = {f"HUDI_OPERATOR_{name}": value for name, value in settings.items()}
+        self._environment = {**inherited, **given, "KUBECONFIG": str(kubeconfig)}
+        self._process: asyncio.subprocess.Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self.log = log
+        self.starts = 0
+
+    async def __aenter__(self) -> Self:
+        await self._start()
+        self._keeper = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+        await self.kill()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process that runs now, or ran last."""
+        if self._process is None:
+            raise RuntimeError("the operator has not been started")
+        return self._process.pid
+
+    async def kill(self) -> None:
+        """End the process at once, as a crash of its machine would."""
+        await self._end(signal.SIGKILL)
+
+    async def terminate(self) -> None:
+        """Ask the process to end, and wait until it has."""
+        await self._end(signal.SIGTERM)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return what it has logged; a line that is no JSON is an error with that line as its event."""
+        lines = []
+        for line in self.log.read_text(errors="replace").splitlines():
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                lines.append({"level": "error", "logger": "", "event": line})
+        return lines
+
+    async def _start(self) -> None:
+        with self.log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "hudi_operator",
+                "run",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=self._environment,
+                cwd=ROOT,
+            )
+        self.starts += 1
+
+    async def _keep(self) -> None:
+        while self._process is not None:
+            await self._process.wait()
+            await self._start()
+
+    async def _end(self, number: signal.Signals) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+        await process.wait()
