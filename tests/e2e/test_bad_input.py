@@ -89,7 +89,9 @@ def test_a_source_that_does_not_exist_is_named_and_found_when_it_comes(tables: T
     assert (ready["status"], tables.sourceless.landing in ready["message"]) == ("False", True)
     assert ("Warning", "SourceNotFound") in tables.sourceless.events()
     assert tables.sourceless.condition("Ingested")["reason"] == "SourceNotFound"
-    assert tables.sourceless.ingestion()["nextAttemptAt"]
+    tables.sourceless.wait(
+        lambda status: status["services"]["ingestion"].get("nextAttemptAt"), what="says when it is tried again"
+    )
     assert_nothing_written(tables.sourceless)
 
     tables.sourceless.deliver(TEN)

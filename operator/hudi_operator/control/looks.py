@@ -142,9 +142,9 @@ class TimelineLooks:
         try:
             return await threads.run(lambda: read(base_path, store), timeout_seconds=self._timeout)
         except StoreBusy:
-            return "The store has not answered earlier looks yet; it is asked again."
+            return f"{_name(store)} has not answered earlier looks yet; it is asked again."
         except TimeoutError:
-            return f"The store did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
+            return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
 
     def _read_fingerprint(self, base_path: str, store: ObjectStore | None) -> int | None:
         try:
@@ -256,6 +256,11 @@ def _place(base_path: str, store: ObjectStore | None) -> str:
     """Return what can hang as one: an endpoint, or all paths of a scheme where none is named."""
     scheme = base_path.partition("://")[0]
     return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme
+
+
+def _name(store: ObjectStore | None) -> str:
+    """Return what a person calls the store at the beginning of a sentence."""
+    return f"The store {store.endpoint}" if store is not None and store.endpoint else "The store"
 
 
 def _options(store: ObjectStore | None) -> S3Options | None:
