@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import pytest
+from tests.control import jumping
 from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
 
@@ -350,16 +351,33 @@ async def test_a_class_that_no_longer_allows_the_path_stops_a_poll_that_remember
 
 async def test_a_claim_that_another_table_has_meanwhile_stops_a_poll_that_remembers_its_own() -> None:
     operator = await due_operator()
-    (name,) = operator.cluster.claims
-    claim = operator.cluster.claims[name]
-    claim["spec"]["holderIdentity"] = "another-uid"
-    claim["metadata"]["annotations"]["hudi-operator.io/table"] = "team-a/other"
-    other = copy.deepcopy(operator.cluster.tables["flights"])
-    other["metadata"] |= {"name": "other", "uid": "another-uid"}
-    operator.cluster.tables["other"] = other
+    give_claim_to_another(operator.cluster)
     await operator.look(Trigger.POLL)
     assert operator.cluster.created == []
     assert "BasePathClaimed" in {item["reason"] for item in operator.status["conditions"]}
+
+
+def test_a_table_that_waits_for_the_claim_of_another_takes_over_at_the_poll_after_its_release() -> None:
+    async def story() -> None:
+        operator = await due_operator()
+        give_claim_to_another(operator.cluster)
+        pause = await operator.look()
+        assert pause is not None
+        operator.cluster.claims.clear()
+        await asyncio.sleep(pause)
+        await operator.look(Trigger.POLL)
+        assert len(operator.cluster.created) == 1
+
+    jumping.run(story)
+
+
+def give_claim_to_another(cluster: Cluster) -> None:
+    (claim,) = cluster.claims.values()
+    claim["spec"]["holderIdentity"] = "another-uid"
+    claim["metadata"]["annotations"]["hudi-operator.io/table"] = "team-a/other"
+    other = copy.deepcopy(cluster.tables["flights"])
+    other["metadata"] |= {"name": "other", "uid": "another-uid"}
+    cluster.tables["other"] = other
 
 
 async def test_a_job_that_the_status_has_forgotten_keeps_a_poll_from_launching_another() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.control.claim_index import Claim, ClaimIndex
+from hudi_operator.control.job_view import pod_has_ended
 from hudi_operator.control.keys import TableKey
-from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
+from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict
 from hudi_operator.planning.model import Blocked, Obstacle
@@ -128,9 +129,8 @@ class Claims:
         if table is not None and table["metadata"]["uid"] == claim.holder:
             return True
         # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
-        selector = f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={claim.holder}"
-        pods = await self._kube.list_pods(namespace, selector)
-        return any((pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"} for pod in pods)
+        pods = await self._kube.list_pods(namespace, table_selector(claim.holder))
+        return not all(map(pod_has_ended, pods))
 
 
 def _claim_name(path: str) -> str:

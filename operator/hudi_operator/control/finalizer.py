@@ -13,12 +13,12 @@ from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.control.job_view import observe_jobs, pod_has_ended
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
-from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, ROLE_LABEL, TABLE_UID_LABEL
+from hudi_operator.jobs.names import ROLE_LABEL, table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.ending import awaits_confirmation, decide_ending, refused_ending
@@ -82,7 +82,7 @@ class Finalizer:
         deletes = policy is DeletionPolicy.DELETE
         base_path = str(spec.get("basePath", ""))
         table_class, obstacles = await self._walls(parsed)
-        selector = f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={metadata.uid}"
+        selector = table_selector(metadata.uid)
         jobs = await self._kube.list_jobs(selector, metadata.namespace)
         pods = await self._kube.list_pods(metadata.namespace, selector)
         name = table_class.metadata.name if table_class is not None else ""
@@ -174,6 +174,5 @@ def _running_executors(pods: list[Document]) -> tuple[str, ...]:
     return tuple(
         pod["metadata"]["name"]
         for pod in pods
-        if (pod["metadata"].get("labels") or {}).get(ROLE_LABEL) != "driver"
-        and (pod.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}
+        if (pod["metadata"].get("labels") or {}).get(ROLE_LABEL) != "driver" and not pod_has_ended(pod)
     )

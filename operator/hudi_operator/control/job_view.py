@@ -41,8 +41,13 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
     for pod in drivers:
         by_job.setdefault(_labels(pod).get(_JOB_UID_LABEL, ""), []).append(pod)
     observed = [_observe(job, by_job.pop(job["metadata"]["uid"], []), now=now) for job in jobs]
-    observed += [_orphan(pod, now=now) for left in by_job.values() for pod in left if not _has_ended(pod)]
+    observed += [_orphan(pod, now=now) for left in by_job.values() for pod in left if not pod_has_ended(pod)]
     return tuple(sorted(observed, key=lambda job: (job.created_at, job.name)))
+
+
+def pod_has_ended(pod: Document) -> bool:
+    """Whether all containers of a pod have ended for good; one on a node that does not report has not."""
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
 
 
 def _observe(job: Document, pods: list[Document], *, now: datetime) -> JobObservation:
@@ -84,7 +89,7 @@ def _orphan(pod: Document, *, now: datetime) -> JobObservation:
 
 
 def _phase(job: Document, pods: list[Document]) -> JobPhase:
-    running = [pod for pod in pods if not _has_ended(pod)]
+    running = [pod for pod in pods if not pod_has_ended(pod)]
     if _job_condition(job, "Complete", "Failed") is not None:
         return JobPhase.ENDING if running else JobPhase.OVER
     if job["metadata"].get("deletionTimestamp"):
@@ -145,10 +150,6 @@ def _outcome(terminated: Document) -> JobOutcome | None:
         return decode_outcome(terminated.get("message") or "")
     except UnreadableOutcome:
         return None
-
-
-def _has_ended(pod: Document) -> bool:
-    return pod["status"].get("phase") in {"Succeeded", "Failed"}
 
 
 def _job_condition(job: Document, *kinds: str) -> Document | None:

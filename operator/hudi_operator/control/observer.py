@@ -16,7 +16,7 @@ from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.running import RunningJobs
-from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
+from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle
 from hudi_operator.planning.status import small_file_limit
@@ -66,7 +66,7 @@ class Observer:
 
     async def jobs(self, metadata: ObjectMetadata) -> tuple[JobObservation, ...]:
         """Return the Jobs of a table, with the drivers' pods that outlive theirs."""
-        selector = f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={metadata.uid}"
+        selector = table_selector(metadata.uid)
         jobs = await self._kube.list_jobs(selector, metadata.namespace)
         pods = await self._kube.list_pods(metadata.namespace, selector)
         return observe_jobs(jobs, pods, now=datetime.now(UTC))

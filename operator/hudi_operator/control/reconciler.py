@@ -174,12 +174,13 @@ class Reconciler:
         )
         self._polling.end_whole_look(key, last, moved=busy)
         pause = self._polling.pause(key, now=now)
-        # What stands in the way may go without a word: another table's claim, for example.
-        whole = pause if observation.obstacles else self._seconds_to_whole_look(plan, pause)
+        whole = self._seconds_to_whole_look(observation, plan, pause)
         self._polling.set_whole_look(key, now + whole)
         return min(pause, whole)
 
-    def _seconds_to_whole_look(self, plan: Plan, pause: float) -> float:
+    def _seconds_to_whole_look(self, observation: Observation, plan: Plan, pause: float) -> float:
+        if observation.obstacles:
+            return pause  # what stands in the way may go without a word: another table's claim, for example
         due = any(plan.services.of(service).due for service in Service)
         longest = plan.next_look if plan.next_look is not None else _WHOLE_LOOK_SECONDS
         if plan.active_jobs:

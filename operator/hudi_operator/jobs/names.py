@@ -65,6 +65,11 @@ def job_labels(*, table: str, table_uid: str, service: Service) -> dict[str, str
     }
 
 
+def table_selector(table_uid: str) -> str:
+    """Return the label selector of everything that the operator made for a table."""
+    return f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={table_uid}"
+
+
 def label_value(text: str) -> str:
     """Return a name as a label value: resource names may be longer than the 63 characters of a label."""
     if len(text) <= _LABEL_LIMIT:

@@ -16,7 +16,7 @@ from hudi_operator.api.base import parse_duration
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
 from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.ending_attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.ending_model import (
@@ -30,7 +30,7 @@ from hudi_operator.planning.ending_model import (
 from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, TimelineTrouble
 from hudi_operator.planning.outcomes import NOT_CONFIRMED
 from hudi_operator.planning.paths import canonical_path, is_below_bucket
-from hudi_operator.planning.refusal import JOB_REFUSED
+from hudi_operator.planning.refusal import refused_run
 from hudi_operator.planning.retry import retry_delay
 from hudi_operator.planning.times import format_time, parse_time
 from hudi_operator.planning.transitions import Transition
@@ -75,15 +75,7 @@ def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
 
 def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> EndingPlan:
     """Return the plan after the API server refused a Job that was to remove the data: a failed attempt."""
-    run = RunStatus(
-        job=job.name,
-        service=Service.DELETION,
-        outcome=Outcome.FAILED,
-        reason=JOB_REFUSED,
-        message=f"The Kubernetes API refused the Job: {message}"[:1000],
-        started_at=job.started_at,
-        finished_at=format_time(now),
-    )
+    run = refused_run(job, message=message, now=now)
     known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
     return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=run.message, now=now)
 

@@ -14,12 +14,10 @@ from hudi_operator.planning.slots import Started, explained, hindrance_of
 from hudi_operator.planning.times import format_time
 from hudi_operator.planning.windows import known_runs
 
-__all__ = ["JOB_REFUSED", "refused"]
 
-
-def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: str, now: datetime) -> Plan:
-    """Return the plan with the refused Job counted as a failed run, so that it is shown and backed off from."""
-    run = RunStatus(
+def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
+    """Return the failed run that a refused Job counts as."""
+    return RunStatus(
         job=job.name,
         service=job.service,
         outcome=Outcome.FAILED,
@@ -28,6 +26,11 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
         started_at=job.started_at,
         finished_at=format_time(now),
     )
+
+
+def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: str, now: datetime) -> Plan:
+    """Return the plan with the refused Job counted as a failed run, so that it is shown and backed off from."""
+    run = refused_run(job, message=message, now=now)
     after = replace(
         plan,
         actions=(),

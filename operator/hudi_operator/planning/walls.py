@@ -57,6 +57,8 @@ def _path_obstacle(field: str, path: str, allowed: tuple[str, ...], table_class:
 
 def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
     walls, spec = table_class.spec, table.spec
+    if not spec.spark_conf and not spec.hudi_options:
+        return
     sizing = resolve_sizing(spec, walls)
     spark = owned_spark_conf(table_class=walls, sizing=sizing, run="", namespace="", image="")
     refused = [
