@@ -38,7 +38,10 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.spark_conf import _JAVA_OPTIONS, _SMALL_JVM
 
-REPOSITORY = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
+
+from toolkit.jars import fetch_jars
+
 SCHEMA = "id BIGINT, carrier STRING, flight INT, origin STRING, delay DOUBLE, at TIMESTAMP, month INT, observed BIGINT"
 READER = {"header": "true"}
 
@@ -89,16 +92,10 @@ def write_input(folder: Path, rows: int, files: int = 4) -> Path:
 
 
 def settings(master: str) -> dict[str, str]:
-    cache = Path(os.environ.get("HUDI_OPERATOR_CACHE", Path.home() / ".cache/hudi-operator")) / "jars"
-    image = REPOSITORY / "dev/image"
-    repository = os.environ.get("MAVEN_REPOSITORY", "https://repo1.maven.org/maven2")
-    subprocess.run([sys.executable, image / "fetch_jars.py", image / "jars.txt", cache, repository], check=True)
-    lines = (image / "jars.txt").read_text().splitlines()
-    jars = [str(cache / Path(line.split()[1]).name) for line in lines if line and not line.startswith("#")]
     return {
         "spark.master": master,
         "spark.driver.memory": "2g",
-        "spark.driver.extraClassPath": ":".join(jars),
+        "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
         "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} {_SMALL_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",

@@ -11,6 +11,7 @@ from typing import Any
 from demo.flights import read_flights, waves
 from demo.screen import Screen
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
+from toolkit.jars import fetch_jars
 from toolkit.store import Store
 
 NAMESPACE = "team-a"
@@ -141,7 +142,7 @@ def tell(cluster: Cluster, screen: Screen) -> None:
 def verify(cluster: Cluster, screen: Screen) -> None:
     """Compare the tables with the original data."""
     screen.say("comparing the tables with the original data, every row and value")
-    jars = fetch_jars()
+    jars = ",".join(map(str, fetch_jars()))
     environment = {
         **os.environ,
         "AWS_ACCESS_KEY_ID": cluster.s3.access_key,
@@ -167,18 +168,6 @@ def verify(cluster: Cluster, screen: Screen) -> None:
         if result["missingRows"] or result["unexpectedRows"] or result["expectedRows"] != result["actualRows"]:
             raise DemoFailed(f"{table} does not hold the original data: {result}")
         screen.say(f"{table} holds exactly the {result['actualRows']:,} original rows, every value as corrected")
-
-
-def fetch_jars() -> str:
-    """Return the jars of the Spark image, comma-separated, fetching those that are not there yet."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    jars = Path(os.environ.get("HUDI_OPERATOR_CACHE") or Path(base) / "hudi-operator") / "jars"
-    repository = os.environ.get("MAVEN_REPOSITORY", "https://repo1.maven.org/maven2")
-    image = ROOT / "dev" / "image"
-    listing = image / "jars.txt"
-    subprocess.run((sys.executable, str(image / "fetch_jars.py"), str(listing), str(jars), repository), check=True)
-    paths = [line.split()[1] for line in listing.read_text().splitlines() if line and not line.startswith("#")]
-    return ",".join(str(jars / Path(path).name) for path in paths)
 
 
 def where_to_look() -> str:

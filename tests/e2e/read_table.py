@@ -30,10 +30,10 @@ def read_with_spark(table: Table, *columns: str) -> list[dict[str, Any]]:
 def main(table: str, endpoint: str, *columns: str) -> None:
     """Print the rows on the last line, sorted by the columns."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-    from demo.__main__ import fetch_jars  # noqa: PLC0415 - found once the path is set
-    from demo.verify import open_session  # noqa: PLC0415 - as above
+    from demo.verify import open_session  # noqa: PLC0415 - found once the path is set
+    from toolkit.jars import fetch_jars  # noqa: PLC0415 - as above
 
-    spark = open_session(endpoint, str(fetch_jars()))
+    spark = open_session(endpoint, ",".join(map(str, fetch_jars())))
     rows = spark.read.format("hudi").load(table).select(*columns).sort(*columns).collect()
     sys.stdout.write(json.dumps([row.asDict() for row in rows]) + "\n")
     spark.stop()

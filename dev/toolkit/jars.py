@@ -1,0 +1,23 @@
+"""The jars that the Spark image adds to Spark, for programs that run Spark on this machine."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from localcluster.settings import SOURCE, cache_directory
+
+_MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+
+
+def fetch_jars() -> list[Path]:
+    """Return the jars, in the order of the image's list, downloading those that the cache does not hold.
+
+    MAVEN_REPOSITORY names another repository than Maven Central.
+    """
+    listing, folder = SOURCE / "image" / "jars.txt", cache_directory() / "jars"
+    repository = os.environ.get("MAVEN_REPOSITORY", _MAVEN_CENTRAL)
+    program = SOURCE / "image" / "fetch_jars.py"
+    subprocess.run((sys.executable, str(program), str(listing), str(folder), repository), check=True)
+    lines = listing.read_text().splitlines()
+    return [folder / Path(line.split()[1]).name for line in lines if line and not line.startswith("#")]
