@@ -101,16 +101,21 @@ def provide(image: Image) -> str:
     if not current and name in containers.present_images():
         say(f"{name} is loaded already")
         return name
-    if not (shutil.which("docker") and not shutil.which("buildah")):
+    if not shutil.which("buildah") and docker_builds():
+        build_with_docker(image, name)
+        output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
+    else:
         toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
         # A build that was cut off leaves its working containers behind.
         output_of([*BUILDAH, "rm", "--all"])
         build_with_buildah(image, name)
         output_of([*BUILDAH, "push", name], timeout=1800) if current else image_loading.load(name, buildah=BUILDAH)
-    else:
-        build_with_docker(image, name)
-        output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
     return name
+
+
+def docker_builds() -> bool:
+    """Tell whether docker can build here: a client may be installed without its daemon, or without buildx."""
+    return all(shutil.which("docker") and succeeds(["docker", *asked]) for asked in (("info",), ("buildx", "version")))
 
 
 def build_with_buildah(image: Image, name: str) -> None:
