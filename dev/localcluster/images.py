@@ -115,7 +115,7 @@ def provide(image: Image) -> str:
 
 def docker_builds() -> bool:
     """Tell whether docker can build here: a client may be installed without its daemon, or without buildx."""
-    return all(shutil.which("docker") and succeeds(["docker", *asked]) for asked in (("info",), ("buildx", "version")))
+    return succeeds(["docker", "info"]) and succeeds(["docker", "buildx", "version"])
 
 
 def build_with_buildah(image: Image, name: str) -> None:
