@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.planning.world import IMAGE, JOB, active, observe, table, table_class
+from tests.planning.world import IMAGE, JOB, active, observe, plan_for, status, status_of, table, table_class
 
 from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome
 from hudi_operator.control.actor import build_manifest
@@ -150,6 +150,23 @@ DRAINED = terminated(
     conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}],
 )
 
+CUT_OFF = the_pod(
+    deleted=True,
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}],
+)
+CANNOT_BE_TOLD = the_pod("Unknown", deleted=True, reason="NodeLost", message="Node a which was running pod b is lost")
+COLLECTED = the_pod(
+    "Failed",
+    state={},
+    deleted=True,
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC"}],
+)
+CAME_BACK = terminated(
+    143,
+    "Error",
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}],
+)
+
 
 def view(*documents: Document, at: datetime = NOW) -> tuple[JobObservation, ...]:
     jobs = [one for one in documents if one.get("kind") == "Job"]
@@ -192,6 +209,15 @@ SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
     ),
     "its pod was evicted by the kubelet": ([the_job(status=FAILED), EVICTED], ("Over", "Evicted")),
     "its node is being drained": ([the_job(status=FAILED), DRAINED], ("Over", "Evicted")),
+    "its node does not answer": ([the_job(), CUT_OFF], ("Running", "NodeLost")),
+    "its node does not answer and its pod cannot be told": ([the_job(), CANNOT_BE_TOLD], ("Running", "NodeLost")),
+    "its node does not answer while it is being deleted": (
+        [the_job(deletionTimestamp=stamp(NOW)), CUT_OFF],
+        ("Ending", "NodeLost"),
+    ),
+    "it has failed and its lost node still has the pod": ([the_job(status=FAILED), CUT_OFF], ("Ending", "NodeLost")),
+    "its node was deleted and its pod collected": ([the_job(status=FAILED), COLLECTED], ("Over", "NodeLost")),
+    "its lost node came back and ended the driver": ([the_job(status=FAILED), CAME_BACK], ("Over", "NodeLost")),
     "its deadline has passed": ([the_job(status=TOO_SLOW)], ("Over", "DeadlineExceeded")),
     "its deadline has passed and its pod still ends": (
         [the_job(status=TOO_SLOW), the_pod(deleted=True)],
@@ -342,3 +368,15 @@ def test_a_pod_that_was_evicted_after_its_report_still_reports() -> None:
     pod = terminated(0, "Completed", encode_outcome(OUTCOME), reason="Evicted")
     (found,) = view(the_job(status=FAILED), pod)
     assert (found.outcome, found.trouble) == (OUTCOME, PodTrouble.EVICTED)
+
+
+@pytest.mark.parametrize("pods", [[COLLECTED], [CAME_BACK], []], ids=["collected", "came back", "gone"])
+def test_a_driver_on_a_lost_node_is_waited_for_and_then_counts_against_the_infrastructure(pods: list[Document]) -> None:
+    before = status(active_jobs=(active(uid=JOB_UID, started_at=stamp(CREATED)),))
+    cut_off = observe(table(status=before), jobs=view(the_job(), CUT_OFF))
+    assert plan_for(cut_off).actions == ()
+
+    remembered = status_of(cut_off)
+    after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED), *pods)))
+    assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "NodeLost")]
+    assert (after.services.ingestion.failures, after.services.ingestion.infrastructure_failures) == (0, 1)

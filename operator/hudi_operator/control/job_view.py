@@ -27,6 +27,9 @@ _WAITING = {
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
 
+_MAY_RUN = frozenset({"Running", "Unknown"})
+"""Phases of a pod whose driver may be at work; Unknown is told of one whose node does not report."""
+
 _POD_GRACE = timedelta(seconds=20)
 """How long the Job controller may take to make a pod before its absence counts as refused."""
 
@@ -94,7 +97,7 @@ def _phase(job: Document, pods: list[Document]) -> JobPhase:
         return JobPhase.ENDING if running else JobPhase.OVER
     if job["metadata"].get("deletionTimestamp"):
         return JobPhase.ENDING
-    if any(pod["status"].get("phase") == "Running" for pod in running):
+    if any(pod["status"].get("phase") in _MAY_RUN for pod in running):
         return JobPhase.RUNNING
     return JobPhase.STARTING if running or not pods else JobPhase.ENDING
 

@@ -72,7 +72,7 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
         )
     if observed is None:
         return _lost(job)
-    return _died(observed)
+    return _died(job, observed)
 
 
 def _lost(job: ActiveJob) -> Failure:
@@ -87,7 +87,7 @@ def _lost(job: ActiveJob) -> Failure:
     )
 
 
-def _died(observed: JobObservation) -> Failure:
+def _died(job: ActiveJob, observed: JobObservation) -> Failure:
     if observed.trouble is PodTrouble.OUT_OF_MEMORY or observed.exit_code == _OUT_OF_MEMORY_EXIT:
         return Failure(
             reason=FailureReason.OUT_OF_MEMORY,
@@ -97,6 +97,9 @@ def _died(observed: JobObservation) -> Failure:
         return Failure(
             reason=observed.trouble, message=observed.message or f"The driver's pod ended: {observed.trouble}."
         )
+    if observed.exit_code is None and job.state in set(PodTrouble):
+        # The pod of a lost node is collected at once, often before it is seen to have ended.
+        return Failure(reason=job.state, message=job.message)
     code = "unknown" if observed.exit_code is None else str(observed.exit_code)
     return Failure(
         reason=DRIVER_DIED,
