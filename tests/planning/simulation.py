@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.planning.world import IMAGE, NOW, POLL, at, job, observe, outcome, story, table
+from tests.planning.world import IMAGE, NOW, POLL, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
@@ -58,6 +58,8 @@ class Simulation:
     generation: int = 1
     luck: float = 0.93
     """How likely each step of a run, and each write of the operator, goes well."""
+    has_input: bool = False
+    """Whether every ingestion finds something to write."""
     consumed: list[RunStatus] = field(default_factory=list)
     launched: list[ActiveJob] = field(default_factory=list)
 
@@ -68,11 +70,14 @@ class Simulation:
         (happening,) = self.dice.choices(happenings, weights=[8, 16, 1])
         happening()
 
-    def calm(self) -> None:
-        """Let everything go well for a day: no new input, no accidents."""
+    def calm(self, *, looks: int = 100) -> None:
+        """Let everything go well, looking every quarter of an hour: no accidents, and no new input.
+
+        Where there always is input, it goes on coming.
+        """
         self.luck, self.annotations = 1.0, {}
         self.spec["suspend"], self.generation = False, self.generation + 1
-        for _ in range(100):
+        for _ in range(looks):
             self.now += timedelta(minutes=15)
             self.look()
             while self.living:
@@ -183,12 +188,15 @@ class Simulation:
     def begin(self, run: Run) -> None:
         """Request the instant and make it inflight, or find nothing to do."""
         service, decided = run.decided.service, run.decided
-        idle = 0.2 if self.luck < 1 else float(service is Service.INGESTION)
+        idle = 0.2 if self.luck < 1 else float(service is Service.INGESTION and not self.has_input)
         if decided.instant is None and self.dice.random() < idle:
             self.end(run, outcome(Outcome.NOTHING_TO_DO))
             return
         if service is Service.INGESTION or service is Service.CLEANING:
             self.roll_back_writes()
+        if service is Service.INGESTION and any(f"{time}.clustering.requested" in self.files for time in self.pending):
+            self.end(run, failed(FailureReason.CONFLICT))  # with updates: Reject, all of its rows being updates
+            return
         is_inflight = f"{decided.instant}.{_ACTIONS.get(service)}.inflight" in self.files
         if service is Service.CLUSTERING and is_inflight:
             self.files -= {name for name in self.files if name.startswith(f"{decided.instant}.")}

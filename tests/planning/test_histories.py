@@ -23,7 +23,9 @@ SPEC: dict[str, Any] = {
     "archival": {"minCommits": 4, "maxCommits": 6},
 }
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+INLINE = {"clustering": {"mode": "Inline"}}
 STEPS = 250
+LOOKS = 30
 
 SEEDS = range(20)
 
@@ -79,6 +81,8 @@ def test_histories_are_worth_the_name() -> None:
     seen = {(run.service, run.outcome) for simulation in some() for run in simulation.consumed}
     assert {(service, Outcome.SUCCEEDED) for service in SERVICES} <= seen
     assert {(service, Outcome.FAILED) for service in SERVICES if service is not Service.ARCHIVAL} <= seen
+    rejected = {(run.service, run.reason) for simulation in some() for run in simulation.consumed}
+    assert (Service.INGESTION, "Conflict") in rejected
 
 
 @pytest.mark.parametrize("changes", [{}, OPTIMISTIC], ids=["serialized", "optimistic"])
@@ -92,3 +96,17 @@ def test_a_table_that_is_left_in_peace_comes_to_rest(changes: dict[str, Any]) ->
         statuses = simulation.status.services
         due = [service for service in SERVICES if service is not Service.INGESTION and statuses.of(service).due]
         assert due == [], seed
+
+
+@pytest.mark.parametrize("changes", [{}, OPTIMISTIC, INLINE], ids=["serialized", "optimistic", "inline"])
+def test_a_table_whose_ingestion_is_rejected_by_a_pending_clustering_comes_out_of_it(changes: dict[str, Any]) -> None:
+    """After any history, with runs that succeed from now on, input is taken in again and again."""
+    for seed in range(2):
+        simulation = played(seed, **changes)
+        left = simulation.time()
+        simulation.files |= {f"{left}.clustering.{state}" for state in ("requested", "inflight")}
+        simulation.has_input = True
+        before = len(simulation.marks)
+        simulation.calm(looks=LOOKS)
+        assert left not in simulation.pending, seed
+        assert len(simulation.marks) - before > LOOKS / 2, seed

@@ -102,6 +102,28 @@ def test_a_pending_plan_of_a_disabled_service_is_reported_and_left_alone() -> No
     assert f"clustering {OLD} stays pending" in plan.services.clustering.message
 
 
+@pytest.mark.parametrize("timelines", [REQUESTED, INFLIGHT], ids=["requested", "inflight"])
+def test_a_clustering_that_an_inline_writer_left_gets_a_run_of_its_own_before_the_next_write(
+    timelines: dict[str, Timeline],
+) -> None:
+    inline = {**MOR, "clustering": {"mode": "Inline"}, "compaction": {"mode": "Disabled"}}
+    left = planned(timelines["clustering"], **inline)
+    assert launched(left) == [("Clustering", "Execute", OLD)]
+    assert left.services.clustering.reason == "PendingPlan"
+
+    for concurrency in ({}, OPTIMISTIC):
+        remembered = {"active_jobs": (active(),)}
+        writing = planned(timelines["clustering"], remembered=remembered, jobs=(job(),), **inline, **concurrency)
+        assert launched(writing) == []
+        assert writing.services.clustering.reason == "Inline"
+
+
+def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next_writer() -> None:
+    plan = planned(REQUESTED["compaction"], **MOR, compaction={"mode": "Inline"})
+    assert launched(plan) == [("Ingestion", None, None)]
+    assert plan.services.compaction.reason == "Inline"
+
+
 HEARTBEAT = {"last_run": run("Failed", service="Compaction", finished_at=at(NOW), reason="DriverDied")}
 
 
@@ -149,6 +171,23 @@ def test_a_pending_plan_whose_run_failed_is_tried_again_after_a_delay_and_ingest
     assert launched(plan) == [("Ingestion", None, None)]
     assert (plan.services.clustering.due, plan.services.clustering.reason) == (False, "WaitingForRetry")
     assert plan.services.clustering.next_attempt_at == at(NOW + minutes(40 / 60))
+
+
+def test_an_ingestion_that_a_pending_clustering_rejected_is_tried_again_with_growing_distance_behind_it() -> None:
+    rejected = memory(
+        last_run=run("Failed", finished_at=at(NOW), reason="Conflict"), conflicts=3, failures_generation=1
+    )
+    seen = REQUESTED["clustering"]
+    waiting = planned(seen, remembered={"ingestion": rejected}, **MOR, **CLUSTERED)
+    assert launched(waiting) == [("Clustering", "Execute", OLD)]
+    assert waiting.services.ingestion.reason == "WaitingForRetry"
+    assert waiting.services.ingestion.next_attempt_at == at(NOW + minutes(40 / 60))
+
+    both_due = planned(seen, now=NOW + minutes(1), remembered={"ingestion": rejected}, **MOR, **CLUSTERED)
+    assert launched(both_due) == [("Clustering", "Execute", OLD)]
+    dealt_with = story(*DELTAS, done("replacecommit", 1))
+    after = planned(dealt_with, now=NOW + minutes(1), remembered={"ingestion": rejected}, **MOR, **CLUSTERED)
+    assert launched(after) == [("Ingestion", None, None)]
 
 
 def test_an_unfinished_clean_or_rollback_is_finished_by_a_cleaning() -> None:

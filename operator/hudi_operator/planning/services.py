@@ -115,7 +115,7 @@ def judge_all(case: Case) -> dict[Service, Dueness]:
 def _switched_off(case: Case, service: Service) -> Dueness | None:
     mode = case.table.spec.mode_of(service)
     name = service.lower()
-    if mode is ServiceMode.INLINE:
+    if mode is ServiceMode.INLINE and not _is_stuck(case, service):
         message = f"spec.{name}.mode is Inline: it runs inside the writer, after the commit."
         return Dueness(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
@@ -125,6 +125,15 @@ def _switched_off(case: Case, service: Service) -> Dueness | None:
             message += f" {left[0].action} {left[0].time} stays pending until another tool deals with it."
         return Dueness(due=False, reason=Reason.DISABLED, message=message)
     return None
+
+
+def _is_stuck(case: Case, service: Service) -> bool:
+    """Tell whether a plan stops the writer inside which the service runs, so that the writer never gets to it.
+
+    Hudi executes a pending plan after the next commit, and with Reject a pending clustering fails a writer that updates
+    its files. While a Job runs, the plan may be its own.
+    """
+    return service is Service.CLUSTERING and bool(case.pending.get(service)) and not case.active
 
 
 def _unseen(look: TimelineLook) -> Dueness | None:
