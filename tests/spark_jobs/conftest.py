@@ -34,9 +34,8 @@ from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
+from toolkit.jars import fetch_jars
 
-REPOSITORY = Path(__file__).parents[2]
-MAVEN = "https://repo1.maven.org/maven2"
 ROWS = 20_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
 
@@ -50,12 +49,7 @@ NOON = 1_700_000_000
 @pytest.fixture(scope="session")
 def class_path() -> str:
     """The jars of the Spark image, downloaded where they are not cached."""
-    cache = Path(os.environ.get("HUDI_OPERATOR_CACHE", Path.home() / ".cache/hudi-operator")) / "jars"
-    image = REPOSITORY / "dev/image"
-    repository = os.environ.get("MAVEN_REPOSITORY", MAVEN)
-    subprocess.run([sys.executable, image / "fetch_jars.py", image / "jars.txt", cache, repository], check=True)
-    lines = (image / "jars.txt").read_text().splitlines()
-    return ":".join(str(cache / Path(line.split()[1]).name) for line in lines if line and not line.startswith("#"))
+    return ":".join(map(str, fetch_jars()))
 
 
 @pytest.fixture(scope="session")
@@ -107,6 +101,23 @@ class Lake:
         path = self.folder / "in"
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    def use_store(self, bucket: str, endpoint: str) -> dict[str, str]:
+        """Move to a bucket of an S3 server; return the Spark settings by which other drivers reach it."""
+        settings = {
+            "endpoint": endpoint,
+            "endpoint.region": "us-east-1",
+            "path.style.access": "true",
+            "connection.ssl.enabled": "false",
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            "access.key": "access",
+            "secret.key": "secret",
+        }
+        conf = {f"spark.hadoop.fs.s3a.bucket.{bucket}.{name}": value for name, value in settings.items()}
+        for key, value in conf.items():
+            self.spark._jsc.hadoopConfiguration().set(key.removeprefix("spark.hadoop."), value)
+        self.root = f"s3a://{bucket}"
+        return conf
 
     def put(self, name: str, text: str | bytes, *, at: float = 0) -> Path:
         """Write a file that arrived `at` seconds after noon."""
@@ -293,29 +304,14 @@ class Trial:
         self._s3 = s3
         self.conf: dict[str, str] = {}
         if s3 is not None:
-            self._use_s3()
+            bucket = f"trial-{time.monotonic_ns()}"
+            s3.create_bucket(Bucket=bucket)
+            self.conf = lake.use_store(bucket, s3.meta.endpoint_url)
         lake.table = {"type": "MergeOnRead" if service is Service.COMPACTION else "CopyOnWrite"}
         lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "cleaning": {"retainCommits": 1}}
         self.instant = ""
         self._commits = 0
         self.write()
-
-    def _use_s3(self) -> None:
-        bucket = f"trial-{time.monotonic_ns()}"
-        self._s3.create_bucket(Bucket=bucket)
-        settings = {
-            "endpoint": self._s3.meta.endpoint_url,
-            "endpoint.region": "us-east-1",
-            "path.style.access": "true",
-            "connection.ssl.enabled": "false",
-            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
-            "access.key": "access",
-            "secret.key": "secret",
-        }
-        self.conf = {f"spark.hadoop.fs.s3a.bucket.{bucket}.{name}": value for name, value in settings.items()}
-        for key, value in self.conf.items():
-            self.lake.spark._jsc.hadoopConfiguration().set(key.removeprefix("spark.hadoop."), value)
-        self.lake.root = f"s3a://{bucket}"
 
     def write(self) -> None:
         """Make work for the service: new files for a clustering, new versions of one file for the others."""
@@ -335,10 +331,17 @@ class Trial:
         assert planned.outcome is Outcome.SUCCEEDED, planned
         self.instant = planned.instant
 
-    def start(self, program: Callable[..., Any], run: str, **environment: str) -> Any:
+    def start(
+        self,
+        program: Callable[..., Any],
+        run: str,
+        *,
+        concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED,
+        **environment: str,
+    ) -> Any:
         """Start a driver that is to execute the plan, or to make one where there is none."""
         planned = {"mode": RunMode.EXECUTE, "instant": self.instant} if self.instant else {}
-        request = self.lake.service_request(self.service, run=run, **planned)
+        request = self.lake.service_request(self.service, run=run, concurrency=concurrency, **planned)
         return program(request.model_copy(update={"spark_conf": self.conf}), **environment)
 
     def found(self) -> tuple[Any, ...]:

@@ -59,30 +59,13 @@ def client(endpoint: str) -> BaseClient:
     return boto3.client("s3", endpoint_url=endpoint, **keys)
 
 
-def use_store(lake: Any, bucket: str, endpoint: str) -> None:
-    """Point Spark's S3 client at an endpoint for one bucket, as the operator's Spark conf does for all."""
-    configuration = lake.spark._jsc.hadoopConfiguration()
-    settings = {
-        "endpoint": endpoint,
-        "endpoint.region": "us-east-1",
-        "path.style.access": "true",
-        "connection.ssl.enabled": "false",
-        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
-        "access.key": "access",
-        "secret.key": "secret",
-    }
-    for name, value in settings.items():
-        configuration.set(f"fs.s3a.bucket.{bucket}.{name}", value)
-    lake.root = f"s3a://{bucket}"
-
-
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_a_table_on_s3_is_written_from_files_on_s3(lake: Any, start_store: Callable[..., str], table_type: str) -> None:
     bucket = f"lake-{table_type.lower()}"
     endpoint = start_store()
     store = client(endpoint)
     store.create_bucket(Bucket=bucket)
-    use_store(lake, bucket, endpoint)
+    lake.use_store(bucket, endpoint)
     lake.table = {"type": table_type}
 
     store.put_object(Bucket=bucket, Key="in/day 1/b.csv", Body=FIRST)
@@ -102,7 +85,7 @@ def test_a_table_on_s3_is_written_from_files_on_s3(lake: Any, start_store: Calla
 
 
 def test_a_bucket_that_does_not_exist(lake: Any, start_store: Callable[..., str]) -> None:
-    use_store(lake, "absent", start_store())
+    lake.use_store("absent", start_store())
     result = lake.ingest(files={"path": "s3a://absent/in"})
     assert result.reason is FailureReason.SOURCE_NOT_FOUND, result
 
@@ -113,14 +96,14 @@ def test_wrong_credentials(lake: Any, start_store: Callable[..., str]) -> None:
     store = client(endpoint)
     store.create_bucket(Bucket="closed")
     store.put_object(Bucket="closed", Key="in/a.csv", Body=FIRST)
-    use_store(lake, "closed", endpoint)
+    lake.use_store("closed", endpoint)
     result = lake.ingest()
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.STORAGE_ACCESS_DENIED), result
     assert "credentials" in result.message
 
 
 def test_a_store_that_is_down(lake: Any) -> None:
-    use_store(lake, "gone", f"http://127.0.0.1:{free_port()}")
+    lake.use_store("gone", f"http://127.0.0.1:{free_port()}")
     result = lake.ingest()
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.STORAGE_UNAVAILABLE), result
     assert "reachable" in result.message
