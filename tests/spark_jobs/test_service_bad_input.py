@@ -118,30 +118,52 @@ def test_one_server_that_answers_is_enough(answering_server: str) -> None:
 
 
 @pytest.fixture
-def small_store(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a few megabytes."""
-    folder = tmp_path / "small"
+def small_lake(lake: Any) -> Iterator[Any]:
+    """A lake on a file system of a few megabytes."""
+    folder = lake.folder / "small"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=False)
     if mounted.returncode:
         pytest.skip("only root can mount a small file system")
-    yield folder
+    lake.root, lake.folder = str(folder), folder
+    yield lake
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_store_that_is_full_and_gets_room_again(trial: Callable[[Service, str], Any], small_store: Path) -> None:
-    table = trial(Service.CLUSTERING, "local")
-    source = table.lake.folder / "table"
-    subprocess.run(["cp", "-a", f"{source}/.", small_store], check=True)
-    table.lake.table |= {"basePath": str(small_store)}
-    room = os.statvfs(small_store)
-    (small_store / ".filler").write_bytes(b"0" * (room.f_bavail * room.f_frsize - 200_000))
+def fill_up(folder: Path) -> Path:
+    """Leave so little room that no data file fits in, and return the file that takes the rest."""
+    room, filler = os.statvfs(folder), folder / "filler"
+    filler.write_bytes(b"0" * (room.f_bavail * room.f_frsize - 200_000))
+    return filler
 
-    result = table.lake.serve(Service.CLUSTERING)
+
+def test_a_service_in_a_store_that_is_full_and_gets_room_again(
+    small_lake: Any, trial: Callable[[Service, str], Any]
+) -> None:
+    table = trial(Service.CLUSTERING, "local")
+    filler = fill_up(small_lake.folder)
+
+    result = small_lake.serve(Service.CLUSTERING)
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.STORAGE_FULL), result
     assert "room" in result.message
+    assert table.found() == table.expected
 
-    (small_store / ".filler").unlink()
-    assert table.lake.serve(Service.CLUSTERING).outcome is Outcome.SUCCEEDED
-    frame = table.lake.spark.read.format("hudi").load(str(small_store))
-    assert tuple(frame.selectExpr("count(*)", "count(DISTINCT id)", "sum(v)").first()) == table.expected
+    filler.unlink()
+    assert small_lake.serve(Service.CLUSTERING).outcome is Outcome.SUCCEEDED
+    assert table.found() == table.expected
+
+
+def test_an_ingestion_into_a_store_that_is_full_and_gets_room_again(small_lake: Any) -> None:
+    small_lake.put("a.csv", "id\n1\n")
+    assert small_lake.ingest().outcome is Outcome.SUCCEEDED
+    small_lake.put("b.csv", "id\n" + "".join(f"{number}\n" for number in range(2, 20_000)), at=1)
+    filler = fill_up(small_lake.folder)
+
+    result = small_lake.ingest()
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.STORAGE_FULL), result
+    assert "room" in result.message
+    assert small_lake.rows() == [("1",)]
+
+    filler.unlink()
+    assert small_lake.ingest().rows_read == 19_998
+    assert len(set(small_lake.rows())) == len(small_lake.rows()) == 19_999

@@ -1,0 +1,139 @@
+"""Plans that dead runs have left: what waits for them, what the operator says, and that the table comes out of it."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.planning.world import at, memory, observe, run, status, status_of, table
+
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
+from hudi_operator.api.table_status import ServicesStatus
+from hudi_operator.planning.model import TimelineLook
+from hudi_operator.storage.local import LocalFileSystem
+from hudi_operator.timeline import TimelineReader
+from hudi_operator.timeline.metadata_table import read_metadata_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(600)]
+
+LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
+"""Enough where the writers of a test come one after another."""
+
+SCHEMA = {"files": {"schemaDdl": "id STRING, v INT"}}
+
+
+def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> ServicesStatus:
+    """What the operator writes into the status of this table, from the files of its timeline."""
+    reader = TimelineReader(LocalFileSystem())
+    timeline = reader.read(lake.base_path)
+    metadata = read_metadata_table(reader, lake.base_path, timeline)
+    look = TimelineLook(timeline=timeline, metadata=metadata.timeline if metadata else None)
+    one = table(status=status(**remembered), ingestion=None, **lake.table, **lake.spec)
+    return status_of(observe(one, look=look), now=now or datetime.now(UTC)).services
+
+
+def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_has_expired(
+    trial: Callable[[Service, str], Any], program: Callable[..., Any]
+) -> None:
+    tried = trial(Service.COMPACTION, "local")
+    tried.lake.spec |= {"concurrency": {"mode": "Optimistic"}}
+    tried.lake.options = LOCK
+    tried.plan()
+    dead = tried.start(program, "dead", concurrency=ConcurrencyMode.OPTIMISTIC)
+    dead.wait_until(lambda: tried.has_reached("writing"))
+    dead.kill()
+    died = datetime.now(UTC).replace(microsecond=0)
+    heartbeat = tried.lake.folder / "table/.hoodie/.heartbeat" / tried.instant
+    assert heartbeat.exists()
+
+    last = memory(last_run=run("Failed", service="Compaction", finished_at=at(died), reason="DriverDied"))
+    waiting = shown(tried.lake, compaction=last).compaction
+    assert (waiting.due, waiting.reason) == (False, "WaitingForHeartbeat")
+    assert waiting.next_attempt_at == at(died + timedelta(minutes=2))
+    later = shown(tried.lake, compaction=last, now=died + timedelta(minutes=2)).compaction
+    assert (later.due, later.reason) == (True, "PendingPlan")
+
+    following = tried.start(program, "following", concurrency=ConcurrencyMode.OPTIMISTIC)
+    following.wait_until(lambda: "waiting for the heartbeat" in following.log)
+    assert not tried.completed()
+    os.utime(heartbeat, (died.timestamp() - 150,) * 2)
+    result = following.finish().results[0]
+    assert (result.outcome, result.instant) == (Outcome.SUCCEEDED, tried.instant), result
+    assert tried.found() == tried.expected
+
+
+@pytest.mark.parametrize(("mode", "begun"), [("Inline", False), ("Async", True)])
+def test_a_rejected_ingestion_goes_on_when_the_pending_clustering_has_been_dealt_with(
+    trial: Callable[[Service, str], Any], program: Callable[..., Any], mode: str, *, begun: bool
+) -> None:
+    tried = trial(Service.CLUSTERING, "local")
+    lake = tried.lake
+    lake.spec["clustering"] = {"mode": mode}
+    tried.plan()
+    if begun:
+        dead = tried.start(program, "dead")
+        dead.wait_until(lambda: tried.has_reached("writing"))
+        dead.kill()
+    rows, keys, total = tried.expected
+    lake.put("update.csv", "id,v\n0,7\n")
+
+    for _ in range(2):
+        rejected = lake.ingest(**SCHEMA)
+        assert (rejected.outcome, rejected.reason) == (Outcome.FAILED, FailureReason.CONFLICT), rejected
+        assert tried.found() == tried.expected
+    judged = shown(lake).clustering
+    assert (judged.due, judged.reason, judged.pending[0].time) == (True, "PendingPlan", tried.instant)
+
+    done = lake.serve(Service.CLUSTERING, mode=RunMode.EXECUTE, instant=tried.instant)
+    assert done.outcome is Outcome.SUCCEEDED, done
+    assert (done.instant != tried.instant) is begun
+    assert lake.ingest(**SCHEMA).outcome is Outcome.SUCCEEDED
+    assert tried.found() == (rows, keys, total + 7)
+    assert not shown(lake).clustering.pending
+
+
+def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: Callable[[Service, str], Any]) -> None:
+    tried = trial(Service.COMPACTION, "local")
+    tried.plan()
+    tried.lake.spec["compaction"] = {"mode": "Inline"}
+    rows, keys, total = tried.expected
+    tried.lake.put("update.csv", "id,v\n0,7\n")
+
+    assert tried.lake.ingest(**SCHEMA).outcome is Outcome.SUCCEEDED
+    assert any(name.startswith(f"{tried.instant}_") for name in tried.completed())
+    assert tried.found() == (rows, keys, total + 7 - 2)
+    assert not shown(tried.lake).compaction.pending
+
+
+def test_an_archival_that_the_metadata_table_holds_back_says_so_and_goes_on_afterwards(lake: Any) -> None:
+    lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    for number in range(12):
+        write(lake, number)
+    unfinish_metadata_compaction(lake)
+
+    for _ in range(2):
+        held = lake.serve(Service.ARCHIVAL)
+        assert held.outcome is Outcome.NOTHING_TO_DO, held
+        assert "metadata table" in held.message
+    judged = shown(lake).archival
+    assert (judged.due, judged.reason) == (False, "NothingToDo")
+    assert judged.held_back == "Commits from the first on stay: the metadata table was not compacted since."
+
+    write(lake, 12)
+    assert shown(lake).archival.due
+    assert lake.serve(Service.ARCHIVAL).outcome is Outcome.SUCCEEDED
+    assert lake.rows("v") == [("12",)]
+
+
+def write(lake: Any, number: int) -> None:
+    lake.put(f"{number}.csv", f"id,v\n1,{number}\n", at=number)
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+
+
+def unfinish_metadata_compaction(lake: Any) -> None:
+    """Leave the metadata table as a writer does that dies before its compaction there completes."""
+    timeline: Path = lake.folder / "table/.hoodie/metadata/.hoodie/timeline"
+    (completed,) = timeline.glob("*.commit")
+    completed.unlink()
