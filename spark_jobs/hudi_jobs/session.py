@@ -6,6 +6,16 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.jvm import classes
+
+_METADATA_PAYLOAD = "org.apache.hudi.metadata.HoodieMetadataPayload"
+"""Has to be initialised before anything else parses the metadata table's schema.
+
+It tells that schema from others by identity, of the instance that was interned first. A JVM whose first use of the
+metadata table is its compaction, as in every tenth commit, interns another one, and Hudi 1.2.0 then fails to write:
+"Index 9 out of bounds for length 7" (HoodieMetadataPayload.getInsertValue).
+"""
+
 _PLACEHOLDER = re.compile(r"\$\((POD_NAME|POD_IP|POD_NAMESPACE|JOB_NAME|JOB_UID)\)")
 
 _DEFAULTS = {
@@ -29,6 +39,8 @@ _DEFAULTS = {
 _REQUIRED = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    # Kryo initialises what it registers, in executors too.
+    "spark.kryo.classesToRegister": _METADATA_PAYLOAD,
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     "spark.speculation": "false",
@@ -60,4 +72,6 @@ def open_session(requested: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in spark_settings(requested).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    classes(session).java.lang.Class.forName(_METADATA_PAYLOAD)
+    return session

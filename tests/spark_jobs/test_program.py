@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +35,20 @@ def test_a_request_that_cannot_be_read_is_answered(program: Callable[..., Any]) 
     result = run.finish().results[0]
     assert (run.process.returncode, result.reason) == (1, FailureReason.INVALID_REQUEST)
     assert "tasks" in result.message
+
+
+def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
+    lake: Any, program: Callable[..., Any]
+) -> None:
+    def compactions() -> list[Path]:
+        return list(lake.folder.glob("table/.hoodie/metadata/.hoodie/timeline/*.commit"))
+
+    for number in range(9):
+        lake.put(f"{number}.csv", f"id,carrier\n{number},AA\n", at=number)
+        assert not compactions()
+        result = lake.ingest() if number < 8 else program(lake.request()).finish().results[0]
+        assert result.outcome is Outcome.SUCCEEDED, result
+    assert compactions()
 
 
 def test_a_driver_that_runs_out_of_memory_says_so(lake: Any, program: Callable[..., Any]) -> None:
