@@ -71,12 +71,16 @@ def files_of(inputs: tuple[str, ...]) -> list[Path]:
 
 
 def main() -> None:
-    """Build what has changed, load it, and record the names."""
+    """Build what has changed, load it, and record the names; with `--bases`, only build what holds none of our code."""
     interrupt_on_termination()
+    names: dict[str, str] = {}
     try:
         STATE.mkdir(exist_ok=True)
         with alone(CACHE / "images.lock", meanwhile="another program is building images"):
             try:
+                if "--bases" in sys.argv[1:]:
+                    provide_bases()
+                    return
                 names = {image.variable: provide(image) for image in IMAGES}
             finally:
                 mounts.unmount_below(CACHE / "buildah")
@@ -101,30 +105,50 @@ def provide(image: Image) -> str:
     if not current and name in containers.present_images():
         say(f"{name} is loaded already")
         return name
-    if not shutil.which("buildah") and docker_builds():
+    if uses_docker():
         build_with_docker(image, name)
         output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
     else:
-        toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
-        # A build that was cut off leaves its working containers behind.
-        output_of([*BUILDAH, "rm", "--all"])
+        prepare_buildah()
         build_with_buildah(image, name)
         output_of([*BUILDAH, "push", name], timeout=1800) if current else image_loading.load(name, buildah=BUILDAH)
     return name
 
 
-def docker_builds() -> bool:
-    """Tell whether docker can build here: a client may be installed without its daemon, or without buildx."""
+def provide_bases() -> None:
+    """Build the slow stages, which needs no cluster; docker builds them with the rest."""
+    if not uses_docker():
+        prepare_buildah()
+        for image in IMAGES:
+            ensure_base(image)
+
+
+def uses_docker() -> bool:
+    """Tell whether docker builds here: a client may be installed without its daemon, or without buildx."""
+    if shutil.which("buildah"):
+        return False
     return succeeds(["docker", "info"]) and succeeds(["docker", "buildx", "version"])
 
 
-def build_with_buildah(image: Image, name: str) -> None:
-    """Build a target with buildah, which needs no daemon."""
+def prepare_buildah() -> None:
+    """Install buildah where it is missing, and remove the working containers that a build left which was cut off."""
+    toolchain.ensure_packages(toolchain.IMAGE_PROGRAMS)
+    output_of([*BUILDAH, "rm", "--all"])
+
+
+def ensure_base(image: Image) -> str:
+    """Build the slow stages of an image unless they are there, and return their name."""
     base = image.base_name()
     if not succeeds([*BUILDAH, "inspect", "--type", "image", base]):
         base_image.ensure()
         say(f"building {base}: minutes the first time; log: {LOGS / f'image-{image.target}.log'}")
         build_target(image, target=f"{image.target}-base", name=base, options=())
+    return base
+
+
+def build_with_buildah(image: Image, name: str) -> None:
+    """Build a target with buildah, which needs no daemon."""
+    base = ensure_base(image)
     say(f"building {name}")
     build_target(
         image, target=image.target, name=name, options=(f"--build-context={image.target}-base=docker-image://{base}",)

@@ -59,15 +59,16 @@ def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None
     names = sorted(missing)
     if not shutil.which("apt-get"):
         raise DevError(f"Install {', '.join(names)} (the names of Debian's packages) and run this again.")
-    say(f"installing packages: {' '.join(names)}")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    run_logged(["apt-get", "update"], log_name="packages", what="apt-get update", environment=environment)
-    run_logged(
-        ["apt-get", "install", "--yes", "--no-install-recommends", *names],
-        log_name="packages",
-        what="apt-get install",
-        environment=environment,
-    )
+    with alone(CACHE / "packages.lock", meanwhile="another program is installing packages"):
+        say(f"installing packages: {' '.join(names)}")
+        run_logged(["apt-get", "update"], log_name="packages", what="apt-get update", environment=environment)
+        run_logged(
+            ["apt-get", "install", "--yes", "--no-install-recommends", *names],
+            log_name="packages",
+            what="apt-get install",
+            environment=environment,
+        )
 
 
 def ensure_tools(names: tuple[str, ...] = ALL_PROGRAMS) -> Path:
