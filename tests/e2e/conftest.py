@@ -16,6 +16,7 @@ from toolkit.store import Store
 ORDER = (
     "test_ingestion",
     "test_services",
+    "test_shared_table",
     "test_examples",
     "test_bad_input",
     "test_kills",

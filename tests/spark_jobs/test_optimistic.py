@@ -12,6 +12,8 @@ from typing import Any
 
 import pyspark
 import pytest
+from tests.spark_jobs import foreign_writer
+from tests.spark_jobs.foreign_writer import KEYS, reports_in, rows_after
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 
@@ -19,8 +21,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(600)]
 
 SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "45"))
 PATIENCE = SECONDS + 90
-KEYS = 100
-"""New keys of each batch of `foreign_writer.py`."""
 
 
 @pytest.fixture(scope="module")
@@ -54,43 +54,50 @@ def _answers(port: int) -> bool:
 def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     lake: Any, class_path: str, tmp_path: Path, zookeeper: str, table_type: str
 ) -> None:
-    lake.table = {"type": table_type}
+    lake.table = {"type": table_type, "partitionBy": ["part"]}
     lock = {"zookeeper": {"connect": zookeeper, "basePath": "/hudi"}}
     lake.spec = {
         "concurrency": {"mode": "Optimistic", "lock": lock, "lockKey": "flights"},
         "cleaning": {"retainCommits": 3},
         "fileSizing": {"smallFileLimit": "0"},
     }
-    lake.put("a.csv", "id,v\nfirst,0\n")
-    assert lake.ingest(files={"schemaDdl": "id STRING, v INT"}).outcome is Outcome.SUCCEEDED
-    acknowledged, end = tmp_path / "acknowledged", tmp_path / "end"
-    script = Path(__file__).with_name("foreign_writer.py")
-    arguments = [lake.base_path, class_path, str(acknowledged), str(end), zookeeper]
-    with (tmp_path / "writer.txt").open("w") as log:
-        writer = subprocess.Popen([sys.executable, script, *arguments], stdout=log, stderr=log)
+    lake.put("a.csv", "id,v,part\nfirst,0,p000\n")
+    assert lake.ingest(files={"schemaDdl": "id STRING, v INT, part STRING"}).outcome is Outcome.SUCCEEDED
+    log, end = tmp_path / "writer.txt", tmp_path / "end"
+    writer = start_writer(lake, class_path, zookeeper, log=log, end=end)
     try:
-        outcomes = serve_beside(lake, writer, acknowledged, table_type)
+        outcomes = serve_beside(lake, writer, log, table_type)
         end.touch()
         writer.wait(timeout=120)
     finally:
         writer.kill()
-    batches, failures = (int(word) for word in acknowledged.read_text().split())
-    print(f"{table_type}: {batches} batches, {failures} failed writes, {dict(outcomes)}")  # noqa: T201 - how often each side lost
+    reports = reports_in(log.read_text())
+    print(f"{table_type}: {reports[-1].batches} batches, lost {reports[-1].failures}, {dict(outcomes)}")  # noqa: T201 - how often each side lost
 
-    assert batches > 3
-    assert exact(lake, batches), "at the end"
+    assert len(reports) > 3
+    assert [report.wrong for report in reports] == [0] * len(reports), "after each commit"
+    assert Counter(lake.rows("id", "v")) == rows_after(reports[-1].batches) + Counter([("first", 0)]), "at the end"
     assert not missing(outcomes, table_type)
     assert not any(outcome in {Outcome.FAILED, Outcome.FENCED} for _, outcome in outcomes), outcomes
 
 
-def serve_beside(lake: Any, writer: Any, acknowledged: Path, table_type: str) -> Counter[tuple[Service, Outcome]]:
+def start_writer(lake: Any, class_path: str, zookeeper: str, *, log: Path, end: Path) -> subprocess.Popen[bytes]:
+    """Start the writer with the jars that the drivers have."""
+    submit = f"--master local[1] --driver-memory 1g --driver-class-path {class_path} pyspark-shell"
+    command = [sys.executable, foreign_writer.__file__, lake.base_path, "flights", zookeeper, str(end)]
+    with log.open("w") as output:
+        environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": submit}
+        return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+
+
+def serve_beside(lake: Any, writer: Any, log: Path, table_type: str) -> Counter[tuple[Service, Outcome]]:
     """Run the services in turn while the writer writes, and look at the rows each time."""
     services = [Service.CLUSTERING, Service.CLEANING]
     if table_type == "MergeOnRead":
         services.insert(0, Service.COMPACTION)
     outcomes: Counter[tuple[Service, Outcome]] = Counter()
-    while not acknowledged.exists():
-        assert writer.poll() is None, "the writer has ended"
+    while not reports_in(log.read_text()):
+        assert writer.poll() is None, log.read_text()[-3000:]
         time.sleep(0.2)
     begun = time.monotonic()
     while (spent := time.monotonic() - begun) < SECONDS or (missing(outcomes, table_type) and spent < PATIENCE):
@@ -98,10 +105,10 @@ def serve_beside(lake: Any, writer: Any, acknowledged: Path, table_type: str) ->
             result = lake.serve(service, concurrency=ConcurrencyMode.OPTIMISTIC)
             outcomes[service, result.outcome] += 1
             assert result.outcome is not Outcome.FAILED, result
-            promised = int(acknowledged.read_text().split()[0]) * KEYS
+            promised = reports_in(log.read_text())[-1].batches * KEYS
             rows, keys = counted(lake)
             assert rows == keys >= promised
-        assert writer.poll() is None, "the writer has ended"
+        assert writer.poll() is None, log.read_text()[-3000:]
     return outcomes
 
 
@@ -115,12 +122,3 @@ def counted(lake: Any) -> tuple[int, int]:
     frame = lake.spark.newSession().read.format("hudi").load(lake.base_path)
     found = frame.selectExpr("count(*)", "count(DISTINCT id)").first()
     return int(found[0]), int(found[1])
-
-
-def exact(lake: Any, batches: int) -> bool:
-    """Whether every key is there once, with the value of the last batch that wrote it."""
-    expected = {("first", 0)}
-    for batch in range(batches):
-        value = min(batch + 1, batches - 1)
-        expected |= {(str(key), value) for key in range(batch * KEYS, (batch + 1) * KEYS)}
-    return lake.rows("id", "v") == sorted(expected)

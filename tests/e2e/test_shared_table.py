@@ -1,0 +1,166 @@
+"""An Optimistic table that another tool writes too: nobody loses a row, whatever becomes of the lock."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+from tests.e2e.processes import find_process
+from tests.e2e.shared_writer import ForeignWriter
+from tests.e2e.stage import Document, Stage, Table, condition_of
+from tests.e2e.time_travel import read_at
+from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
+
+from toolkit.zookeeper import ADDRESS, ZooKeeper
+
+pytestmark = pytest.mark.e2e
+
+SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "60"))
+"""How long the writer writes at least, from its first batch on."""
+
+SERVICES = ("Compaction", "Clustering", "Cleaning")
+FIRST = ("first", 0)
+"""The row that the operator's own ingestion brings."""
+
+
+@pytest.fixture(scope="module")
+def zookeeper(stage: Stage) -> Iterator[ZooKeeper]:
+    """A ZooKeeper that does not run yet."""
+    server = ZooKeeper(stage.cluster)
+    server.remove()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def table(stage: Stage, zookeeper: ZooKeeper) -> Table:  # noqa: ARG001 - it must not run yet
+    """A table with every service, and a file for its own ingestion."""
+    table = stage.tenant("shared").table(
+        "shared",
+        type="MergeOnRead",
+        partitionBy=["part"],
+        source={"columns": "id STRING, v INT, part STRING"},
+        ingestion={"operation": "Upsert"},
+        concurrency={"mode": "Optimistic", "lock": {"zookeeper": {"connect": ADDRESS}}, "lockKey": "shared"},
+        compaction={"trigger": {"deltaCommits": 2}},
+        clustering={
+            "mode": "Async",
+            "trigger": {"commits": 4},
+            # Of the partition that is written to all the time a clustering would lose nearly each time.
+            "plan": {"strategy": "RecentDays", "partitions": {"skipLatest": 1}},
+            "updates": "Allow",
+        },
+        cleaning={"trigger": {"commits": 4}, "retainCommits": 4},
+    )
+    stage.store.put(f"{table.landing}/first.csv", b"id,v,part\nfirst,0,p000\n")
+    return table
+
+
+def test_a_lock_that_nobody_answers_for_is_told_and_taken_once_it_is_there(table: Table, zookeeper: ZooKeeper) -> None:
+    ready = table.wait_reason("LockUnavailable")
+    assert ready["status"] == "False"
+    assert ADDRESS in ready["message"]
+    assert "Check that it runs" in ready["message"]
+    assert ("Warning", "LockUnavailable") in table.events()
+    failed = table.wait(lambda status: _ingestion(status).get("nextAttemptAt"), what="says when it is tried again")
+    assert _ingestion(failed)["infrastructureFailures"] >= 1
+    assert not _ingestion(failed).get("failures")
+    assert table.commits() == []
+
+    zookeeper.start()
+    status = table.wait_ready()
+    assert not condition_of(status, "Stalled")
+    assert not condition_of(status, "Reconciling")
+    assert _ingestion(status)["lastRun"]["outcome"] == "Succeeded"
+    lost = [run for run in status["history"] if run["outcome"] != "Succeeded"]
+    assert {run["reason"] for run in lost} == {"LockUnavailable"}
+    assert len(table.jobs()) == len(status["history"]), "one Job for each attempt that status knows of"
+
+
+def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
+    stage: Stage, table: Table, zookeeper: ZooKeeper, record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    zookeeper.start()
+    table.wait_ready()
+    writer = ForeignWriter(table, ADDRESS)
+    writer.await_batches(2)
+    begun = time.monotonic()
+    restart(stage, zookeeper)
+    runs: dict[str, Document] = {}
+
+    def has_served() -> bool:
+        runs.update({run["job"]: run for run in table.status()["history"]})
+        done = {run["service"] for run in runs.values() if run["outcome"] == "Succeeded"}
+        return time.monotonic() - begun > SECONDS and done.issuperset(SERVICES)
+
+    def explain() -> str:
+        return f"{table.explain()}\n---\n{writer.explain()}"
+
+    stage.eventually(has_served, what="every service succeeds", seconds=SECONDS + 240, pause=2, explain=explain)
+    reports = writer.end()
+    at_rest = table.wait(is_at_rest, what="at rest")
+    runs.update({run["job"]: run for run in at_rest["history"]})
+
+    story = tell(reports, runs.values(), at_rest)
+    record_testsuite_property("a writer beside the services", story)
+    print(story)  # noqa: T201 - how often each side lost
+    assert condition_of(at_rest, "Ready")["status"] == "True"
+    assert [report.wrong for report in reports] == [0] * len(reports), "after each commit of the writer"
+    assert {run["reason"] for run in runs.values() if run["outcome"] == "Failed"} <= {"LockUnavailable"}
+    assert_exact_at_every_instant(table, reports)
+
+
+def restart(stage: Stage, zookeeper: ZooKeeper) -> None:
+    """Kill the server's process; Kubernetes starts it again, with what it had written."""
+    pod = zookeeper.pod()
+    process = find_process(pod, "java")
+    if process is None:
+        return  # the pod runs on another machine
+    os.kill(process, signal.SIGKILL)
+    before = pod["status"]["containerStatuses"][0]["restartCount"]
+    stage.eventually(
+        lambda: zookeeper.pod()["status"]["containerStatuses"][0]["restartCount"] > before,
+        what="ZooKeeper is started again",
+    )
+
+
+def is_at_rest(status: Document) -> bool:
+    """Whether nothing runs or is due."""
+    due = any(service.get("due") for service in status["services"].values())
+    return not due and not status.get("activeJobs")
+
+
+def assert_exact_at_every_instant(table: Table, reports: list[Report]) -> None:
+    """Each row that was acknowledged by an instant is there at that instant, once, with its value of then."""
+    instants = table.commits()
+    found = read_at(table, instants, "id", "v")
+    assert instants[-1] in found
+    for instant, rows in found.items():
+        acknowledged = sum(report.instant <= instant for report in reports)
+        # A batch that is there before it is acknowledged is one whose writer died after its commit.
+        batches = (len(rows) - 1) // KEYS
+        assert acknowledged <= batches <= acknowledged + 1, instant
+        assert rows == rows_after(batches) + Counter([FIRST]), instant
+    assert found[instants[-1]] == rows_after(len(reports)) + Counter([FIRST])
+
+
+def tell(reports: list[Report], runs: Iterable[Document], status: Document) -> str:
+    """How often each side won and lost."""
+    ended = Counter(f"{run['service']} {run['outcome']} {run.get('reason') or ''}".strip() for run in runs)
+    return json.dumps(
+        {
+            "batches": reports[-1].batches,
+            "failed writes": reports[-1].failures,
+            "runs": ended,
+            "pending": [f"{one['time']}.{one['action']}" for one in status["timeline"].get("pending") or ()],
+        }
+    )
+
+
+def _ingestion(status: Document) -> Document:
+    return dict(status["services"]["ingestion"])
