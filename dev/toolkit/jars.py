@@ -21,3 +21,7 @@ def fetch_jars() -> list[Path]:
     subprocess.run((sys.executable, str(program), str(listing), str(folder), repository), check=True)
     lines = listing.read_text().splitlines()
     return [folder / Path(line.split()[1]).name for line in lines if line and not line.startswith("#")]
+
+
+if __name__ == "__main__":
+    fetch_jars()
