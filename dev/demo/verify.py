@@ -1,6 +1,6 @@
 """Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as a program of its own: `verify.py ENDPOINT JARS TABLE...`; it prints one JSON line. The credentials come from
+Run as a program of its own: `verify.py ENDPOINT TABLE...`; it prints one JSON line. The credentials come from
 the environment.
 """
 
@@ -15,14 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from demo.flights import MISSING, read_flights
+from toolkit.jars import fetch_jars
 
 DELAYED = "CAST(dep_delay AS INT) > 60"
 """Which flights the table `delays` holds: as its transform says."""
 
 
-def main(endpoint: str, jars: str, *tables: str) -> None:
+def main(endpoint: str, *tables: str) -> None:
     """Read both sides, a table after the other, and print how they differ."""
-    spark = open_session(endpoint, jars)
+    spark = open_session(endpoint)
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         flights = read_flights()
         writer = csv.DictWriter(file, fieldnames=list(flights[0]))
@@ -60,7 +61,7 @@ def as_text(frame: DataFrame, columns: list[str]) -> DataFrame:
     )
 
 
-def open_session(endpoint: str, jars: str) -> SparkSession:
+def open_session(endpoint: str) -> SparkSession:
     """Start Spark in this process with the jars of the Spark image."""
     settings = {
         "spark.master": "local[2]",
@@ -74,7 +75,7 @@ def open_session(endpoint: str, jars: str) -> SparkSession:
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-        "spark.jars": jars,
+        "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
         "spark.hadoop.fs.s3a.endpoint": endpoint,
         "spark.hadoop.fs.s3a.path.style.access": "true",
         "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",

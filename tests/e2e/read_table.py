@@ -31,9 +31,8 @@ def main(table: str, endpoint: str, *columns: str) -> None:
     """Print the rows on the last line, sorted by the columns."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
     from demo.verify import open_session  # noqa: PLC0415 - found once the path is set
-    from toolkit.jars import fetch_jars  # noqa: PLC0415 - as above
 
-    spark = open_session(endpoint, ",".join(map(str, fetch_jars())))
+    spark = open_session(endpoint)
     rows = spark.read.format("hudi").load(table).select(*columns).sort(*columns).collect()
     sys.stdout.write(json.dumps([row.asDict() for row in rows]) + "\n")
     spark.stop()

@@ -1,4 +1,4 @@
-"""Reads a table as it was at each of some instants with Spark's own Hudi reader, in a program of its own.
+"""Reads a table as it is, and as it was at some instants, with Spark's own Hudi reader, in a program of its own.
 
 `time_travel.py TABLE ENDPOINT COLUMNS INSTANT...`, the columns with commas between them, prints the rows as JSON. The
 credentials come from the environment.
@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.e2e.stage import Table
 
+NOW = "now"
 _REFUSALS = ("Cleaner cleaned up the timestamp of interest", "must be earlier than the first incomplete commit")
 """What Hudi says of an instant whose files a clean has removed, and of one after a write that has not ended."""
 
 
 def read_at(table: Table, instants: Sequence[str], *columns: str) -> dict[str, Counter[tuple[Any, ...]]]:
-    """Return how often each row was there at each instant; an instant that Hudi refuses to read is left out."""
+    """Return how often each row is there now and at each instant; one that Hudi refuses to read is left out."""
     access = table.stage.cluster.s3
-    command = [sys.executable, __file__, f"s3a://{table.folder}", access.endpoint, ",".join(columns), *instants]
+    command = [sys.executable, __file__, f"s3a://{table.folder}", access.endpoint, ",".join(columns), NOW, *instants]
     environment = {"AWS_ACCESS_KEY_ID": access.access_key, "AWS_SECRET_ACCESS_KEY": access.secret_key}
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -37,12 +38,13 @@ def main(table: str, endpoint: str, columns: str, *instants: str) -> None:
     """Print the rows of each instant on the last line."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
     from demo.verify import open_session  # noqa: PLC0415 - found once the path is set
-    from toolkit.jars import fetch_jars  # noqa: PLC0415 - as above
 
-    spark = open_session(endpoint, ",".join(map(str, fetch_jars())))
+    spark = open_session(endpoint)
     found = {}
     for instant in instants:
-        reader = spark.read.format("hudi").option("as.of.instant", instant)
+        reader = spark.read.format("hudi")
+        if instant != NOW:
+            reader = reader.option("as.of.instant", instant)
         try:
             found[instant] = [list(row) for row in reader.load(table).select(*columns.split(",")).collect()]
         except Exception as error:
