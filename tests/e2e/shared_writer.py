@@ -21,7 +21,11 @@ _SETTINGS = {
     "spark.hadoop.fs.s3a.connection.maximum": "1000",
     "spark.hadoop.fs.s3a.directory.marker.retention": "keep",
 }
-_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+# As in the operator's own drivers: on two cores a start takes half as long.
+_JAVA_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=/opt/hudi/classes.jsa "
+    "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+)
 
 
 class ForeignWriter:
