@@ -23,6 +23,8 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",
+    # Rows are kept between the check and the write only: to compress them costs more than it saves.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # A dead store is given up within about a minute instead of s3a's quarter of an hour.
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
     "spark.hadoop.fs.s3a.retry.limit": "4",
