@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pytest
 from tests.e2e.processes import find_process
@@ -55,7 +56,7 @@ def table(stage: Stage, zookeeper: ZooKeeper) -> Table:  # noqa: ARG001 - it mus
             "plan": {"strategy": "RecentDays", "partitions": {"skipLatest": 1}},
             "updates": "Allow",
         },
-        cleaning={"trigger": {"commits": 4}, "retainCommits": 4},
+        cleaning={"trigger": {"commits": 3}, "retainCommits": 3},
     )
     stage.store.put(f"{table.landing}/first.csv", b"id,v,part\nfirst,0,p000\n")
     return table
@@ -104,16 +105,22 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     stage.eventually(has_served, what="every service succeeds", seconds=SECONDS + 240, pause=2, explain=explain)
     reports = writer.end()
     table.patch({"spec": {"suspend": True}})
-    status = table.wait(lambda status: not status.get("activeJobs"), what="nothing runs")
+    status = table.wait(is_still(table.document()["metadata"]["generation"]), what="nothing runs any more")
     runs.update({run["job"]: run for run in status["history"]})
+    found = read_at(table, table.commits(), "id", "v")
 
-    story = tell(reports, runs.values())
+    story = tell(reports, runs.values(), read=len(found) - 1)
     record_testsuite_property("a writer beside the services", story)
     print(story)  # noqa: T201 - how often each side lost
     assert not condition_of(status, "Stalled")
     assert {run["reason"] for run in runs.values() if run["outcome"] == "Failed"} <= {"LockUnavailable"}
     assert [report.wrong for report in reports] == [0] * len(reports), "after each commit of the writer"
-    assert_exact_at_every_instant(table, reports)
+    assert_exact_at_every_instant(found, reports)
+
+
+def is_still(generation: int) -> Callable[[Document], bool]:
+    """Whether nothing runs, and the operator has seen this generation of the spec, which lets nothing start."""
+    return lambda status: status["observedGeneration"] == generation and not status.get("activeJobs")
 
 
 def restart(stage: Stage, zookeeper: ZooKeeper) -> None:
@@ -130,9 +137,8 @@ def restart(stage: Stage, zookeeper: ZooKeeper) -> None:
     )
 
 
-def assert_exact_at_every_instant(table: Table, reports: list[Report]) -> None:
+def assert_exact_at_every_instant(found: dict[str, Counter[tuple[Any, ...]]], reports: list[Report]) -> None:
     """Each row that was acknowledged by an instant is there at that instant, once, with its value of then."""
-    found = read_at(table, table.commits(), "id", "v")
     assert found.pop(NOW) == rows_after(len(reports)) + Counter([FIRST])
     for instant, rows in found.items():
         acknowledged = sum(report.instant <= instant for report in reports)
@@ -144,10 +150,11 @@ def assert_exact_at_every_instant(table: Table, reports: list[Report]) -> None:
     assert found or reports[-1].failures
 
 
-def tell(reports: list[Report], runs: Iterable[Document]) -> str:
-    """How often each side won and lost."""
+def tell(reports: list[Report], runs: Iterable[Document], *, read: int) -> str:
+    """How often each side won and lost, and as of how many instants the table could be read."""
     ended = Counter(" ".join(filter(None, (run["service"], run["outcome"], run.get("reason")))) for run in runs)
-    return json.dumps({"batches": len(reports), "failed writes": reports[-1].failures, "runs": ended})
+    writer = {"batches": len(reports), "failed writes": reports[-1].failures}
+    return json.dumps(writer | {"runs": ended, "instants read": read})
 
 
 def _ingestion(status: Document) -> Document:

@@ -2,7 +2,7 @@
 
 `foreign_writer.py BASE_PATH TABLE ZOOKEEPER END`, with spark-submit or python. It ends when there is a file at END, a
 path for Hadoop. The table's lock is named like the table. Each batch holds a hundred new keys and updates the keys of
-the batch before; three batches share a partition. One that fails is tried again. After each commit the program reads
+the batch before; two batches share a partition. One that fails is tried again. After each commit the program reads
 the table and prints a report as one line of JSON; `reports_in` reads them from its log.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = 100
-KEYS_PER_PARTITION = 3 * KEYS
+KEYS_PER_PARTITION = 2 * KEYS
 PAUSE_SECONDS = 6
 """A clustering that takes longer than this loses to every batch, as it should: writers have precedence."""
 
