@@ -39,8 +39,11 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.spark_conf import _SMALL_JVM
 
-REPOSITORY = Path(__file__).parents[2]
-IMAGE = REPOSITORY / "dev" / "image"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
+
+from toolkit.jars import fetch_jars
+
+IMAGE = Path(__file__).resolve().parents[2] / "dev" / "image"
 COMMON = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
 SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
 BECOME_SUBREAPER = 36
@@ -78,14 +81,9 @@ def install_spark(home: Path) -> Path:
     (home / "jars").mkdir(parents=True)
     for folder in ("bin", "python"):
         (home / folder).symlink_to(source / folder)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("HUDI_OPERATOR_CACHE") or Path(base) / "hudi-operator") / "jars"
-    repository = os.environ.get("MAVEN_REPOSITORY", "https://repo1.maven.org/maven2")
-    subprocess.run([sys.executable, IMAGE / "fetch_jars.py", IMAGE / "jars.txt", cache, repository], check=True)
     shutil.copytree(source / "jars", home / "lib")
-    for line in (IMAGE / "jars.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            shutil.copy(cache / Path(line.split()[1]).name, home / "lib")
+    for jar in fetch_jars():
+        shutil.copy(jar, home / "lib")
     subprocess.run([sys.executable, IMAGE / "one_class_path.py", "lib", "jars/class-path.jar"], cwd=home, check=True)
     return home
 
