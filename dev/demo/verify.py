@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from demo.flights import MISSING, read_flights
@@ -30,7 +31,7 @@ def main(endpoint: str, *tables: str) -> None:
         writer.writeheader()
         writer.writerows(flights)
         file.flush()
-        original = spark.read.csv(file.name, header=True, nullValue=MISSING).persist()
+        original = spark.read.csv(file.name, header=True, nullValue=MISSING)
         found = {}
         for table in tables:
             rows = original.where(DELAYED) if table.endswith("/delays") else original
@@ -40,17 +41,25 @@ def main(endpoint: str, *tables: str) -> None:
 
 
 def compare(original: DataFrame, table: DataFrame) -> dict[str, Any]:
-    """Compare the columns of the original that a table has."""
+    """Count how often each row is in the original and in the table, by the columns that the table has, in one pass."""
     columns = [column for column in original.columns if column in table.columns]
-    expected, actual = original.select(columns), as_text(table, columns).persist()
-    unexpected = actual.exceptAll(expected)
-    return {
-        "expectedRows": expected.count(),
-        "actualRows": actual.count(),
-        "missingRows": expected.exceptAll(actual).count(),
-        "unexpectedRows": unexpected.count(),
-        "examples": [row.asDict() for row in unexpected.limit(3).collect()],
-    }
+    here = original.select(*columns, sql.lit(1).alias("expected"), sql.lit(0).alias("actual"))
+    there = as_text(table, columns).select(*columns, sql.lit(0).alias("expected"), sql.lit(1).alias("actual"))
+    rows = (
+        here.unionAll(there)
+        .groupBy(columns)
+        .agg(sql.sum("expected").alias("expected"), sql.sum("actual").alias("actual"))
+    )
+    missing = sql.greatest(rows.expected - rows.actual, sql.lit(0))
+    unexpected = sql.greatest(rows.actual - rows.expected, sql.lit(0))
+    counts = rows.agg(
+        sql.sum(rows.expected).alias("expectedRows"),
+        sql.sum(rows.actual).alias("actualRows"),
+        sql.sum(missing).alias("missingRows"),
+        sql.sum(unexpected).alias("unexpectedRows"),
+        sql.slice(sql.collect_list(sql.when(unexpected > 0, sql.struct(*columns))), 1, 3).alias("examples"),
+    )
+    return counts.collect()[0].asDict(recursive=True)
 
 
 def as_text(frame: DataFrame, columns: list[str]) -> DataFrame:
