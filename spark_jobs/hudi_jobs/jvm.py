@@ -60,6 +60,19 @@ def query_execution(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution()  # noqa: SLF001
 
 
+def fill_cache(frame: DataFrame) -> JavaObject:
+    """Compute the rows of a persisted frame, once and without a query over them, and return what was observed.
+
+    The result maps the names of the frame's observations to rows; one that Spark optimised away is not there.
+    """
+    spark = frame.sparkSession
+    manager = spark_session(spark).sharedState().cacheManager()
+    relation = manager.lookupCachedData(frame._jdf).get().cachedRepresentation()  # noqa: SLF001
+    relation.cacheBuilder().cachedColumnBuffers().count()
+    collector = getattr(classes(spark).org.apache.spark.sql.execution, "CollectMetricsExec$")
+    return getattr(collector, "MODULE$").collect(relation.cachedPlan())
+
+
 def is_a(spark: SparkSession, java: JavaObject, name: str) -> bool:
     """Tell whether a Java object is an instance of the named class."""
     return bool(is_instance_of(spark.sparkContext._gateway, java, name))  # noqa: SLF001

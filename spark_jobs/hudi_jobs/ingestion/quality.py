@@ -17,10 +17,11 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.read import SourceRows, reading
-from hudi_jobs.jvm import query_execution
+from hudi_jobs.jvm import fill_cache, query_execution
 
 _MOST_EXAMPLES = 3
-_OBSERVATION = "source"
+_SOURCE = "source"
+_KEPT = "kept"
 
 
 @dataclass(frozen=True)
@@ -50,25 +51,27 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
 
 def observed(rows: SourceRows) -> DataFrame:
     """Return the parsed rows so that whoever reads them also counts all rows."""
-    return SourceRows(rows.frame.observe(_OBSERVATION, *_source_counts(rows)), rows.may_be_corrupt).parsed
+    return SourceRows(rows.frame.observe(_SOURCE, *_source_counts(rows)), rows.may_be_corrupt).parsed
 
 
-def count(rows: SourceRows, kept: DataFrame, keys: Sequence[str]) -> Counts:
+def observed_keys(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Return the rows to write so that whoever reads them also counts those without a key."""
+    return frame.observe(_KEPT, sf.count(sf.when(without_key(frame.schema, keys), 1)).alias("keyless"))
+
+
+def count(rows: SourceRows, kept: DataFrame) -> Counts:
     """Fill the cache of the rows to write, and count them and their source in that one pass.
 
     Spark leaves the source out, or reads only its beginning, where the transform needs no more of it (`WHERE false`,
     `LIMIT`). Its rows are then counted in a pass of their own, so that no bad row goes unnoticed.
     """
-    keyless = sf.count(sf.when(without_key(kept.schema, keys), 1))
-    query = kept.agg(keyless.alias("keyless"))
-    without = int(query.collect()[0]["keyless"])
-    execution = query_execution(query)
-    metrics = execution.observedMetrics()
-    if metrics.contains(_OBSERVATION) and "Limit" not in str(query_execution(kept).analyzed().toString()):
-        row = metrics.apply(_OBSERVATION)
-        return Counts(read=int(row.getLong(0)), corrupt=int(row.getLong(1)), keyless=without)
+    metrics = fill_cache(kept)
+    keyless = int(metrics.apply(_KEPT).getLong(0))
+    if metrics.contains(_SOURCE) and "Limit" not in str(query_execution(kept).analyzed().toString()):
+        row = metrics.apply(_SOURCE)
+        return Counts(read=int(row.getLong(0)), corrupt=int(row.getLong(1)), keyless=keyless)
     found = _count_source(rows)
-    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=without)
+    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=keyless)
 
 
 def count_unparsable(rows: SourceRows) -> Counts:

@@ -27,6 +27,7 @@ from hudi_jobs.ingestion.quality import (
     count,
     count_unparsable,
     observed,
+    observed_keys,
     quarantine,
     refuse,
     require_quarantine,
@@ -141,9 +142,9 @@ class _Run:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
         self._gate(frame)
-        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        kept = observed_keys(frame, self._definition.record_key).persist(StorageLevel.MEMORY_AND_DISK)
         with reading(self._context.spark, self._task.files, self._paths):
-            counts = count(self._rows, kept, self._definition.record_key)
+            counts = count(self._rows, kept)
         keyless = without_key(frame.schema, self._definition.record_key)
         if counts.bad:
             self._settle(counts, kept.where(keyless))
