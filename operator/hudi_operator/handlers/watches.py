@@ -153,6 +153,19 @@ class _Backoffs:
         return itertools.chain((1, 1, 2, 3, 5, 8, 13, 21), itertools.repeat(30))
 
 
+class _NoComparisons(kopf.DiffBaseStorage):
+    """Keeps no earlier state of objects: only events are handled, and kopf would copy every object to compare it."""
+
+    def build(self, **_: object) -> kopf.BodyEssence:
+        return kopf.BodyEssence({})
+
+    def fetch(self, **_: object) -> None:
+        return None
+
+    def store(self, **_: object) -> None:
+        return None
+
+
 def watch_settings() -> kopf.OperatorSettings:
     """Return kopf's settings for watching only: no writes, no peering, no events, timeouts on every stream."""
     settings = kopf.OperatorSettings()
@@ -160,6 +173,7 @@ def watch_settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False
     settings.scanning.disabled = True  # the CRDs are there before the operator, so it needs no right to watch CRDs
     settings.process.ultimate_exiting_timeout = None
+    settings.persistence.diffbase_storage = _NoComparisons()
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 310
     settings.watching.connect_timeout = 30
