@@ -118,18 +118,19 @@ def link_programs(target: Path) -> None:
 
 def build_command(go: str, name: str, directory: Path) -> list[str]:
     """Return the command that builds one program."""
-    slim = "-s -w"
+    # Debug information would be left out by the linker anyway; not to make it saves a tenth of the time.
+    flags, slim = ["-trimpath", "-gcflags=all=-dwarf=false"], "-s -w"
     if name == HELM:
-        return [go, "install", "-trimpath", f"-ldflags={slim}", f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"]
+        return [go, "install", *flags, f"-ldflags={slim}", f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"]
     if name == S3_SERVER:
-        return [go, "-C", name, "build", "-trimpath", f"-ldflags={slim}", "-o", str(directory / name), "."]
+        return [go, "-C", name, "build", *flags, f"-ldflags={slim}", "-o", str(directory / name), "."]
     if name in OWN_PROGRAMS:
-        return [go, "build", "-trimpath", f"-ldflags={slim}", "-o", str(directory / name), f"./{name}"]
+        return [go, "build", *flags, f"-ldflags={slim}", "-o", str(directory / name), f"./{name}"]
     _, minor, _ = KUBERNETES_VERSION.split(".")
     variables = {"gitVersion": f"v{KUBERNETES_VERSION}", "gitMajor": "1", "gitMinor": minor}
     stamps = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in variables.items())
     package = f"k8s.io/kubernetes/cmd/{name}"
-    return [go, "build", "-trimpath", f"-ldflags={slim} {stamps}", "-o", str(directory / name), package]
+    return [go, "build", *flags, f"-ldflags={slim} {stamps}", "-o", str(directory / name), package]
 
 
 def find_go() -> str:
