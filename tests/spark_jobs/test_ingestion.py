@@ -111,6 +111,16 @@ def test_the_transform_reads_the_view_source(lake: Any) -> None:
     assert lake.rows() == [(1, "AA", 1), (2, "UA", 1)]
 
 
+def test_every_row_of_the_source_is_counted_once_whatever_the_transform_makes_of_it(lake: Any) -> None:
+    groups = "(SELECT carrier, count(*) AS flights FROM source GROUP BY carrier) AS groups"
+    most = "(SELECT max(delay) FROM source) AS most"
+    lake.put("a.csv", FIRST)
+    sql = f"SELECT /*+ BROADCAST(groups) */ id, flights, {most} FROM source JOIN {groups} USING (carrier) ORDER BY id"
+    result = succeeded(lake.ingest(**TYPED, transformSql=sql))
+    assert (result.rows_read, result.rows_quarantined) == (3, 0)
+    assert lake.rows() == [(1, 2, 7), (2, 1, 7), (3, 2, 7)]
+
+
 def test_a_constant_of_the_transform_does_not_bind_later_writes(lake: Any) -> None:
     lake.put("a.csv", FIRST)
     succeeded(lake.ingest(transformSql="SELECT id, 1 AS flag FROM source"))
