@@ -36,7 +36,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.session import spark_settings
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.hudi_options import owned_hudi_options
-from hudi_operator.jobs.spark_conf import _JAVA_OPTIONS, _SMALL_JVM
+from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 
@@ -96,7 +96,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.master": master,
         "spark.driver.memory": "2g",
         "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
-        "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} {_SMALL_JVM}",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
     }

@@ -37,7 +37,7 @@ from hudi_jobs.contract import (
 )
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.request import build_request
-from hudi_operator.jobs.spark_conf import _SMALL_JVM
+from hudi_operator.jobs.spark_conf import SMALL_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 
@@ -65,8 +65,8 @@ def main() -> None:
         subprocess.run([sys.executable, IMAGE / "train.py", archive], check=True, stderr=subprocess.DEVNULL)
         variants = {
             "Java's defaults": COMMON,
-            "first compiler, serial collector": f"{COMMON} {_SMALL_JVM}",
-            "and the archive": f"{COMMON} {_SMALL_JVM} -XX:SharedArchiveFile={archive}",
+            "first compiler, serial collector": f"{COMMON} {SMALL_JVM}",
+            "and the archive": f"{COMMON} {SMALL_JVM} -XX:SharedArchiveFile={archive}",
         }
         measured = {name: measure(work / str(number), flags, arguments) for number, (name, flags) in
                     enumerate(variants.items())}  # fmt: skip

@@ -34,6 +34,7 @@ from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
 from toolkit.jars import fetch_jars
 
 ROWS = 20_000
@@ -59,7 +60,7 @@ def spark_conf(class_path: str) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.driver.extraClassPath": class_path,
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
         "spark.default.parallelism": "2",

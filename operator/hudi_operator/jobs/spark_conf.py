@@ -12,15 +12,18 @@ EXECUTOR_TEMPLATE_FILE = "executor.yaml"
 _DRIVER_PORT = "7078"
 _BLOCK_MANAGER_PORT = "7079"
 
-# Hudi measures records with JOL, which first attaches a debugger to its own JVM: that stops a driver for seconds, and
-# fails under the restricted Pod Security Standard anyway. The archive holds the classes of Spark and Hudi, ready to be
-# mapped; an image without it starts as well, only slower.
-_JAVA_OPTIONS = (
+JAVA_OPTIONS = (
     "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true "
     "-XX:SharedArchiveFile=/opt/hudi/classes.jsa"
 )
+"""What every JVM of a run is started with.
 
-_SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+Hudi measures records with JOL, which first attaches a debugger to its own JVM: that stops a driver for seconds, and
+fails under the restricted Pod Security Standard anyway. The archive holds the classes of Spark and Hudi, ready to be
+mapped; an image without it starts as well, only slower.
+"""
+
+SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For runs of minutes on one or two cores the first compiler alone costs less in all; see benchmarks/services."""
 
 _SMALL_CORES = 2
@@ -78,7 +81,7 @@ def owned_spark_conf(
 def _driver_java_options(sizing: Sizing) -> str:
     driver = sizing.driver
     small = driver.cores <= _SMALL_CORES and driver.heap_mib <= _SMALL_HEAP_MIB
-    return f"{_JAVA_OPTIONS} {_SMALL_JVM}" if small and sizing.mode is not ExecutionMode.CLUSTER else _JAVA_OPTIONS
+    return f"{JAVA_OPTIONS} {SMALL_JVM}" if small and sizing.mode is not ExecutionMode.CLUSTER else JAVA_OPTIONS
 
 
 def _object_store(store: ObjectStore | None) -> dict[str, str]:
@@ -135,6 +138,6 @@ def _cluster(
         "spark.executor.cores": str(sizing.executor.cores),
         "spark.executor.memory": f"{sizing.executor.heap_mib}m",
         "spark.executor.memoryOverhead": f"{sizing.executor.overhead_mib}m",
-        "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
+        "spark.executor.extraJavaOptions": JAVA_OPTIONS,
         **credentials,
     }
