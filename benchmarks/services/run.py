@@ -101,6 +101,8 @@ def measure(folder: Path, flags: str, arguments: argparse.Namespace) -> dict[Ser
         found[Service.INGESTION].append(figures)
         for service in SERVICES[1:]:
             found[service].append(run(table, service, flags))
+        for service, runs in found.items():
+            print(f"{service:10} {runs[-1]['wall']:5.1f} s, {runs[-1]['cpu']:5.1f} s of processor time", flush=True)
         shutil.rmtree(table)
     return found
 

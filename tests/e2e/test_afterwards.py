@@ -13,6 +13,7 @@ pytestmark = pytest.mark.e2e
 EXPECTED = re.compile(
     r"is being terminated"  # an Event about a table whose namespace goes away
     r"|cut off at shutdown"
+    r"|storage is \(re\)initializing"  # the API server's word to a watch while a CRD of the operator is replaced
 )
 """Complaints that the tests themselves cause."""
 
