@@ -14,6 +14,7 @@ from demo.flights import read_flights, waves
 from demo.screen import Screen
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.store import Store
+from toolkit.zookeeper import ZooKeeper
 
 NAMESPACE = "team-a"
 TABLES = ("flights", "delays")
@@ -50,9 +51,10 @@ def prepare(cluster: Cluster, screen: Screen) -> None:
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
                 raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
-    screen.say("installing the chart")
+    screen.say("installing the chart, and a ZooKeeper for the lock of the table that others may write")
     cluster.install_operator(values={"operator": {"pollSeconds": 3}})
     cluster.make_tenant(NAMESPACE)
+    ZooKeeper(cluster).start()
 
 
 @contextmanager
