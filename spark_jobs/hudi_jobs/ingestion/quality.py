@@ -54,9 +54,9 @@ def observed(rows: SourceRows) -> DataFrame:
     return SourceRows(rows.frame.observe(_SOURCE, *_source_counts(rows)), rows.may_be_corrupt).parsed
 
 
-def observed_keys(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+def observed_keys(frame: DataFrame, keyless: Column) -> DataFrame:
     """Return the rows to write so that whoever reads them also counts those without a key."""
-    return frame.observe(_KEPT, sf.count(sf.when(without_key(frame.schema, keys), 1)).alias("keyless"))
+    return frame.observe(_KEPT, sf.count(sf.when(keyless, 1)).alias("keyless"))
 
 
 def count(rows: SourceRows, kept: DataFrame) -> Counts:

@@ -142,10 +142,10 @@ class _Run:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
         self._gate(frame)
-        kept = observed_keys(frame, self._definition.record_key).persist(StorageLevel.MEMORY_AND_DISK)
+        keyless = without_key(frame.schema, self._definition.record_key)
+        kept = observed_keys(frame, keyless).persist(StorageLevel.MEMORY_AND_DISK)
         with reading(self._context.spark, self._task.files, self._paths):
             counts = count(self._rows, kept)
-        keyless = without_key(frame.schema, self._definition.record_key)
         if counts.bad:
             self._settle(counts, kept.where(keyless))
         return (kept.where(~keyless) if counts.keyless else kept), counts
