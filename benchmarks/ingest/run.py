@@ -96,7 +96,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.master": master,
         "spark.driver.memory": "2g",
         "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM}",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms2g",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
     }

@@ -44,7 +44,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 from toolkit.jars import fetch_jars
 
 IMAGE = Path(__file__).resolve().parents[2] / "dev" / "image"
-COMMON = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+COMMON = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true -XX:MaxRAM=2g"
+"""What every JVM gets; the last as if in a pod of 2 GiB, because Java sizes its first heap by that."""
+
 SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
 BECOME_SUBREAPER = 36
 
@@ -67,6 +69,7 @@ def main() -> None:
             "Java's defaults": COMMON,
             "first compiler, serial collector": f"{COMMON} {SMALL_JVM}",
             "and the archive": f"{COMMON} {SMALL_JVM} -XX:SharedArchiveFile={archive}",
+            "and the whole heap at once": f"{COMMON} {SMALL_JVM} -XX:SharedArchiveFile={archive} -Xms1g",
         }
         measured = {name: measure(work / str(number), flags, arguments) for number, (name, flags) in
                     enumerate(variants.items())}  # fmt: skip

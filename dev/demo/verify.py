@@ -16,6 +16,7 @@ from pyspark.sql import functions as sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from demo.flights import MISSING, read_flights
+from hudi_operator.jobs.spark_conf import JAVA_OPTIONS
 from toolkit.jars import fetch_jars
 
 DELAYED = "CAST(dep_delay AS INT) > 60"
@@ -76,6 +77,7 @@ def open_session(endpoint: str) -> SparkSession:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Xms3g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",

@@ -33,7 +33,7 @@ def test_all_spark_settings_of_a_local_run_are_these_and_no_others() -> None:
     assert spark() == {
         "spark.app.name": JOB,
         "spark.driver.memory": "1536m",
-        "spark.driver.extraJavaOptions": SMALL,
+        "spark.driver.extraJavaOptions": f"{SMALL} -Xms1536m",
         "spark.speculation": "false",
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -57,7 +57,7 @@ def test_a_run_with_executors_sets_these_beside_what_every_run_sets() -> None:
     local, cluster = spark(), spark(execution={"mode": "Cluster", "executor": {"instances": 3, "memory": "4Gi"}})
     added = {key: value for key, value in cluster.items() if local.get(key) != value}
     assert added == {
-        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Xms1536m",
         "spark.master": "k8s://https://kubernetes.default.svc",
         "spark.submit.deployMode": "client",
         "spark.app.id": "$(JOB_UID)",
@@ -86,11 +86,11 @@ def test_a_run_with_executors_sets_these_beside_what_every_run_sets() -> None:
     assert set(local) - set(cluster) == {"spark.sql.shuffle.partitions"}
 
 
-@pytest.mark.parametrize("driver", [{"cpu": "3"}, {"memory": "6Gi"}])
+@pytest.mark.parametrize(("driver", "heap"), [({"cpu": "3"}, "1536m"), ({"memory": "6Gi"}, "4608m")])
 def test_a_driver_with_more_cores_or_heap_keeps_the_compiler_and_collector_for_long_runs(
-    driver: dict[str, str],
+    driver: dict[str, str], heap: str
 ) -> None:
-    assert spark(execution={"driver": driver})["spark.driver.extraJavaOptions"] == JAVA_OPTIONS
+    assert spark(execution={"driver": driver})["spark.driver.extraJavaOptions"] == f"{JAVA_OPTIONS} -Xms{heap}"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def spark_conf(class_path: str) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.driver.extraClassPath": class_path,
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM}",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms1500m",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
         "spark.default.parallelism": "2",

@@ -54,7 +54,7 @@ def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
 def test_a_driver_that_runs_out_of_memory_says_so(lake: Any, program: Callable[..., Any]) -> None:
     lake.put("a.csv", GOOD)
     hungry = "SELECT id, repeat(carrier, 900000000) AS much FROM source"
-    run = program(lake.request(transformSql=hungry, conf={"spark.driver.memory": "512m"}))
+    run = program(lake.request(transformSql=hungry))
     result = run.finish().results[0]
     assert (run.process.returncode, result.reason) == (1, FailureReason.OUT_OF_MEMORY), result
     assert "more" in result.message

@@ -81,7 +81,9 @@ def owned_spark_conf(
 def _driver_java_options(sizing: Sizing) -> str:
     driver = sizing.driver
     small = driver.cores <= _SMALL_CORES and driver.heap_mib <= _SMALL_HEAP_MIB
-    return f"{JAVA_OPTIONS} {SMALL_JVM}" if small and sizing.mode is not ExecutionMode.CLUSTER else JAVA_OPTIONS
+    flags = f"{JAVA_OPTIONS} {SMALL_JVM}" if small and sizing.mode is not ExecutionMode.CLUSTER else JAVA_OPTIONS
+    # The pod has the memory anyway; a heap that starts at a 64th of it is collected as a whole whenever it grows.
+    return f"{flags} -Xms{driver.heap_mib}m"
 
 
 def _object_store(store: ObjectStore | None) -> dict[str, str]:
