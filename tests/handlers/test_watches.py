@@ -1,13 +1,16 @@
-"""kopf that ends by itself: the watches begin again, and the operator goes on."""
+"""kopf that ends by itself, or does not come to its end: the watches begin again, and the operator goes on."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
+from kopf import ConnectionInfo
 
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.queue import KeyedQueue
@@ -29,6 +32,12 @@ class FakeKopf:
         self.stopped = 0
         self.threads: set[str] = set()
 
+    async def spawn_tasks(self, **settings: Any) -> list[asyncio.Task[None]]:
+        return [asyncio.create_task(self.operator(**settings))]
+
+    async def run_tasks(self, tasks: list[asyncio.Task[None]], **_: Any) -> None:
+        await asyncio.gather(*tasks)
+
     async def operator(self, *, registry: Any, stop_flag: asyncio.Event, **_: Any) -> None:
         self.lives += 1
         self.threads.add(threading.current_thread().name)
@@ -47,7 +56,8 @@ async def test_watches_that_end_are_begun_again_and_say_so_meanwhile(
     monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     kopf = FakeKopf(RuntimeError("Error in the watch-stream: 500"), None)
-    monkeypatch.setattr(watches.kopf, "operator", kopf.operator)
+    monkeypatch.setattr(watches.kopf, "spawn_tasks", kopf.spawn_tasks)
+    monkeypatch.setattr(watches.kopf, "run_tasks", kopf.run_tasks)
     monkeypatch.setattr(watches, "_FIRST_PAUSE", 0.2)
     queue: KeyedQueue[TableKey] = KeyedQueue()
     watcher = Watcher(informer=Informer(queue=queue, known=KnownObjects()))
@@ -63,3 +73,78 @@ async def test_watches_that_end_are_begun_again_and_say_so_meanwhile(
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     assert kopf.stopped == 1
+
+
+class FakeApi:
+    """An API server with no objects, of which a watch fails just after the first LIST of pods has failed."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        call = request.path + ("?watch" if "watch" in request.query else "")
+        self.asked[call] += 1
+        if document := DISCOVERY.get(call):
+            return web.json_response(document)
+        if call.endswith("/pods") and self.asked[call] == 1:
+            await asyncio.sleep(0.3)
+            return web.json_response({"kind": "Status", "reason": "Expired", "code": 410}, status=410)
+        if call.endswith("/huditables?watch") and self.asked[call] == 1:
+            await asyncio.sleep(0.4)
+            return web.json_response({"kind": "Status", "reason": "InternalError", "code": 500}, status=500)
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+        stream = web.StreamResponse()
+        await stream.prepare(request)
+        await asyncio.sleep(3600)
+        return stream
+
+
+def _resources(**kinds: str) -> dict[str, Any]:
+    resource = {
+        "namespaced": True,
+        "singularName": "",
+        "shortNames": [],
+        "categories": [],
+        "verbs": ["list", "watch", "patch"],
+    }
+    return {"resources": [resource | {"name": name, "kind": kind} for name, kind in kinds.items()]}
+
+
+def _group(name: str, version: str) -> dict[str, Any]:
+    return {"name": name, "versions": [{"version": version}], "preferredVersion": {"version": version}}
+
+
+DISCOVERY = {
+    "/api": {"versions": ["v1"]},
+    "/apis": {"groups": [_group("batch", "v1"), _group("hudi-operator.io", "v1alpha1")]},
+    "/api/v1": _resources(pods="Pod", namespaces="Namespace"),
+    "/apis/batch/v1": _resources(jobs="Job"),
+    "/apis/hudi-operator.io/v1alpha1": _resources(huditables="HudiTable", huditableclasses="HudiTableClass"),
+}
+
+
+async def test_watches_are_begun_again_although_kopf_never_comes_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, eventually: Eventually, unused_tcp_port: int
+) -> None:
+    api, address = FakeApi(), f"http://127.0.0.1:{unused_tcp_port}"
+
+    async def credentials() -> ConnectionInfo:
+        return ConnectionInfo(server=address)
+
+    monkeypatch.setattr(watches, "watch_credentials", credentials)
+    monkeypatch.setattr(watches, "_STOP_SECONDS", 2.0)
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", api.answer)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
+    watcher = Watcher(informer=Informer(queue=KeyedQueue(), known=KnownObjects()), namespaces=("n",))
+    running = asyncio.create_task(watcher.run())
+    try:
+        await eventually(lambda: api.asked["/api/v1/namespaces/n/pods?watch"] == 1)
+        assert api.asked["/apis/hudi-operator.io/v1alpha1/namespaces/n/huditables?watch"] == 2
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await runner.cleanup()

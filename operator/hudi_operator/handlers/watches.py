@@ -91,10 +91,14 @@ class _KopfThread:
 
     def _run(self) -> None:
         error: Exception | None = None
+        # Not asyncio.run, which waits for tasks however long they take to end.
+        loop = asyncio.new_event_loop()
         try:
-            asyncio.run(self._watch())
+            loop.run_until_complete(self._watch())
         except Exception as failure:  # noqa: BLE001 - handed over below
             error = failure
+        finally:
+            loop.close()
         self._hand_over(self._end, error)
 
     def _end(self, error: Exception | None) -> None:
@@ -106,14 +110,27 @@ class _KopfThread:
             self.ended.set_exception(error)
 
     async def _watch(self) -> None:
+        """Watch until kopf ends, and give it a bounded time to end its tasks.
+
+        It would wait for ever for a watch that waits to sign in again while another one has failed.
+        """
         self._loop = asyncio.get_running_loop()
-        await kopf.operator(
+        mine = asyncio.all_tasks()
+        tasks = await kopf.spawn_tasks(
             registry=self._registry(),
             settings=watch_settings(),
             clusterwide=not self._namespaces,
             namespaces=self._namespaces,
             stop_flag=self._stop,
         )
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        # From here on kopf's callbacks meet tasks that are gone; nobody can do anything about that.
+        self._loop.set_exception_handler(lambda _, context: _log.debug("while kopf ends", reason=context["message"]))
+        ending = asyncio.create_task(kopf.run_tasks(tasks, ignored=mine))
+        await asyncio.wait({ending}, timeout=_STOP_SECONDS)
+        for task in (*done, ending):
+            if task.done() and not task.cancelled():
+                task.result()
 
     def _registry(self) -> kopf.OperatorRegistry:
         """Return the handlers as kopf wants them, apart from kopf's global registry."""
