@@ -30,16 +30,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
-    """What came of a sweep: at how many points the fault was met, and what was wrong."""
+    """What came of a sweep: how many faults were met, for some lives make fewer writes, and what was wrong."""
 
-    points: int
     reached: int
     wrong: tuple[str, ...]
-
-    @property
-    def reached_enough(self) -> bool:
-        """Whether most faults were met: one in five may lie behind the end of a life that makes fewer writes."""
-        return self.reached >= self.points - max(1, self.points // 5)
 
 
 async def undisturbed(scenario: Scenario, folder: Path) -> tuple[EndState, list[Call]]:
@@ -52,33 +46,31 @@ async def undisturbed(scenario: Scenario, folder: Path) -> tuple[EndState, list[
 async def sweep(
     scenario: Scenario, points: Iterable[Point], folder: Path, *, reference: EndState, stall_seconds: float = 30.0
 ) -> Swept:
-    """Run a scenario once for each point; one that is named twice counts once."""
+    """Run a scenario once for each point."""
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(point: Point) -> tuple[bool, list[str]]:
+    async def one(point: Point) -> Swept:
         async with room:
             return await _disturbed(scenario, point, folder, reference=reference, stall_seconds=stall_seconds)
 
-    found = await asyncio.gather(*(one(point) for point in dict.fromkeys(points)))
+    found = await asyncio.gather(*(one(point) for point in points))
     return Swept(
-        points=len(found),
-        reached=sum(reached for reached, _ in found),
-        wrong=tuple(sentence for _, sentences in found for sentence in sentences),
+        reached=sum(one.reached for one in found), wrong=tuple(sentence for one in found for sentence in one.wrong)
     )
 
 
 async def _disturbed(
     scenario: Scenario, point: Point, folder: Path, *, reference: EndState, stall_seconds: float
-) -> tuple[bool, list[str]]:
-    """Tell whether the fault was met, and in which respects the end was not as it should be."""
+) -> Swept:
     async with arena(folder / f"{point.write}-{point.fault.name.lower()}", stall_seconds=stall_seconds) as place:
         place.proxy.rule = at_write(point.write, point.fault)
         try:
             end = await scenario(place)
         except pytest.fail.Exception as failure:
-            return True, [f"{point}: {failure}"]
+            return Swept(reached=1, wrong=(f"{point}: {failure}",))
         hit = [str(write.call) for write in place.proxy.writes if write.fault]
-        return bool(hit), [f"{point} ({hit}): {sentence}" for sentence in differences(reference, end)]
+        wrong = tuple(f"{point} ({hit}): {sentence}" for sentence in differences(reference, end))
+        return Swept(reached=len(hit), wrong=wrong)
 
 
 def differences(reference: EndState, end: EndState) -> list[str]:

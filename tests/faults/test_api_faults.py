@@ -61,12 +61,13 @@ async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_t
     lost = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
     points = [Point(write=number, fault=Fault.STALL) for number in stalled]
     points += [Point(write=number, fault=Fault.LOST_REPLY) for number in lost]
+    points = list(dict.fromkeys(points))  # the dice may name a write twice
     print(f"{len(points)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
 
     swept = await sweep(live, points, tmp_path, reference=end, stall_seconds=30 if full else 12)
 
     assert not swept.wrong, "\n\n".join(swept.wrong)
-    assert swept.reached_enough, swept
+    assert swept.reached > 0.8 * len(points)
 
 
 @pytest.fixture(scope="module")

@@ -32,4 +32,4 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
     swept = await sweep(scenario, points, tmp_path, reference=reference)
 
     assert not swept.wrong, "\n\n".join(swept.wrong)
-    assert swept.reached_enough, swept
+    assert swept.reached > 0.8 * len(points)

@@ -80,6 +80,8 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
+        self.watched = asyncio.Event()
+        self.refused = asyncio.Event()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         call = request.path + ("?watch" if "watch" in request.query else "")
@@ -87,10 +89,13 @@ class FakeApi:
         if document := DISCOVERY.get(call):
             return web.json_response(document)
         if call.endswith("/pods") and self.asked[call] == 1:
-            await asyncio.sleep(0.3)
+            await self.watched.wait()
+            self.refused.set()
             return web.json_response({"kind": "Status", "reason": "Expired", "code": 410}, status=410)
         if call.endswith("/huditables?watch") and self.asked[call] == 1:
-            await asyncio.sleep(0.4)
+            self.watched.set()
+            await self.refused.wait()
+            await asyncio.sleep(0.1)
             return web.json_response({"kind": "Status", "reason": "InternalError", "code": 500}, status=500)
         if "watch" not in request.query:
             return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
@@ -143,7 +148,7 @@ async def test_watches_are_begun_again_although_kopf_never_comes_to_its_end(
     running = asyncio.create_task(watcher.run())
     try:
         await eventually(lambda: api.asked["/api/v1/namespaces/n/pods?watch"] == 1)
-        assert api.asked["/apis/hudi-operator.io/v1alpha1/namespaces/n/huditables?watch"] == 2
+        await eventually(lambda: api.asked["/apis/hudi-operator.io/v1alpha1/namespaces/n/huditables?watch"] == 2)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
