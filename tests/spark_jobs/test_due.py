@@ -35,11 +35,12 @@ TRIGGERS = {"NumCommits": "NUM_COMMITS", "NumCommitsAfterLastRequest": "NUM_COMM
 
 
 class History:
-    """One MergeOnRead table, what is done to it at random, and whether there is anything to plan."""
+    """One MergeOnRead table, what is done to it at random, and whether it holds what no plan has taken yet."""
 
     def __init__(self, lake: Any, trigger: str, seed: int) -> None:
         self.lake = lake
         self.trigger = trigger
+        self.seed = seed
         self.random = random.Random(seed)
         self.told: list[str] = []
         self.has_logs = False
@@ -108,8 +109,12 @@ class History:
         """Ask both; return whether a plan of Hudi's stays pending."""
         answer, planned = self.judge(service), self.ask_hudi(service)
         self.told.append(f"{service}: {answer.message} Hudi: {planned}")
-        assert (planned is not None) == (answer.due and anything), "\n".join(self.told)
-        return planned is not None and not self.execute_or_not(service, self.judge(service))
+        assert (planned is not None) == (answer.due and anything), self.story
+        if planned is None:
+            return False
+        self.has_logs = False
+        self.has_new_files = self.has_new_files and service is not Service.CLUSTERING
+        return not self.execute_or_not(service, self.judge(service))
 
     def execute_or_not(self, service: Service, answer: Dueness) -> bool:
         """Execute a pending plan unless the dice say that it stays pending."""
@@ -118,12 +123,15 @@ class History:
             self.clustering_stays_pending = service is Service.CLUSTERING
             return False
         result = self.lake.serve(service, mode=answer.run_mode, instant=answer.instant)
-        assert result.outcome == "Succeeded", "\n".join([*self.told, str(result)])
+        assert result.outcome == "Succeeded", f"{self.story}\n{result}"
         self.told.append(f"{service} done")
-        self.has_logs = False
-        if service is Service.CLUSTERING:
-            self.has_new_files = self.clustering_stays_pending = False
+        self.clustering_stays_pending = False
         return True
+
+    @property
+    def story(self) -> str:
+        """The seed and all that happened, for whoever reads a failure."""
+        return "\n".join([f"seed {self.seed}", *self.told])
 
     def judge(self, service: Service) -> Dueness:
         """What the operator says, from the files of the timeline alone."""
@@ -166,4 +174,4 @@ def test_a_service_is_due_exactly_when_hudi_makes_a_plan(
     history = History(lake, trigger, chosen)
     for _ in range(int(steps or STEPS)):
         history.step()
-    assert any("done" in line for line in history.told), f"seed {chosen}\n" + "\n".join(history.told)
+    assert any("done" in line for line in history.told), history.story
