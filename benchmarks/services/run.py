@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/services/run.py [--rows 20000] [--repetitions 3]
 
 Each run is the operator's driver in a process of its own, as in the image: with Java's defaults, with the start-up
-flags of small drivers, and with the archive of classes as well. The archive is made first, as the image's build does.
+flags of small drivers, and with the archive of classes as well. The archive is the
+tests' own, made as the build of the image makes its archive.
 """
 
 import argparse
@@ -22,8 +23,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyspark
-
 from hudi_jobs.contract import (
     FileFormat,
     FileSource,
@@ -41,9 +40,8 @@ from hudi_operator.jobs.spark_conf import SMALL_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 
-from toolkit.jars import fetch_jars
+from toolkit.spark_home import ARCHIVE, spark_home
 
-IMAGE = Path(__file__).resolve().parents[2] / "dev" / "image"
 COMMON = "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true -XX:MaxRAM=2g"
 """What every JVM gets; the last as if in a pod of 2 GiB, because Java sizes its first heap by that."""
 
@@ -60,11 +58,10 @@ def main() -> None:
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
     work = Path(tempfile.mkdtemp(prefix="bench-services-"))
     try:
-        spark_home = install_spark(work / "spark")
-        os.environ["SPARK_HOME"] = str(spark_home)
-        archive = work / "classes.jsa"
-        print("making the archive of classes", flush=True)
-        subprocess.run([sys.executable, IMAGE / "train.py", archive], check=True, stderr=subprocess.DEVNULL)
+        print("making the archive of classes where it is not cached", flush=True)
+        home = spark_home()
+        os.environ["SPARK_HOME"] = str(home)
+        archive = home / ARCHIVE
         variants = {
             "Java's defaults": COMMON,
             "first compiler, serial collector": f"{COMMON} {SMALL_JVM}",
@@ -76,19 +73,6 @@ def main() -> None:
         report(measured)
     finally:
         shutil.rmtree(work)
-
-
-def install_spark(home: Path) -> Path:
-    """Lay Spark out as in the image: the jars in one folder, and one jar that gives them an order."""
-    source = Path(pyspark.__file__).parent
-    (home / "jars").mkdir(parents=True)
-    for folder in ("bin", "python"):
-        (home / folder).symlink_to(source / folder)
-    shutil.copytree(source / "jars", home / "lib")
-    for jar in fetch_jars():
-        shutil.copy(jar, home / "lib")
-    subprocess.run([sys.executable, IMAGE / "one_class_path.py", "lib", "jars/class-path.jar"], cwd=home, check=True)
-    return home
 
 
 def measure(folder: Path, flags: str, arguments: argparse.Namespace) -> dict[Service, list[dict[str, float]]]:

@@ -35,7 +35,7 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
-from toolkit.jars import fetch_jars
+from toolkit.spark_home import ARCHIVE, spark_home
 
 ROWS = 20_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
@@ -48,19 +48,19 @@ NOON = 1_700_000_000
 
 
 @pytest.fixture(scope="session")
-def class_path() -> str:
-    """The jars of the Spark image, downloaded where they are not cached."""
-    return ":".join(map(str, fetch_jars()))
+def installed_spark() -> Path:
+    """Spark with the jars and the archive of classes of its image, as the variable SPARK_HOME names it to a driver."""
+    return spark_home()
 
 
 @pytest.fixture(scope="session")
-def spark_conf(class_path: str) -> dict[str, str]:
-    """What the operator would put into the request of a small table, and where the jars are."""
+def spark_conf(installed_spark: Path) -> dict[str, str]:
+    """What the operator would put into the request of a small table, with the archive where it is on this machine."""
+    archive = f"-XX:SharedArchiveFile={installed_spark / ARCHIVE}"
     return {
         "spark.master": "local[2]",
-        "spark.driver.extraClassPath": class_path,
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms1500m",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms1500m {archive}",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
         "spark.default.parallelism": "2",
@@ -68,9 +68,11 @@ def spark_conf(class_path: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_conf: dict[str, str]) -> Iterator[SparkSession]:
+def spark(spark_conf: dict[str, str], installed_spark: Path) -> Iterator[SparkSession]:
     """One JVM for all tests of this folder that do not kill theirs."""
-    session = open_session(spark_conf)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_HOME", str(installed_spark))
+        session = open_session(spark_conf)
     yield session
     session.stop()
 
@@ -261,14 +263,15 @@ class Program:
 
 
 @pytest.fixture
-def program(tmp_path: Path, spark_conf: dict[str, str]) -> Iterator[Callable[..., Program]]:
+def program(tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path) -> Iterator[Callable[..., Program]]:
     """Start the driver program on a request; whatever still runs at the end of the test is killed."""
     started: list[Program] = []
 
     def start(request: JobRequest | str, **environment: str) -> Program:
         if isinstance(request, JobRequest):
             request = request.model_copy(update={"spark_conf": {**spark_conf, **request.spark_conf}})
-        started.append(Program(tmp_path / f"program-{len(started)}", request, **environment))
+        variables = {"SPARK_HOME": str(installed_spark), **environment}
+        started.append(Program(tmp_path / f"program-{len(started)}", request, **variables))
         return started[-1]
 
     yield start

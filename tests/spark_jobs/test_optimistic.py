@@ -52,7 +52,7 @@ def _answers(port: int) -> bool:
 
 @pytest.mark.parametrize("table_type", ["MergeOnRead", "CopyOnWrite"])
 def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
-    lake: Any, class_path: str, tmp_path: Path, zookeeper: str, table_type: str
+    lake: Any, installed_spark: Path, tmp_path: Path, zookeeper: str, table_type: str
 ) -> None:
     lake.table = {"type": table_type, "partitionBy": ["part"]}
     lock = {"zookeeper": {"connect": zookeeper, "basePath": "/hudi"}}
@@ -64,7 +64,7 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     lake.put("a.csv", "id,v,part\nfirst,0,p000\n")
     assert lake.ingest(files={"schemaDdl": "id STRING, v INT, part STRING"}).outcome is Outcome.SUCCEEDED
     log, end = tmp_path / "writer.txt", tmp_path / "end"
-    writer = start_writer(lake, class_path, zookeeper, log=log, end=end)
+    writer = start_writer(lake, installed_spark, zookeeper, log=log, end=end)
     try:
         outcomes = serve_beside(lake, writer, log, table_type)
         end.touch()
@@ -81,12 +81,12 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     assert not any(outcome in {Outcome.FAILED, Outcome.FENCED} for _, outcome in outcomes), outcomes
 
 
-def start_writer(lake: Any, class_path: str, zookeeper: str, *, log: Path, end: Path) -> subprocess.Popen[bytes]:
+def start_writer(lake: Any, installed_spark: Path, zookeeper: str, *, log: Path, end: Path) -> subprocess.Popen[bytes]:
     """Start the writer with the jars that the drivers have."""
-    submit = f"--master local[1] --driver-memory 1g --driver-class-path {class_path} pyspark-shell"
+    submit = "--master local[1] --driver-memory 1g pyspark-shell"
     command = [sys.executable, foreign_writer.__file__, lake.base_path, "flights", zookeeper, str(end)]
     with log.open("w") as output:
-        environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": submit}
+        environment = {**os.environ, "SPARK_HOME": str(installed_spark), "PYSPARK_SUBMIT_ARGS": submit}
         return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
 
 

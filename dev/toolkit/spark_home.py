@@ -1,0 +1,61 @@
+"""Spark laid out as in the Spark image, with its archive of classes, for drivers that run on this machine."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+
+from localcluster.console import alone
+from localcluster.settings import SOURCE, cache_directory
+from toolkit.jars import fetch_jars
+
+ARCHIVE = "classes.jsa"
+_IMAGE = SOURCE / "image"
+
+
+def spark_home() -> Path:
+    """Return the home of the cache with its archive of classes; where there is none it is made, which takes a minute.
+
+    An archive is bound to the JVM and to the place of the jars; both are part of the name.
+    """
+    home = cache_directory() / "spark" / _digest()
+    with alone(home.with_suffix(".lock"), meanwhile="another program is laying out Spark"):
+        if not (home / ARCHIVE).exists():
+            shutil.rmtree(home, ignore_errors=True)
+            install_spark(home)
+            make_archive(home)
+    return home
+
+
+def install_spark(home: Path) -> None:
+    """Lay Spark out as in the image: the jars in one folder, and one jar that gives them an order."""
+    source = Path(pyspark.__file__).parent
+    (home / "jars").mkdir(parents=True)
+    for folder in ("bin", "python"):
+        shutil.copytree(source / folder, home / folder)
+    shutil.copytree(source / "jars", home / "lib")
+    for jar in fetch_jars():
+        shutil.copy(jar, home / "lib")
+    command = (sys.executable, _IMAGE / "one_class_path.py", "lib", "jars/class-path.jar")
+    subprocess.run(command, cwd=home, check=True)
+
+
+def make_archive(home: Path) -> None:
+    """Run what drivers run, once, and archive the classes as the build of the image does."""
+    unfinished = home / "unfinished.jsa"
+    command = (sys.executable, _IMAGE / "train.py", unfinished)
+    environment = {**os.environ, "SPARK_HOME": str(home)}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    unfinished.rename(home / ARCHIVE)
+
+
+def _digest() -> str:
+    java = Path(shutil.which("java") or "java").resolve()
+    digest = hashlib.sha256(f"{pyspark.__version__} {java} {java.stat().st_mtime_ns}".encode())
+    for name in ("jars.txt", "one_class_path.py", "train.py"):
+        digest.update((_IMAGE / name).read_bytes())
+    return digest.hexdigest()[:12]
