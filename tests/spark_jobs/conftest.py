@@ -70,9 +70,12 @@ def spark_conf(installed_spark: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def spark(spark_conf: dict[str, str], installed_spark: Path) -> Iterator[SparkSession]:
     """One JVM for all tests of this folder that do not kill theirs."""
+    # It lives long enough for the second compiler to pay.
+    options = "spark.driver.extraJavaOptions"
+    conf = spark_conf | {options: f"{spark_conf[options]} -XX:TieredStopAtLevel=4"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_HOME", str(installed_spark))
-        session = open_session(spark_conf)
+        session = open_session(conf)
     yield session
     session.stop()
 
