@@ -6,16 +6,19 @@ sweeps every fault point where `cluster` draws a few, takes long, and only runs 
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+
+from toolkit.control_plane import running_control_plane
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
@@ -23,6 +26,9 @@ REPORTS = ROOT / ".dev" / "test-reports"
 STAGES = ("check", "unit", "integration", "cluster")
 ON_REQUEST = ("faults",)
 STARTED = time.monotonic()
+CURRENT = os.environ.get("CLUSTER") == "current"
+
+Environment = Mapping[str, str]
 
 CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -36,7 +42,8 @@ PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
     "integration": ("-m", "(spark or s3) and not drivers and not cluster and not e2e"),
     "drivers": ("-m", "drivers"),
-    "cluster": ("-m", "chart or cluster or e2e"),
+    "api": ("-m", "(chart or cluster) and not e2e"),
+    "e2e": ("-m", "e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
 }
 
@@ -61,7 +68,7 @@ def say(text: str) -> None:
     print(f"[{time.monotonic() - STARTED:6.0f} s] {text}", flush=True)
 
 
-def run(command: Sequence[str], *, environment: dict[str, str] | None = None, log: Path | None = None) -> int:
+def run(command: Sequence[str], *, environment: Environment | None = None, log: Path | None = None) -> int:
     """Run a program with its output on the terminal, or in a log, and return its exit code."""
     with log.open("wb") if log else nullcontext() as output:
         variables = {**os.environ, **(environment or {})}
@@ -82,7 +89,7 @@ def run_checks() -> Count:
     return count
 
 
-def run_pytest(stage: str, *, environment: dict[str, str] | None = None, log: Path | None = None) -> Count:
+def run_pytest(stage: str, *, environment: Environment | None = None, log: Path | None = None) -> Count:
     """Run the tests of one stage and count them from the report; a run without a report is one failure."""
     report = REPORTS / f"{stage}.xml"
     report.unlink(missing_ok=True)
@@ -95,14 +102,14 @@ def run_pytest(stage: str, *, environment: dict[str, str] | None = None, log: Pa
     return count
 
 
-def run_integration() -> Count:
-    """Run the tests with Spark: those that mostly wait for drivers of their own beside those that keep a JVM busy."""
-    log = REPORTS / "drivers.log"
-    say(f"tests with drivers of their own run beside the others; see {log}")
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        drivers = beside.submit(run_pytest, "drivers", log=log)
-        count = run_pytest("integration")
-        count.add(drivers.result())
+def run_both(stage: str, beside: str, *, environments: tuple[Environment, Environment] = ({}, {})) -> Count:
+    """Run two groups of tests at the same time; what the second prints is shown when both have ended."""
+    log = REPORTS / f"{beside}.log"
+    say(f"the tests of {beside} run beside those of {stage}; see {log}")
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        other = executor.submit(run_pytest, beside, environment=environments[1], log=log)
+        count = run_pytest(stage, environment=environments[0])
+        count.add(other.result())
     print(log.read_text(errors="replace"), flush=True)
     return count
 
@@ -147,12 +154,31 @@ def run_cluster_tests(stage: str, preparation: Preparation | None) -> Count:
         if run(("dev/cluster", "up", "--fresh")) or (stage == "cluster" and run(("dev/images",))):
             say("the cluster could not be started")
             return Count(failed=1)
-        kubeconfig = os.environ.get("KUBECONFIG", "") if os.environ.get("CLUSTER") == "current" else ""
-        environment = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
-        return run_pytest(stage, environment=environment | ({"FAULTS": "full"} if stage == "faults" else {}))
+        kubeconfig = os.environ.get("KUBECONFIG", "") if CURRENT else ""
+        cluster = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
+        if stage == "faults":
+            return run_pytest(stage, environment=cluster | {"FAULTS": "full"})
+        return run_api_and_e2e(cluster)
     finally:
         if os.environ.get("KEEP_CLUSTER") != "1":
             run(("dev/cluster", "down"))
+
+
+def run_api_and_e2e(cluster: Environment) -> Count:
+    """Run the tests that need only an API server beside those that need the cluster.
+
+    They have a control plane of their own, since the operator that is installed in the cluster would act on their
+    tables. Where only the given cluster is to be used, they come first.
+    """
+    if CURRENT:
+        count = run_pytest("api", environment=cluster)
+        count.add(run_pytest("e2e", environment=cluster))
+        return count
+    folder = ROOT / ".dev" / "control-plane"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with running_control_plane(folder) as plane:
+        return run_both("e2e", "api", environments=(cluster, {"KUBECONFIG": str(plane.kubeconfig)}))
 
 
 def main() -> int:
@@ -160,7 +186,7 @@ def main() -> int:
     wanted = [stage for stage in (*STAGES, *ON_REQUEST) if stage in sys.argv[1:]] or list(STAGES)
     REPORTS.mkdir(parents=True, exist_ok=True)
     preparation: Preparation | None = None
-    if "cluster" in wanted and len(wanted) > 1 and os.environ.get("CLUSTER") != "current":
+    if "cluster" in wanted and len(wanted) > 1 and not CURRENT:
         preparation = Preparation()
         preparation.start()
     total = Count()
@@ -173,7 +199,7 @@ def main() -> int:
         elif stage in {"cluster", "faults"}:
             count = run_cluster_tests(stage, preparation)
         elif stage == "integration":
-            count = run_integration()
+            count = run_both("integration", "drivers")
         else:
             count = run_pytest(stage)
         total.add(count)

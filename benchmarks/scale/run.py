@@ -28,9 +28,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "dev")]
 
-from control_plane import ControlPlane, free_ports, running_control_plane, running_s3  # noqa: E402
+from programs import running_kwok, running_s3  # noqa: E402
 from tables import Tables, next_minute  # noqa: E402
 
+from toolkit.control_plane import ControlPlane, free_ports, running_control_plane  # noqa: E402
 from toolkit.operator_process import LocalOperator  # noqa: E402
 
 BUSY_TABLES = 40
@@ -169,7 +170,8 @@ class Measurement:
 async def measure(arguments: argparse.Namespace, folder: Path) -> list[Row]:
     """Start everything, measure, and stop everything."""
     with ExitStack() as stack:
-        plane = stack.enter_context(running_control_plane(folder, kwok_stages=HERE / "kwok.yaml"))
+        plane = stack.enter_context(running_control_plane(folder))
+        stack.enter_context(running_kwok(folder, plane, stages=HERE / "kwok.yaml"))
         endpoint = stack.enter_context(running_s3(folder)) if arguments.s3 else None
         async with Tables(plane, folder / "buckets" / "lake", arguments.tables, endpoint=endpoint) as tables:
             tables.write_timelines()

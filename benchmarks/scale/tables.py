@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import aiohttp
 import yaml
-from control_plane import TOKEN, ControlPlane
 
+from toolkit.control_plane import TOKEN, ControlPlane
 from toolkit.small_table import SmallTable
 
 ROOT = Path(__file__).resolve().parents[2]

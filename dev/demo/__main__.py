@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from demo.flights import read_flights, waves
+from demo.flights import SourceFile, read_flights, waves
 from demo.screen import Screen
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.store import Store
@@ -34,8 +35,10 @@ def main() -> None:
     cluster = Cluster()
     screen = Screen()
     try:
-        prepare(cluster, screen)
-        delivered = deliver(cluster, screen)
+        with ThreadPoolExecutor(max_workers=1) as reading:  # takes seconds, in which the cluster starts
+            deliveries = reading.submit(lambda: list(waves(read_flights(), number=DELIVERIES)))
+            prepare(cluster, screen)
+        delivered = deliver(cluster, screen, deliveries.result())
         tell(cluster, screen)
         verify(cluster, screen)
     except (DemoFailed, CommandFailed) as error:
@@ -47,7 +50,7 @@ def main() -> None:
 
 def prepare(cluster: Cluster, screen: Screen) -> None:
     """Start an empty cluster and install the operator; what is downloaded comes while the cluster is compiled."""
-    with in_background(("dev/images", "--bases"), (sys.executable, "-m", "toolkit.jars")):
+    with in_background(("dev/images", "--bases"), (sys.executable, "-m", "toolkit.spark_home")):
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
                 raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
@@ -71,17 +74,16 @@ def in_background(*commands: tuple[str, ...]) -> Iterator[None]:
                 process.terminate()
 
 
-def deliver(cluster: Cluster, screen: Screen) -> int:
+def deliver(cluster: Cluster, screen: Screen, deliveries: list[list[SourceFile]]) -> int:
     """Bring the year's flights in deliveries, each when the tables have read the one before; return how many files.
 
     The last two wait for the services as well, so that the corrections come to tables that were serviced.
     """
     store = Store(cluster.s3)
-    screen.say("reading the flights of 2013")
     delivered = 0
     progress = Progress()
     with screen:
-        for number, wave in enumerate(waves(read_flights(), number=DELIVERIES), start=1):
+        for number, wave in enumerate(deliveries, start=1):
             for file in wave:
                 store.put(f"{LANDING}/{file.name}", file.content)
             delivered += len(wave)

@@ -6,6 +6,7 @@ the environment.
 
 import csv
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -16,8 +17,7 @@ from pyspark.sql import functions as sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from demo.flights import MISSING, read_flights
-from hudi_operator.jobs.spark_conf import JAVA_OPTIONS
-from toolkit.jars import fetch_jars
+from toolkit.spark_home import java_options, spark_home
 
 DELAYED = "CAST(dep_delay AS INT) > 60"
 """Which flights the table `delays` holds: as its transform says."""
@@ -73,11 +73,13 @@ def as_text(frame: DataFrame, columns: list[str]) -> DataFrame:
 
 
 def open_session(endpoint: str) -> SparkSession:
-    """Start Spark in this process with the jars of the Spark image."""
+    """Start Spark in this process, with the jars and the archive of classes of the Spark image."""
+    home = spark_home()
+    os.environ["SPARK_HOME"] = str(home)
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Xms3g",
+        "spark.driver.extraJavaOptions": f"{java_options(home)} -Xms3g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
@@ -87,7 +89,6 @@ def open_session(endpoint: str) -> SparkSession:
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-        "spark.driver.extraClassPath": ":".join(map(str, fetch_jars())),
         "spark.hadoop.fs.s3a.endpoint": endpoint,
         "spark.hadoop.fs.s3a.path.style.access": "true",
         "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 
+from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
 from localcluster.console import alone
 from localcluster.settings import SOURCE, cache_directory
 from toolkit.jars import fetch_jars
@@ -29,6 +30,11 @@ def spark_home() -> Path:
             install_spark(home)
             make_archive(home)
     return home
+
+
+def java_options(home: Path) -> str:
+    """Return what the operator starts small drivers with, with the archive where it is on this machine."""
+    return f"{JAVA_OPTIONS} {SMALL_JVM} -XX:SharedArchiveFile={home / ARCHIVE}"
 
 
 def install_spark(home: Path) -> None:
@@ -59,3 +65,7 @@ def _digest() -> str:
     for name in ("jars.txt", "one_class_path.py", "train.py"):
         digest.update((_IMAGE / name).read_bytes())
     return digest.hexdigest()[:12]
+
+
+if __name__ == "__main__":
+    spark_home()

@@ -69,12 +69,10 @@ class Resources:
     ) -> Document:
         connection = self._objects.api_client
         root = f"{connection.configuration.host}/apis/{GROUP}/{VERSION}/namespaces/{self._namespace}"
-        response = connection.call_api(
-            "PATCH",
-            f"{root}/{self._kind.plural}/{place}?fieldValidation=Strict{query}",
-            header_params={"Accept": accept, "Content-Type": f"application/{kind}+json"},
-            body=patch,
-        )
+        url = f"{root}/{self._kind.plural}/{place}?fieldValidation=Strict{query}"
+        headers = {"Accept": accept, "Content-Type": f"application/{kind}+json"}
+        connection.update_params_for_auth(headers, [], ["BearerToken"], url, "PATCH", patch)
+        response = connection.call_api("PATCH", url, header_params=headers, body=patch)
         body = response.read()
         if response.status >= 400:
             raise client.ApiException.from_response(http_resp=response, body=body.decode(), data=None)

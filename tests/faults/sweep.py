@@ -43,6 +43,14 @@ async def undisturbed(scenario: Scenario, folder: Path) -> tuple[EndState, list[
         return end, [write.call for write in place.proxy.writes]
 
 
+def numbers(writes: list[Call], *, full: bool) -> range:
+    """Return the numbers of the writes to put faults at: all, or only those that every life makes.
+
+    By its timing a life may save a few of the writes, so that a fault at one of the last is not met.
+    """
+    return range(1, (len(writes) if full else len(writes) * 4 // 5) + 1)
+
+
 async def sweep(
     scenario: Scenario, points: Iterable[Point], folder: Path, *, reference: EndState, stall_seconds: float = 30.0
 ) -> Swept:

@@ -11,7 +11,7 @@ import pytest
 from tests.faults.arena import arena
 from tests.faults.lifecycle import EndState, live
 from tests.faults.rules import Call, Fault, Rule, WatchFaults, none, sometimes
-from tests.faults.sweep import Point, differences, sweep, undisturbed
+from tests.faults.sweep import Point, differences, numbers, sweep, undisturbed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 
@@ -53,8 +53,8 @@ async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_t
     reference: Reference, tmp_path: Path, seed: int, *, full: bool
 ) -> None:
     end, writes = reference
-    jobs = [number for number, call in enumerate(writes, start=1) if call.target == "jobs"]
-    everywhere = range(1, len(writes) + 1)
+    everywhere = numbers(writes, full=full)
+    jobs = [number for number in everywhere if writes[number - 1].target == "jobs"]
     # A call that stalls for longer than the client waits takes effect after it has been given up.
     draw = random.Random(seed)
     stalled = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]

@@ -34,8 +34,7 @@ from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
-from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
-from toolkit.spark_home import ARCHIVE, spark_home
+from toolkit.spark_home import java_options, spark_home
 
 ROWS = 20_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
@@ -55,12 +54,11 @@ def installed_spark() -> Path:
 
 @pytest.fixture(scope="session")
 def spark_conf(installed_spark: Path) -> dict[str, str]:
-    """What the operator would put into the request of a small table, with the archive where it is on this machine."""
-    archive = f"-XX:SharedArchiveFile={installed_spark / ARCHIVE}"
+    """What the operator would put into the request of a small table, for the Spark on this machine."""
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {SMALL_JVM} -Xms1500m {archive}",
+        "spark.driver.extraJavaOptions": f"{java_options(installed_spark)} -Xms1500m",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
         "spark.default.parallelism": "2",

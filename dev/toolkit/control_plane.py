@@ -1,27 +1,25 @@
-"""An API server, its store, the Job controller and the scheduler, for one measurement and no longer.
+"""An API server, its store, the controllers and the scheduler, without a node: for some tests or one measurement.
 
-A cluster of its own leaves the development cluster alone, and its API server counts nobody else's requests.
+A control plane of its own leaves the development cluster alone, and its API server counts nobody else's requests.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from ssl import CERT_NONE, create_default_context
 
 import yaml
 
-from localcluster.kwok import ensure_kwok
 from localcluster.toolchain import ensure_tools
 
-TOKEN = "scale-benchmark"
+TOKEN = "control-plane"
 LIMITS = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 """With their default limits the controllers would be what is measured: 485 pods a minute."""
 
@@ -43,68 +41,39 @@ class ControlPlane:
 
 
 @contextmanager
-def running_s3(folder: Path) -> Iterator[str]:
-    """Serve the folders in a folder as buckets; the account is in the environment, for the operator to take."""
-    port = free_ports(1)[0]
-    (folder / "attributes").mkdir()
-    (folder / "buckets").mkdir(exist_ok=True)
-    os.environ |= {"AWS_ACCESS_KEY_ID": TOKEN, "AWS_SECRET_ACCESS_KEY": TOKEN}
-    command = (
-        str(ensure_tools() / "s3server"),
-        f"-port=127.0.0.1:{port}",
-        f"-data={folder}/buckets",
-        f"-attributes={folder}/attributes",
-    )
-    environment = os.environ | {"ROOT_ACCESS_KEY": TOKEN, "ROOT_SECRET_KEY": TOKEN}
-    with (folder / "s3server.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+def running(folder: Path, name: str, *command: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Have a program run in a folder, with its output in a log there, and end it at the end."""
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 @contextmanager
-def running_control_plane(folder: Path, *, kwok_stages: Path) -> Iterator[ControlPlane]:
+def running_control_plane(folder: Path) -> Iterator[ControlPlane]:
     """Start everything in an empty folder, and stop it at the end."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(name: str, *command: str) -> None:
-        with (folder / f"{name}.log").open("wb") as log:
-            started.append(subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
-
-    try:
-        plane = _start_api_server(folder, start)
-        _start_controllers(folder, start, plane)
-        start(
-            "kwok",
-            str(ensure_kwok()),
-            f"--kubeconfig={plane.kubeconfig}",
-            f"--config={kwok_stages}",
-            "--manage-all-nodes=true",
-            "--node-lease-duration-seconds=40",
-            "--cidr=10.10.0.0/16",
-        )
+    with ExitStack() as programs:
+        plane = _start_api_server(folder, programs)
+        _start_controllers(folder, programs, plane)
         yield plane
-    finally:
-        for process in reversed(started):
-            process.terminate()
-        for process in started:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
 
 
-def _start_api_server(folder: Path, start: Callable[..., None]) -> ControlPlane:
+def _start_api_server(folder: Path, programs: ExitStack) -> ControlPlane:
     tools = ensure_tools()
     etcd_port, peer_port, port = free_ports(3)
     plane = ControlPlane(f"https://127.0.0.1:{port}", write_kubeconfig(folder, port))
     make_keys(folder)
     etcd, peer = f"http://127.0.0.1:{etcd_port}", f"http://127.0.0.1:{peer_port}"
-    start(
-        "etcd",
+    store = (
         str(tools / "etcd"),
         f"--data-dir={folder}/etcd",
         f"--listen-client-urls={etcd}",
@@ -116,8 +85,7 @@ def _start_api_server(folder: Path, start: Callable[..., None]) -> ControlPlane:
         "--quota-backend-bytes=8589934592",
         "--log-level=warn",
     )
-    start(
-        "kube-apiserver",
+    server = (
         str(tools / "kube-apiserver"),
         f"--etcd-servers={etcd}",
         "--bind-address=127.0.0.1",
@@ -131,45 +99,47 @@ def _start_api_server(folder: Path, start: Callable[..., None]) -> ControlPlane:
         "--service-cluster-ip-range=10.233.0.0/16",
         "--shutdown-delay-duration=0s",
     )
+    programs.enter_context(running(folder, "etcd", *store))
+    programs.enter_context(running(folder, "kube-apiserver", *server))
     wait_until_ready(plane)
     return plane
 
 
-def _start_controllers(folder: Path, start: Callable[..., None], plane: ControlPlane) -> None:
+def _start_controllers(folder: Path, programs: ExitStack, plane: ControlPlane) -> None:
     tools = ensure_tools()
     manager_port, scheduler_port = free_ports(2)
-    common = (f"--kubeconfig={plane.kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1", *LIMITS)
-    start(
-        "kube-controller-manager",
+    common = (
+        f"--kubeconfig={plane.kubeconfig}",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--cert-dir={folder}/certificates",
+        *LIMITS,
+    )
+    manager = (
         str(tools / "kube-controller-manager"),
         *common,
         f"--secure-port={manager_port}",
-        f"--cert-dir={folder}/certificates",
         f"--service-account-private-key-file={folder}/service-accounts.key",
         "--use-service-account-credentials",
         "--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller",
     )
-    start(
-        "kube-scheduler",
-        str(tools / "kube-scheduler"),
-        *common,
-        f"--secure-port={scheduler_port}",
-        f"--cert-dir={folder}/certificates",
-    )
+    programs.enter_context(running(folder, "kube-controller-manager", *manager))
+    scheduler = (str(tools / "kube-scheduler"), *common, f"--secure-port={scheduler_port}")
+    programs.enter_context(running(folder, "kube-scheduler", *scheduler))
 
 
 def write_kubeconfig(folder: Path, port: int) -> Path:
     """Write the credentials of the only user, who may do everything."""
     (folder / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
+    authority = f"{folder}/certificates/apiserver.crt"  # the API server signs its own
+    server = {"server": f"https://127.0.0.1:{port}", "certificate-authority": authority}
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [
-            {"name": "scale", "cluster": {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}}
-        ],
+        "clusters": [{"name": "own", "cluster": server}],
         "users": [{"name": "admin", "user": {"token": TOKEN}}],
-        "contexts": [{"name": "scale", "context": {"cluster": "scale", "user": "admin"}}],
-        "current-context": "scale",
+        "contexts": [{"name": "own", "context": {"cluster": "own", "user": "admin"}}],
+        "current-context": "own",
     }
     path = folder / "kubeconfig"
     path.write_text(yaml.safe_dump(document))
