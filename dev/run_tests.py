@@ -1,32 +1,38 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster] [faults]`.
 
 The programs of the local cluster and the images take longest to build, so they are built while the stages that need
-neither run. All stages run even after one has failed; the last line counts what passed and failed. The stage `faults`
-sweeps every fault point where `cluster` draws a few, takes long, and only runs when it is asked for.
+neither run. All stages run even after one has failed; the last line counts what passed and failed. Tests that mostly
+wait run beside the stages. The stage `faults` sweeps every fault point where others draw a few, takes long, and only
+runs when it is asked for.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from localcluster.settings import DevError
 from toolkit.control_plane import running_control_plane
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".dev" / "test-reports"
+CURRENT = os.environ.get("CLUSTER") == "current"
 STAGES = ("check", "unit", "integration", "cluster")
 ON_REQUEST = ("faults",)
+BESIDE = {"integration": "drivers"} | ({} if CURRENT else {"cluster": "api"})
+"""Groups of tests that mostly wait, for drivers or for an operator: they run one after the other beside the stages."""
+
 STARTED = time.monotonic()
-CURRENT = os.environ.get("CLUSTER") == "current"
 
 Environment = Mapping[str, str]
 
@@ -61,6 +67,20 @@ class Count:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a stage, or of a group of tests beside the stages."""
+
+    name: str
+    count: Count
+    seconds: float
+
+    def __str__(self) -> str:
+        count = self.count
+        numbers = f"{count.passed:5} passed {count.failed:4} failed {count.skipped:4} skipped"
+        return f"{self.name:12} {numbers} {self.seconds:6.0f} s"
 
 
 def say(text: str) -> None:
@@ -102,16 +122,20 @@ def run_pytest(stage: str, *, environment: Environment | None = None, log: Path 
     return count
 
 
-def run_both(stage: str, beside: str, *, environments: tuple[Environment, Environment] = ({}, {})) -> Count:
-    """Run two groups of tests at the same time; what the second prints is shown when both have ended."""
-    log = REPORTS / f"{beside}.log"
-    say(f"the tests of {beside} run beside those of {stage}; see {log}")
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        other = executor.submit(run_pytest, beside, environment=environments[1], log=log)
-        count = run_pytest(stage, environment=environments[0])
-        count.add(other.result())
-    print(log.read_text(errors="replace"), flush=True)
-    return count
+def run_beside(group: str) -> Count:
+    """Run a group of tests while the main stages go on; what it prints is kept for the end."""
+    log = REPORTS / f"{group}.log"
+    log.write_text("")
+    say(f"the tests of {group} run beside the others; see {log}")
+    if group != "api":
+        return run_pytest(group, log=log)
+    try:
+        # The operator that the end-to-end tests install in the cluster would act on the tables of these tests.
+        with TemporaryDirectory(prefix="hudi-operator-tests-") as folder, running_control_plane(Path(folder)) as plane:
+            return run_pytest(group, environment={"KUBECONFIG": str(plane.kubeconfig)}, log=log)
+    except (DevError, OSError) as error:
+        say(f"the control plane for the tests of {group} could not be started: {error}")
+        return Count(failed=1)
 
 
 def read_report(report: Path) -> Count:
@@ -158,27 +182,30 @@ def run_cluster_tests(stage: str, preparation: Preparation | None) -> Count:
         cluster = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
         if stage == "faults":
             return run_pytest(stage, environment=cluster | {"FAULTS": "full"})
-        return run_api_and_e2e(cluster)
+        # Where there is only the given cluster, these come before an operator is installed in it.
+        count = run_pytest("api", environment=cluster) if CURRENT else Count()
+        count.add(run_pytest("e2e", environment=cluster))
+        return count
     finally:
         if os.environ.get("KEEP_CLUSTER") != "1":
             run(("dev/cluster", "down"))
 
 
-def run_api_and_e2e(cluster: Environment) -> Count:
-    """Run the tests that need only an API server beside those that need the cluster.
+def run_stage(stage: str, preparation: Preparation | None) -> Count:
+    """Run one stage."""
+    say(f"stage {stage}")
+    if stage == "check":
+        return run_checks()
+    if stage in {"cluster", "faults"}:
+        return run_cluster_tests(stage, preparation)
+    return run_pytest(stage)
 
-    They have a control plane of their own, since the operator that is installed in the cluster would act on their
-    tables. Where only the given cluster is to be used, they come first.
-    """
-    if CURRENT:
-        count = run_pytest("api", environment=cluster)
-        count.add(run_pytest("e2e", environment=cluster))
-        return count
-    folder = ROOT / ".dev" / "control-plane"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    with running_control_plane(folder) as plane:
-        return run_both("e2e", "api", environments=(cluster, {"KUBECONFIG": str(plane.kubeconfig)}))
+
+def timed(name: str, work: Callable[[], Count]) -> Result:
+    """Do the work of a stage or group and take its time."""
+    began = time.monotonic()
+    count = work()
+    return Result(name, count, time.monotonic() - began)
 
 
 def main() -> int:
@@ -189,25 +216,22 @@ def main() -> int:
     if "cluster" in wanted and len(wanted) > 1 and not CURRENT:
         preparation = Preparation()
         preparation.start()
+    groups = [BESIDE[stage] for stage in wanted if stage in BESIDE]
+    results: list[Result] = []
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        running: list[Future[Result]] = []
+        for stage in wanted:
+            if stage in BESIDE and not running:
+                running = [beside.submit(timed, group, partial(run_beside, group)) for group in groups]
+            results.append(timed(stage, partial(run_stage, stage, preparation)))
+        results += [one.result() for one in running]
+    for group in groups:
+        print((REPORTS / f"{group}.log").read_text(errors="replace"), flush=True)
     total = Count()
-    lines = []
-    for stage in wanted:
-        say(f"stage {stage}")
-        began = time.monotonic()
-        if stage == "check":
-            count = run_checks()
-        elif stage in {"cluster", "faults"}:
-            count = run_cluster_tests(stage, preparation)
-        elif stage == "integration":
-            count = run_both("integration", "drivers")
-        else:
-            count = run_pytest(stage)
-        total.add(count)
-        seconds = time.monotonic() - began
-        lines.append(
-            f"{stage:12} {count.passed:5} passed {count.failed:4} failed {count.skipped:4} skipped {seconds:6.0f} s"
-        )
-    print("\n" + "\n".join(lines))
+    print()
+    for result in results:
+        total.add(result.count)
+        print(result)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped", flush=True)
     return 1 if total.failed or not total.passed else 0
 

@@ -42,10 +42,15 @@ class ControlPlane:
 
 @contextmanager
 def running(folder: Path, name: str, *command: str, environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Have a program run in a folder, with its output in a log there, and end it at the end."""
+    """Have a program run in a folder, with its output in a log there, until the context or this program ends."""
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            ("setpriv", "--pdeathsig", "TERM", *command),
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
         )
     try:
         yield
