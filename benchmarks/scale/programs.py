@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from localcluster.kwok import ensure_kwok
@@ -14,8 +14,7 @@ from toolkit.control_plane import ControlPlane, free_ports, running
 ACCOUNT = "scale-benchmark"
 
 
-@contextmanager
-def running_kwok(folder: Path, plane: ControlPlane, *, stages: Path) -> Iterator[None]:
+def running_kwok(folder: Path, plane: ControlPlane, *, stages: Path) -> AbstractContextManager[None]:
     """Play all nodes of a control plane, and their pods by the given stages."""
     command = (
         str(ensure_kwok()),
@@ -25,8 +24,7 @@ def running_kwok(folder: Path, plane: ControlPlane, *, stages: Path) -> Iterator
         "--node-lease-duration-seconds=40",
         "--cidr=10.10.0.0/16",
     )
-    with running(folder, "kwok", *command):
-        yield
+    return running(folder, "kwok", *command)
 
 
 @contextmanager
