@@ -1,17 +1,14 @@
 """The whole demonstration, from nothing to a checked table: `make demo`."""
 
-import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-from demo.flights import SourceFile, read_flights, waves
+from demo.comparison import Comparison, ComparisonFailed
+from demo.flights import SourceFile, deliveries, read_flights
 from demo.screen import Screen
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.store import Store
@@ -19,10 +16,12 @@ from toolkit.zookeeper import ZooKeeper
 
 NAMESPACE = "team-a"
 TABLES = ("flights", "delays")
-SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ("clustering", "cleaning")}
+SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ("clustering",)}
+APPLIED = {1: ("class", "flights"), 2: ("delays",)}
+"""Which examples come with which delivery: the second table finds files that are there already."""
+
 LANDING = f"landing/{NAMESPACE}/flights"
-DELIVERIES = 2
-WAVE_SECONDS = 420
+DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
 
 
@@ -35,13 +34,14 @@ def main() -> None:
     cluster = Cluster()
     screen = Screen()
     try:
-        with ThreadPoolExecutor(max_workers=1) as reading:  # takes seconds, in which the cluster starts
-            deliveries = reading.submit(lambda: list(waves(read_flights(), number=DELIVERIES)))
+        # What takes long and needs no cluster begins before there is one.
+        with Comparison() as comparison, ThreadPoolExecutor(max_workers=1) as reading:
+            files = reading.submit(lambda: deliveries(read_flights()))
             prepare(cluster, screen)
-        delivered = deliver(cluster, screen, deliveries.result())
-        tell(cluster, screen)
-        verify(cluster, screen)
-    except (DemoFailed, CommandFailed) as error:
+            delivered = deliver(cluster, screen, files.result())
+            tell(cluster, screen)
+            verify(comparison, cluster, screen)
+    except (DemoFailed, ComparisonFailed, CommandFailed) as error:
         screen.say(f"FAILED: {error}")
         print(where_to_look(), flush=True)
         sys.exit(1)
@@ -50,58 +50,59 @@ def main() -> None:
 
 def prepare(cluster: Cluster, screen: Screen) -> None:
     """Start an empty cluster and install the operator; what is downloaded comes while the cluster is compiled."""
-    with in_background(("dev/images", "--bases"), (sys.executable, "-m", "toolkit.spark_home")):
+    with in_background("dev/images", "--bases"):
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
                 raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
     screen.say("installing the chart, and a ZooKeeper for the lock of the table that others may write")
+    zookeeper = ZooKeeper(cluster)
+    zookeeper.create()
     cluster.install_operator(values={"operator": {"pollSeconds": 3}})
     cluster.make_tenant(NAMESPACE)
-    ZooKeeper(cluster).start()
+    zookeeper.wait()
 
 
 @contextmanager
-def in_background(*commands: tuple[str, ...]) -> Iterator[None]:
+def in_background(*command: str) -> Iterator[None]:
     """Begin what is needed later; what fails there, or is not done in time, is done again when it is needed."""
     log = ROOT / ".dev" / "logs" / "downloads.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
-        running = [subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output) for command in commands]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
         try:
             yield
         finally:
-            for process in running:
-                process.terminate()
+            process.terminate()
 
 
-def deliver(cluster: Cluster, screen: Screen, deliveries: list[list[SourceFile]]) -> int:
-    """Bring the year's flights in deliveries, each when the tables have read the one before; return how many files.
+def deliver(cluster: Cluster, screen: Screen, files: list[list[SourceFile]]) -> int:
+    """Bring the year's flights and their corrections, each delivery after the one before; return how many files.
 
-    The last two wait for the services as well, so that the corrections come to tables that were serviced.
+    The services are waited for as well, so that the last corrections come to tables that were serviced.
     """
     store = Store(cluster.s3)
     delivered = 0
     progress = Progress()
     with screen:
-        for number, wave in enumerate(deliveries, start=1):
-            for file in wave:
+        for number, delivery in enumerate(files, start=1):
+            for file in delivery:
                 store.put(f"{LANDING}/{file.name}", file.content)
-            delivered += len(wave)
-            rows = sum(file.rows for file in wave)
-            screen.say(f"delivery {number}: {len(wave)} files with {rows:,} rows are in s3://{LANDING}")
-            if number == 1:
-                screen.say("applying examples/demo: one HudiTableClass, two HudiTables")
-                cluster.apply(*(EXAMPLES / f"{name}.yaml" for name in ("class", *TABLES)))
-            else:
-                ask_for_a_run(cluster, number)
-            await_tables(cluster, screen, delivered, progress, until=bool if number < DELIVERIES else at_rest)
+            delivered += len(delivery)
+            rows = sum(file.rows for file in delivery)
+            screen.say(f"delivery {number}: {len(delivery)} files with {rows:,} rows are in s3://{LANDING}")
+            ask_for_a_run(cluster, number)
+            if number in APPLIED:
+                manifests = [EXAMPLES / f"{name}.yaml" for name in APPLIED[number]]
+                screen.say(f"applying {', '.join(str(manifest.relative_to(ROOT)) for manifest in manifests)}")
+                cluster.apply(*manifests)
+            await_tables(cluster, screen, delivered, progress)
     return delivered
 
 
 def ask_for_a_run(cluster: Cluster, number: int) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
     wish = f"hudi-operator.io/requestedAt=delivery-{number}"
-    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, *TABLES, wish, "--overwrite")
+    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, "--all", wish, "--overwrite")
 
 
 class Progress:
@@ -121,28 +122,22 @@ class Progress:
         return sum(self._files[name].values())
 
 
-def await_tables(
-    cluster: Cluster,
-    screen: Screen,
-    delivered: int,
-    progress: Progress,
-    until: Callable[[Document], bool],
-) -> None:
-    """Wait until both tables have read all files that were delivered, and their statuses are as they should be."""
-    deadline = time.monotonic() + WAVE_SECONDS
+def await_tables(cluster: Cluster, screen: Screen, delivered: int, progress: Progress) -> None:
+    """Wait until every table has read all files that were delivered, and has no service to run."""
+    deadline = time.monotonic() + DELIVERY_SECONDS
     while time.monotonic() < deadline:
-        documents = {name: cluster.get("huditable", name, namespace=NAMESPACE) or {} for name in TABLES}
-        statuses = {name: document.get("status") or {} for name, document in documents.items()}
+        documents = cluster.items("huditable", namespace=NAMESPACE)
+        statuses = {document["metadata"]["name"]: document.get("status") or {} for document in documents}
         for name, status in statuses.items():
             progress.learn(name, status)
             fail_if_stuck(name, status)
-        screen.show([document for document in documents.values() if document])
-        if all(progress.files(name) >= delivered and until(status) for name, status in statuses.items()):
+        screen.show(documents)
+        if all(progress.files(name) >= delivered and at_rest(status) for name, status in statuses.items()):
             return
         time.sleep(1)
     read = {name: progress.files(name) for name in TABLES}
     raise DemoFailed(
-        f"within {WAVE_SECONDS} s the tables have read {read} of {delivered} files, or have services to run"
+        f"within {DELIVERY_SECONDS} s the tables have read {read} of {delivered} files, or have services to run"
     )
 
 
@@ -170,30 +165,10 @@ def tell(cluster: Cluster, screen: Screen) -> None:
                 raise DemoFailed(f"{service} of {name} has not run: {status['services'][service].get('message')}")
 
 
-def verify(cluster: Cluster, screen: Screen) -> None:
+def verify(comparison: Comparison, cluster: Cluster, screen: Screen) -> None:
     """Compare the tables with the original data."""
     screen.say("comparing the tables with the original data, every row and value")
-    environment = {
-        **os.environ,
-        "AWS_ACCESS_KEY_ID": cluster.s3.access_key,
-        "AWS_SECRET_ACCESS_KEY": cluster.s3.secret_key,
-        "AWS_REGION": cluster.s3.region,
-    }
-    log = ROOT / ".dev" / "logs" / "verify.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    tables = [f"s3a://lake/{NAMESPACE}/{name}" for name in TABLES]
-    with log.open("w") as errors:
-        done = subprocess.run(
-            (sys.executable, str(Path(__file__).parent / "verify.py"), cluster.s3.endpoint, *tables),
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env=environment,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise DemoFailed(f"the tables could not be read; see {log}")
-    results: dict[str, dict[str, Any]] = json.loads(done.stdout.strip().splitlines()[-1])
+    results = comparison.compare(cluster.s3, *(f"s3a://lake/{NAMESPACE}/{name}" for name in TABLES))
     for table, result in results.items():
         if result["missingRows"] or result["unexpectedRows"] or result["expectedRows"] != result["actualRows"]:
             raise DemoFailed(f"{table} does not hold the original data: {result}")

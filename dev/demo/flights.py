@@ -43,22 +43,15 @@ def read_flights() -> list[Row]:
         return [_tidy(row) for row in csv.DictReader(io.TextIOWrapper(raw, encoding="utf-8"))]
 
 
-def waves(flights: list[Row], *, number: int) -> Iterator[list[SourceFile]]:
-    """Yield the files in deliveries: equal parts of the year, each with the corrections of the part before.
-
-    One more delivery at the end holds the last corrections.
-    """
+def deliveries(flights: list[Row]) -> list[list[SourceFile]]:
+    """Return the files in the order of their delivery: those of all days, then the corrections in two halves."""
     by_day: dict[date, list[Row]] = {}
     for row in flights:
         by_day.setdefault(day_of(row), []).append(row)
     days = sorted(by_day)
-    size = -(-len(days) // number)
-    corrections: list[SourceFile] = []
-    for start in range(0, len(days), size):
-        part = days[start : start + size]
-        yield [_daily_file(day, by_day[day]) for day in part] + corrections
-        corrections = list(_weekly_corrections(part, by_day))
-    yield corrections
+    corrections = list(_weekly_corrections(days, by_day))
+    half = len(corrections) // 2
+    return [[_daily_file(day, by_day[day]) for day in days], corrections[:half], corrections[half:]]
 
 
 def day_of(row: Row) -> date:

@@ -19,9 +19,17 @@ class ZooKeeper:
 
     def start(self) -> None:
         """Start it unless it runs, and wait until it answers."""
+        self.create()
+        self.wait()
+
+    def create(self) -> None:
+        """Have it started unless it runs."""
         image = chart_values()["sparkImage"]
         manifest = Template(_MANIFEST.read_text())
         self._cluster.apply(manifest.substitute(SPARK_IMAGE=f"{image['repository']}:{image['tag']}"))
+
+    def wait(self) -> None:
+        """Wait until it answers."""
         self._cluster.kubectl("rollout", "status", "-n", _NAME, f"deployment/{_NAME}", "--timeout=100s")
 
     def pod(self) -> Document:

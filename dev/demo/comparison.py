@@ -1,0 +1,57 @@
+"""The program that compares the tables with the original data, started early because that takes long."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from toolkit.cluster import ROOT, S3Access
+
+_PROGRAM = Path(__file__).parent / "verify.py"
+_LOG = ROOT / ".dev" / "logs" / "verify.log"
+
+
+class ComparisonFailed(Exception):
+    """The tables could not be read; the message names the log."""
+
+
+class Comparison:
+    """A session of Spark that reads the original data as soon as it is entered, and the tables when it is asked."""
+
+    def __enter__(self) -> Self:
+        self._process = self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def compare(self, store: S3Access, *tables: str) -> dict[str, dict[str, Any]]:
+        """Return by table how its rows differ from those that it should hold; raise `ComparisonFailed`.
+
+        A program that has ended by now, because something could not be downloaded perhaps, gets a second chance.
+        """
+        if self._process.poll() is not None:
+            self._process = self._start()
+        question = {**vars(store), "tables": tables}
+        answer, _ = self._process.communicate(json.dumps(question))
+        if self._process.returncode != 0:
+            raise ComparisonFailed(f"the tables could not be read; see {_LOG}")
+        found: dict[str, dict[str, Any]] = json.loads(answer.strip().splitlines()[-1])
+        return found
+
+    @staticmethod
+    def _start() -> "subprocess.Popen[str]":
+        _LOG.parent.mkdir(parents=True, exist_ok=True)
+        with _LOG.open("w") as errors:
+            return subprocess.Popen(
+                (sys.executable, str(_PROGRAM)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
