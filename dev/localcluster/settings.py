@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KUBERNETES_VERSION = "1.34.4"
-HELM_VERSION = "3.19.2"
 
 NODE_NAME = "hudi-dev"
 BRIDGE = "hudi0"
@@ -59,7 +58,7 @@ S3_ACCOUNT = S3Account()
 
 def tools_digest() -> str:
     """Return a short text that changes with everything the programs of the cluster are built from."""
-    digest = hashlib.sha256(f"{KUBERNETES_VERSION} {HELM_VERSION}".encode())
+    digest = hashlib.sha256(KUBERNETES_VERSION.encode())
     for path in sorted((SOURCE / "tools").rglob("*")):
         if path.is_file():
             digest.update(str(path.relative_to(SOURCE)).encode() + b"\0" + path.read_bytes())

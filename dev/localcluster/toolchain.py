@@ -8,7 +8,6 @@ from pathlib import Path
 from localcluster.console import alone, output_of, run_logged, say
 from localcluster.settings import (
     CACHE,
-    HELM_VERSION,
     KUBERNETES_VERSION,
     SOURCE,
     STATE,
@@ -42,8 +41,8 @@ KUBERNETES_PROGRAMS = (
 )
 OWN_PROGRAMS = ("etcd", "coredns", "pause")
 S3_SERVER = "s3server"  # a Go module of its own: its libraries are newer than those of Kubernetes
-HELM = "helm"
-ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, S3_SERVER, HELM)
+HELM = "helm"  # of the same Go module as Kubernetes, so that the libraries of both are compiled once
+ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, HELM, S3_SERVER)
 
 
 def ensure_packages(programs: dict[str, str], *, with_cni: bool = False) -> None:
@@ -101,7 +100,7 @@ def build(names: list[str], target: Path) -> None:
             log_name="build-tools",
             what=f"building {name}",
             cwd=SOURCE / "tools",
-            environment=environment | {"GOBIN": str(unfinished)},
+            environment=environment,
         )
         (unfinished / name).rename(target / name)
         unfinished.rmdir()
@@ -121,7 +120,7 @@ def build_command(go: str, name: str, directory: Path) -> list[str]:
     # Debug information would be left out by the linker anyway; not to make it saves a tenth of the time.
     flags, slim = ["-trimpath", "-gcflags=all=-dwarf=false"], "-s -w"
     if name == HELM:
-        return [go, "install", *flags, f"-ldflags={slim}", f"helm.sh/helm/v3/cmd/helm@v{HELM_VERSION}"]
+        return [go, "build", *flags, f"-ldflags={slim}", "-o", str(directory / name), "helm.sh/helm/v3/cmd/helm"]
     if name == S3_SERVER:
         return [go, "-C", name, "build", *flags, f"-ldflags={slim}", "-o", str(directory / name), "."]
     if name in OWN_PROGRAMS:
