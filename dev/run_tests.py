@@ -1,9 +1,9 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster] [faults]`.
 
 The programs of the local cluster and the images take longest to build, so they are built while the stages that need
-neither run. All stages run even after one has failed; the last line counts what passed and failed. Tests that mostly
-wait run beside the stages. The stage `faults` sweeps every fault point where others draw a few, takes long, and only
-runs when it is asked for.
+neither run. All stages run even after one has failed; the last line counts what passed and failed. Some groups of
+tests run beside the stages, one after the other. The stage `faults` sweeps every fault point where others draw a few,
+takes long, and only runs when it is asked for.
 """
 
 import os
@@ -13,7 +13,7 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +29,8 @@ REPORTS = ROOT / ".dev" / "test-reports"
 CURRENT = os.environ.get("CLUSTER") == "current"
 STAGES = ("check", "unit", "integration", "cluster")
 ON_REQUEST = ("faults",)
-BESIDE = {"integration": "drivers"} | ({} if CURRENT else {"cluster": "api"})
-"""Groups of tests that mostly wait, for drivers or for an operator: they run one after the other beside the stages."""
+BESIDE = {"integration": "slow"} | ({} if CURRENT else {"cluster": "api"})
+"""Groups of tests that mostly wait, and the stage that each is a part of."""
 
 STARTED = time.monotonic()
 
@@ -46,8 +46,8 @@ CHECKS: dict[str, Sequence[str]] = {
 }
 PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
-    "integration": ("-m", "(spark or s3) and not drivers and not cluster and not e2e"),
-    "drivers": ("-m", "drivers"),
+    "integration": ("-m", "(spark or s3) and not slow and not cluster and not e2e"),
+    "slow": ("-m", "slow"),
     "api": ("-m", "(chart or cluster) and not e2e"),
     "e2e": ("-m", "e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
@@ -217,13 +217,9 @@ def main() -> int:
         preparation = Preparation()
         preparation.start()
     groups = [BESIDE[stage] for stage in wanted if stage in BESIDE]
-    results: list[Result] = []
     with ThreadPoolExecutor(max_workers=1) as beside:
-        running: list[Future[Result]] = []
-        for stage in wanted:
-            if stage in BESIDE and not running:
-                running = [beside.submit(timed, group, partial(run_beside, group)) for group in groups]
-            results.append(timed(stage, partial(run_stage, stage, preparation)))
+        running = [beside.submit(timed, group, partial(run_beside, group)) for group in groups]
+        results = [timed(stage, partial(run_stage, stage, preparation)) for stage in wanted]
         results += [one.result() for one in running]
     for group in groups:
         print((REPORTS / f"{group}.log").read_text(errors="replace"), flush=True)

@@ -126,7 +126,7 @@ def await_tables(cluster: Cluster, screen: Screen, delivered: int, progress: Pro
     """Wait until every table has read all files that were delivered, and has no service to run."""
     deadline = time.monotonic() + DELIVERY_SECONDS
     while time.monotonic() < deadline:
-        documents = cluster.items("huditable", namespace=NAMESPACE)
+        documents = cluster.items("huditables", namespace=NAMESPACE)
         statuses = {document["metadata"]["name"]: document.get("status") or {} for document in documents}
         for name, status in statuses.items():
             progress.learn(name, status)
@@ -157,7 +157,7 @@ def fail_if_stuck(name: str, status: Document) -> None:
 def tell(cluster: Cluster, screen: Screen) -> None:
     """Tell the story of each table's instants, and check that every service has had its part."""
     for name in TABLES:
-        status = (cluster.get("huditable", name, namespace=NAMESPACE) or {})["status"]
+        status = (cluster.get("huditables", name, namespace=NAMESPACE) or {})["status"]
         screen.tell(name, status)
         for service in SERVICES[name]:
             last = status["services"][service].get("lastRun") or {}

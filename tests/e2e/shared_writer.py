@@ -75,7 +75,7 @@ class ForeignWriter:
         return "\n".join(line for line in self._log().splitlines() if not line.startswith("\tat "))[-5000:]
 
     def _phase(self) -> str:
-        pod = self._table.stage.cluster.get("pod", _NAME, namespace=self._table.namespace) or {}
+        pod = self._table.stage.cluster.get("pods", _NAME, namespace=self._table.namespace) or {}
         return str(pod.get("status", {}).get("phase"))
 
     def _log(self) -> str:

@@ -209,7 +209,7 @@ class Table:
 
     def document(self) -> Document:
         """The resource; empty where it does not exist."""
-        return self.stage.cluster.get("ht", self.name, namespace=self.namespace) or {}
+        return self.stage.cluster.get("huditables", self.name, namespace=self.namespace) or {}
 
     def status(self) -> Document:
         """The status as it is now."""

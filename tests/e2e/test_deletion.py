@@ -137,9 +137,9 @@ def test_a_namespace_with_a_running_job_can_be_deleted_and_the_data_stays(stage:
     stage.cluster.kubectl("delete", "namespace", table.namespace, "--wait=false")
 
     stage.eventually(
-        lambda: stage.cluster.get("namespace", table.namespace) is None,
+        lambda: stage.cluster.get("namespaces", table.namespace) is None,
         what="the namespace is gone",
-        explain=lambda: str(stage.cluster.get("namespace", table.namespace)),
+        explain=lambda: str(stage.cluster.get("namespaces", table.namespace)),
     )
     stage.eventually(lambda: claims(stage, uid) == [], what="the claim is gone")
     assert Counter(TEN) - table.ids() == Counter()

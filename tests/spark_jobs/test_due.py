@@ -25,7 +25,7 @@ from hudi_operator.planning.view import ServiceView
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROWS = 30
 STEPS = 16

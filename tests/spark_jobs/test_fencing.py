@@ -13,7 +13,7 @@ import pytest
 
 from hudi_jobs.contract import Outcome, Service
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
 PLANNED = (Service.COMPACTION, Service.CLUSTERING)

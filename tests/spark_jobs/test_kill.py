@@ -8,7 +8,7 @@ import pytest
 
 from hudi_jobs.contract import Outcome
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROWS = 5_000
 PHASES = ("listed", "read", "after-commit", "before-outcome")

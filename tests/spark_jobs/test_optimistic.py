@@ -17,7 +17,7 @@ from tests.spark_jobs.foreign_writer import KEYS, reports_in, rows_after
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "45"))
 PATIENCE = SECONDS + 90

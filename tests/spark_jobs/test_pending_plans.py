@@ -16,7 +16,7 @@ from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 from hudi_operator.timeline.metadata_table import read_metadata_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
 """Enough where the writers of a test come one after another."""

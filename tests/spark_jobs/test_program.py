@@ -10,7 +10,7 @@ import pytest
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome
 from hudi_jobs.driver import Driver
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 GOOD = "id,carrier\n1,AA\n2,UA\n"
 

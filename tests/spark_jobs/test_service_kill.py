@@ -9,7 +9,7 @@ import pytest
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.table import HudiTable
 
-pytestmark = [pytest.mark.spark, pytest.mark.drivers, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
 PHASES = {"planned", "after-commit"}

@@ -9,7 +9,7 @@ import pytest
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TaskResult
 from hudi_jobs.table import HudiTable
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SMALL = {"clustering": {"plan": {"smallFileLimit": "100Mi", "targetFileSize": "200Mi"}}}
 NEW_FILES = {"fileSizing": {"smallFileLimit": "0"}}

@@ -31,6 +31,7 @@ def load_generator() -> ModuleType:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Path, would_do: Any) -> None:
     generator = load_generator()
     generator.make_tables(tmp_path, [generator.RELEASES["1.2.0"]], SCENARIOS)
