@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.faults.lifecycle import Scenario, delete_while_running, live
 from tests.faults.rules import Fault
-from tests.faults.sweep import Point, numbers, sweep, undisturbed
+from tests.faults.sweep import Point, sweep, undisturbed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 
@@ -24,7 +24,7 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
 ) -> None:
     reference, writes = await undisturbed(scenario, tmp_path / "undisturbed")
     assert not reference.wrong(), reference.wrong()
-    points = [Point(write=number, fault=fault) for number in numbers(writes, full=full) for fault in CRASHES]
+    points = [Point(write=number, fault=fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
     if not full:
         points = random.Random(seed).sample(points, BOUNDED[scenario.__name__])
     print(f"{len(points)} of {2 * len(writes)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
@@ -32,4 +32,4 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
     swept = await sweep(scenario, points, tmp_path, reference=reference)
 
     assert not swept.wrong, "\n\n".join(swept.wrong)
-    assert swept.reached > 0.8 * len(points)
+    assert not swept.unmet
