@@ -79,7 +79,7 @@ def use_store(spark: SparkSession, store: dict[str, str]) -> None:
         "fs.s3a.access.key": store["access_key"],
         "fs.s3a.secret.key": store["secret_key"],
     }
-    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001 - PySpark has no other way
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no other way
     for key, value in settings.items():
         hadoop.set(key, value)
 

@@ -1,12 +1,11 @@
 """Reads a table with Spark's own Hudi reader, in a program of its own, so that the JVM ends with it.
 
-`read_table.py TABLE ENDPOINT COLUMN...` prints the rows as JSON. The credentials come from the environment.
+`read_table.py TABLE STORE COLUMN...`, the store as JSON, prints the rows as JSON.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,21 +17,20 @@ if TYPE_CHECKING:
 
 def read_with_spark(table: Table, *columns: str) -> list[dict[str, Any]]:
     """Return the rows of a table, sorted by these columns."""
-    access = table.stage.cluster.s3
-    command = [sys.executable, __file__, f"s3a://{table.folder}", access.endpoint, *columns]
-    environment = {"AWS_ACCESS_KEY_ID": access.access_key, "AWS_SECRET_ACCESS_KEY": access.secret_key}
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    command = [sys.executable, __file__, f"s3a://{table.folder}", json.dumps(vars(table.stage.cluster.s3)), *columns]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     rows: list[dict[str, Any]] = json.loads(done.stdout.strip().splitlines()[-1])
     return rows
 
 
-def main(table: str, endpoint: str, *columns: str) -> None:
+def main(table: str, store: str, *columns: str) -> None:
     """Print the rows on the last line, sorted by the columns."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-    from demo.verify import open_session  # noqa: PLC0415 - found once the path is set
+    from demo.verify import open_session, use_store  # noqa: PLC0415 - found once the path is set
 
-    spark = open_session(endpoint)
+    spark = open_session()
+    use_store(spark, json.loads(store))
     rows = spark.read.format("hudi").load(table).select(*columns).sort(*columns).collect()
     sys.stdout.write(json.dumps([row.asDict() for row in rows]) + "\n")
     spark.stop()

@@ -1,13 +1,12 @@
 """Reads a table as it is, and as it was at some instants, with Spark's own Hudi reader, in a program of its own.
 
-`time_travel.py TABLE ENDPOINT COLUMNS INSTANT...`, the columns with commas between them, prints the rows as JSON. The
-credentials come from the environment.
+`time_travel.py TABLE STORE COLUMNS INSTANT...`, the store as JSON and the columns with commas between them, prints the
+rows as JSON.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -25,21 +24,21 @@ _REFUSALS = ("Cleaner cleaned up the timestamp of interest", "must be earlier th
 
 def read_at(table: Table, instants: Sequence[str], *columns: str) -> dict[str, Counter[tuple[Any, ...]]]:
     """Return how often each row is there now and at each instant; one that Hudi refuses to read is left out."""
-    access = table.stage.cluster.s3
-    command = [sys.executable, __file__, f"s3a://{table.folder}", access.endpoint, ",".join(columns), NOW, *instants]
-    environment = {"AWS_ACCESS_KEY_ID": access.access_key, "AWS_SECRET_ACCESS_KEY": access.secret_key}
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    store = json.dumps(vars(table.stage.cluster.s3))
+    command = [sys.executable, __file__, f"s3a://{table.folder}", store, ",".join(columns), NOW, *instants]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, list[list[Any]]] = json.loads(done.stdout.strip().splitlines()[-1])
     return {instant: Counter(tuple(row) for row in rows) for instant, rows in found.items()}
 
 
-def main(table: str, endpoint: str, columns: str, *instants: str) -> None:
+def main(table: str, store: str, columns: str, *instants: str) -> None:
     """Print the rows of each instant on the last line."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "dev"))
-    from demo.verify import open_session  # noqa: PLC0415 - found once the path is set
+    from demo.verify import open_session, use_store  # noqa: PLC0415 - found once the path is set
 
-    spark = open_session(endpoint)
+    spark = open_session()
+    use_store(spark, json.loads(store))
     found = {}
     for instant in instants:
         reader = spark.read.format("hudi")

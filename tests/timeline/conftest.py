@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -158,7 +158,7 @@ class S3Server:
                 )
         return f"s3a://{self.bucket}/{prefix}"
 
-    def client(self):  # noqa: ANN201 - boto3 makes its classes at run time
+    def client(self) -> Any:  # boto3 makes its classes at run time
         import boto3  # noqa: PLC0415
 
         return boto3.client(
