@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 from localcluster.settings import DevError
 from toolkit.control_plane import running_control_plane
@@ -153,6 +154,8 @@ def read_report(report: Path) -> Count:
 class Preparation(threading.Thread):
     """Builds the programs of the local cluster and the images, at low priority, while other stages run."""
 
+    BASES = ("dev/images", "--bases")
+    """Needs no cluster, and mostly downloads: it runs beside the steps, the third of which waits for it."""
     STEPS = (("dev/cluster", "tools"), ("dev/cluster", "up"), ("dev/images",), ("dev/cluster", "down"))
 
     def __init__(self) -> None:
@@ -162,11 +165,15 @@ class Preparation(threading.Thread):
     def run(self) -> None:
         """Build; what fails here fails again, and visibly, when the cluster is started for the tests."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("wb") as output:
+        with self.log.open("wb") as output, self._start(self.BASES, output) as bases:
             for step in self.STEPS:
-                command = ("nice", "-n", "5", *step)
-                if subprocess.run(command, cwd=ROOT, stdout=output, stderr=output, check=False).returncode != 0:
+                if self._start(step, output).wait() != 0:
+                    bases.terminate()
                     return
+
+    @staticmethod
+    def _start(command: Sequence[str], output: IO[bytes]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(("nice", "-n", "5", *command), cwd=ROOT, stdout=output, stderr=output)
 
 
 def run_cluster_tests(stage: str, preparation: Preparation | None) -> Count:
