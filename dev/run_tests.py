@@ -1,22 +1,20 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster] [faults]`.
 
-The programs of the local cluster and the images take longest to build, so they are built while the stages that need
-neither run. All stages run even after one has failed; the last line counts what passed and failed. Some groups of
-tests run beside the stages, one after the other. The stage `faults` sweeps every fault point where others draw a few,
-takes long, and only runs when it is asked for.
+A stage is made of groups, and groups run in lanes beside one another, because no lane alone keeps two cores busy: the
+end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is on
+the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last line
+counts what passed and failed. The stage `faults` sweeps every fault point where others draw a few, takes long, and only
+runs when it is asked for.
 """
 
 import os
 import subprocess
 import sys
-import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -28,14 +26,25 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".dev" / "test-reports"
 CURRENT = os.environ.get("CLUSTER") == "current"
-STAGES = ("check", "unit", "integration", "cluster")
+
+STAGES: dict[str, Sequence[str]] = {
+    "check": ("check",),
+    "unit": ("unit",),
+    "integration": ("integration", "slow"),
+    "cluster": ("api", "e2e"),
+    "faults": ("faults",),
+}
 ON_REQUEST = ("faults",)
-BESIDE = {"integration": "slow"} | ({} if CURRENT else {"cluster": "api"})
-"""Groups of tests that mostly wait, and the stage that each is a part of."""
-
-STARTED = time.monotonic()
-
-Environment = Mapping[str, str]
+# The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
+# of their own, or come first where there is only the given cluster.
+LANES = (
+    (("check", "unit", "integration"), ("slow",), ("api", "e2e", "faults"))
+    if CURRENT
+    else (("check", "unit", "integration"), ("slow", "api"), ("e2e", "faults"))
+)
+IN_CLUSTER = ("e2e", "faults")
+YIELDING = ("nice", "-n", "5")
+"""What needs no pods is not to keep pods from starting in time."""
 
 CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -50,9 +59,13 @@ PYTEST: dict[str, Sequence[str]] = {
     "integration": ("-m", "(spark or s3) and not slow and not cluster and not e2e"),
     "slow": ("-m", "slow"),
     "api": ("-m", "(chart or cluster) and not e2e"),
-    "e2e": ("-m", "e2e"),
+    "e2e": ("-m", "e2e", "tests/e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
 }
+
+STARTED = time.monotonic()
+
+Environment = Mapping[str, str]
 
 
 @dataclass
@@ -69,31 +82,114 @@ class Count:
         self.failed += other.failed
         self.skipped += other.skipped
 
+    def __str__(self) -> str:
+        return f"{self.passed:5} passed {self.failed:4} failed {self.skipped:4} skipped"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Checks or tests that run as one: where their output goes, and what came of them."""
+
+    name: str
+    log: Path | None
+
+    def run(self) -> "Result":
+        """Run them all and take the time."""
+        began = time.monotonic()
+        say(f"{self.name} begins" + (f"; see {self.log}" if self.log else ""))
+        if self.name == "check":
+            count = run_checks()
+        elif self.name in IN_CLUSTER:
+            count = self._run_in_cluster()
+        elif self.name == "api" and not CURRENT:
+            count = self._run_with_control_plane()
+        else:
+            count = self._run_pytest({})
+        result = Result(self.name, count, time.monotonic() - began)
+        say(f"{self.name} ended: {' '.join(str(count).split())}")
+        return result
+
+    def _run_in_cluster(self) -> Count:
+        """Start an empty cluster with the images that are needed, run the tests, and stop it whatever happens."""
+        try:
+            if not self._start_cluster():
+                say(f"the cluster for {self.name} could not be started")
+                return Count(failed=1)
+            say("the cluster is up")
+            kubeconfig = os.environ.get("KUBECONFIG", "") if CURRENT else ""
+            environment = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
+            return self._run_pytest(environment | ({"FAULTS": "full"} if self.name == "faults" else {}))
+        finally:
+            if os.environ.get("KEEP_CLUSTER") != "1":
+                self._execute(("dev/cluster", "down"))
+
+    def _start_cluster(self) -> bool:
+        steps = [("dev/cluster", "up", "--fresh")]
+        if self.name != "faults":
+            if not CURRENT:
+                # The bases of the images are mostly downloads. What fails here fails again, and visibly, below.
+                with ThreadPoolExecutor() as pool:
+                    list(
+                        pool.map(
+                            self._execute, [(*YIELDING, "dev/images", "--bases"), (*YIELDING, "dev/cluster", "tools")]
+                        )
+                    )
+            steps.append(("dev/images",))
+        return all(self._execute(step) == 0 for step in steps)
+
+    def _run_with_control_plane(self) -> Count:
+        try:
+            with (
+                TemporaryDirectory(prefix="hudi-operator-tests-") as folder,
+                running_control_plane(Path(folder)) as plane,
+            ):
+                return self._run_pytest({"KUBECONFIG": str(plane.kubeconfig)})
+        except (DevError, OSError) as error:
+            say(f"the control plane for the tests of {self.name} could not be started: {error}")
+            return Count(failed=1)
+
+    def _run_pytest(self, environment: Environment) -> Count:
+        """Run the tests and count them from the report; a run without a report is one failure."""
+        report = REPORTS / f"{self.name}.xml"
+        report.unlink(missing_ok=True)
+        priority = () if self.name in IN_CLUSTER else YIELDING
+        command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}")
+        code = self._execute((*priority, *command, *PYTEST[self.name]), environment)
+        count = read_report(report)
+        if code != 0 and count.failed == 0:
+            say(f"pytest ended with exit code {code} and no failed test")
+            count.failed = 1
+        return count
+
+    def _execute(self, command: Sequence[str], environment: Environment | None = None) -> int:
+        """Run a program and return its exit code."""
+        output: IO[bytes] | None = None
+        try:
+            if self.log is not None:
+                output = self.log.open("ab")
+            variables = {**os.environ, **(environment or {})}
+            done = subprocess.run(command, cwd=ROOT, env=variables, stdout=output, stderr=output, check=False)
+            return done.returncode
+        finally:
+            if output is not None:
+                output.close()
+
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a stage, or of a group of tests beside the stages."""
+    """What came of a group."""
 
     name: str
     count: Count
     seconds: float
 
     def __str__(self) -> str:
-        count = self.count
-        numbers = f"{count.passed:5} passed {count.failed:4} failed {count.skipped:4} skipped"
-        return f"{self.name:12} {numbers} {self.seconds:6.0f} s"
+        return f"{self.name:12} {self.count} {self.seconds:6.0f} s"
 
 
 def say(text: str) -> None:
     """Print one line of progress with the seconds since the program began."""
     print(f"[{time.monotonic() - STARTED:6.0f} s] {text}", flush=True)
-
-
-def run(command: Sequence[str], *, environment: Environment | None = None, log: Path | None = None) -> int:
-    """Run a program with its output on the terminal, or in a log, and return its exit code."""
-    with log.open("wb") if log else nullcontext() as output:
-        variables = {**os.environ, **(environment or {})}
-        return subprocess.run(command, cwd=ROOT, env=variables, stdout=output, stderr=output, check=False).returncode
 
 
 def run_checks() -> Count:
@@ -110,35 +206,6 @@ def run_checks() -> Count:
     return count
 
 
-def run_pytest(stage: str, *, environment: Environment | None = None, log: Path | None = None) -> Count:
-    """Run the tests of one stage and count them from the report; a run without a report is one failure."""
-    report = REPORTS / f"{stage}.xml"
-    report.unlink(missing_ok=True)
-    command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}", *PYTEST[stage])
-    code = run(command, environment=environment, log=log)
-    count = read_report(report)
-    if code != 0 and count.failed == 0:
-        say(f"pytest ended with exit code {code} and no failed test")
-        count.failed = 1
-    return count
-
-
-def run_beside(group: str) -> Count:
-    """Run a group of tests while the main stages go on; what it prints is kept for the end."""
-    log = REPORTS / f"{group}.log"
-    log.write_text("")
-    say(f"the tests of {group} run beside the others; see {log}")
-    if group != "api":
-        return run_pytest(group, log=log)
-    try:
-        # The operator that the end-to-end tests install in the cluster would act on the tables of these tests.
-        with TemporaryDirectory(prefix="hudi-operator-tests-") as folder, running_control_plane(Path(folder)) as plane:
-            return run_pytest(group, environment={"KUBECONFIG": str(plane.kubeconfig)}, log=log)
-    except (DevError, OSError) as error:
-        say(f"the control plane for the tests of {group} could not be started: {error}")
-        return Count(failed=1)
-
-
 def read_report(report: Path) -> Count:
     """Count the test cases of a JUnit report."""
     if not report.exists():
@@ -151,85 +218,34 @@ def read_report(report: Path) -> Count:
     return count
 
 
-class Preparation(threading.Thread):
-    """Builds the programs of the local cluster and the images, at low priority, while other stages run."""
-
-    BASES = ("dev/images", "--bases")
-    """Needs no cluster, and mostly downloads: it runs beside the steps, the third of which waits for it."""
-    STEPS = (("dev/cluster", "tools"), ("dev/cluster", "up"), ("dev/images",), ("dev/cluster", "down"))
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.log = ROOT / ".dev" / "logs" / "prepare.log"
-
-    def run(self) -> None:
-        """Build; what fails here fails again, and visibly, when the cluster is started for the tests."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("wb") as output, self._start(self.BASES, output) as bases:
-            for step in self.STEPS:
-                if self._start(step, output).wait() != 0:
-                    bases.terminate()
-                    return
-
-    @staticmethod
-    def _start(command: Sequence[str], output: IO[bytes]) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(("nice", "-n", "5", *command), cwd=ROOT, stdout=output, stderr=output)
+def groups_of(lane: Sequence[str], wanted: Sequence[str], *, on_terminal: bool) -> list[Group]:
+    """Return the groups of a lane that belong to a wanted stage, with empty logs."""
+    names = [name for name in lane if any(name in STAGES[stage] for stage in wanted)]
+    groups = [Group(name, None if on_terminal else REPORTS / f"{name}.log") for name in names]
+    for group in groups:
+        if group.log is not None:
+            group.log.write_text("")
+    return groups
 
 
-def run_cluster_tests(stage: str, preparation: Preparation | None) -> Count:
-    """Start an empty cluster, load the images that are needed, run the tests, and stop it whatever happens."""
-    if preparation is not None and preparation.is_alive():
-        say(f"waiting for the cluster's programs and images to be built; see {preparation.log}")
-        preparation.join()
-    try:
-        if run(("dev/cluster", "up", "--fresh")) or (stage == "cluster" and run(("dev/images",))):
-            say("the cluster could not be started")
-            return Count(failed=1)
-        kubeconfig = os.environ.get("KUBECONFIG", "") if CURRENT else ""
-        cluster = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
-        if stage == "faults":
-            return run_pytest(stage, environment=cluster | {"FAULTS": "full"})
-        # Where there is only the given cluster, these come before an operator is installed in it.
-        count = run_pytest("api", environment=cluster) if CURRENT else Count()
-        count.add(run_pytest("e2e", environment=cluster))
-        return count
-    finally:
-        if os.environ.get("KEEP_CLUSTER") != "1":
-            run(("dev/cluster", "down"))
-
-
-def run_stage(stage: str, preparation: Preparation | None) -> Count:
-    """Run one stage."""
-    say(f"stage {stage}")
-    if stage == "check":
-        return run_checks()
-    if stage in {"cluster", "faults"}:
-        return run_cluster_tests(stage, preparation)
-    return run_pytest(stage)
-
-
-def timed(name: str, work: Callable[[], Count]) -> Result:
-    """Do the work of a stage or group and take its time."""
-    began = time.monotonic()
-    count = work()
-    return Result(name, count, time.monotonic() - began)
+def run_lane(groups: Sequence[Group]) -> list[Result]:
+    """Run groups one after the other."""
+    return [group.run() for group in groups]
 
 
 def main() -> int:
     """Run the stages that were asked for, or all."""
-    wanted = [stage for stage in (*STAGES, *ON_REQUEST) if stage in sys.argv[1:]] or list(STAGES)
+    wanted = [stage for stage in STAGES if stage in sys.argv[1:]]
+    wanted = wanted or [stage for stage in STAGES if stage not in ON_REQUEST]
     REPORTS.mkdir(parents=True, exist_ok=True)
-    preparation: Preparation | None = None
-    if "cluster" in wanted and len(wanted) > 1 and not CURRENT:
-        preparation = Preparation()
-        preparation.start()
-    groups = [BESIDE[stage] for stage in wanted if stage in BESIDE]
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        running = [beside.submit(timed, group, partial(run_beside, group)) for group in groups]
-        results = [timed(stage, partial(run_stage, stage, preparation)) for stage in wanted]
-        results += [one.result() for one in running]
-    for group in groups:
-        print((REPORTS / f"{group}.log").read_text(errors="replace"), flush=True)
+    lanes: list[list[Group]] = []
+    for lane in LANES:
+        if groups := groups_of(lane, wanted, on_terminal=not lanes):
+            lanes.append(groups)
+    with ThreadPoolExecutor() as pool:
+        results = [result for lane in pool.map(run_lane, lanes) for result in lane]
+    for group in (group for lane in lanes for group in lane if group.log):
+        print(f"\n{group.log.read_text(errors='replace')}", flush=True)
     total = Count()
     print()
     for result in results:

@@ -19,10 +19,12 @@ def load(name: str, *, buildah: list[str]) -> None:
     path, _, tag = name.rpartition(":")
     with push_target.serving() as target:
         run_logged(
-            [*buildah, "push", "--format=oci", "--tls-verify=false", name, f"docker://{target}/{path}:{tag}"],
+            # To compress takes longer than to copy on the same machine.
+            [*buildah, "push", "--format=oci", "--tls-verify=false", "--disable-compression", name,
+             f"docker://{target}/{path}:{tag}"],
             log_name="image-load",
             what="handing the image over",
-        )
+        )  # fmt: skip
     manifest_file = push_target.manifest_path(path, tag)
     manifest = json.loads(manifest_file.read_text())
     entry = containers.descriptor(manifest_file.read_bytes(), manifest["mediaType"])

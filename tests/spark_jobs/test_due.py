@@ -28,7 +28,7 @@ from hudi_operator.timeline import TimelineReader
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROWS = 30
-STEPS = 16
+STEPS = 10
 EXECUTED_AT_ONCE = 0.7
 COMPACTION_AFTER, CLUSTERING_AFTER = 2, 3
 TRIGGERS = {"NumCommits": "NUM_COMMITS", "NumCommitsAfterLastRequest": "NUM_COMMITS_AFTER_LAST_REQUEST"}

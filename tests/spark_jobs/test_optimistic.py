@@ -19,7 +19,7 @@ from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "45"))
+SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "20"))
 PATIENCE = SECONDS + 90
 
 
