@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from fnmatch import filter as matching
 
 from demo.comparison import Comparison, ComparisonFailed
 from demo.flights import SourceFile, deliveries, read_flights
@@ -17,9 +18,6 @@ from toolkit.zookeeper import ZooKeeper
 NAMESPACE = "team-a"
 TABLES = ("flights", "delays")
 SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ("clustering",)}
-APPLIED = {1: ("class", "flights"), 2: ("delays",)}
-"""Which examples come with which delivery: the second table finds files that are there already."""
-
 LANDING = f"landing/{NAMESPACE}/flights"
 DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
@@ -34,11 +32,15 @@ def main() -> None:
     cluster = Cluster()
     screen = Screen()
     try:
-        # What takes long and needs no cluster begins before there is one.
-        with Comparison() as comparison, ThreadPoolExecutor(max_workers=1) as reading:
-            files = reading.submit(lambda: deliveries(read_flights()))
-            prepare(cluster, screen)
-            delivered = deliver(cluster, screen, files.result())
+        # What needs no cluster begins before there is one, and what needs no operator before that is installed.
+        with Comparison() as comparison, ThreadPoolExecutor(max_workers=1) as beside:
+            reading = beside.submit(lambda: deliveries(read_flights()))
+            start_cluster()
+            store = Store(cluster.s3)
+            landing = beside.submit(lambda: put(store, reading.result()[0]))
+            install(cluster, screen)
+            landing.result()
+            delivered = deliver(cluster, store, screen, reading.result())
             tell(cluster, screen)
             verify(comparison, cluster, screen)
     except (DemoFailed, ComparisonFailed, CommandFailed) as error:
@@ -48,12 +50,16 @@ def main() -> None:
     print(what_next(delivered), flush=True)
 
 
-def prepare(cluster: Cluster, screen: Screen) -> None:
-    """Start an empty cluster and install the operator; what is downloaded comes while the cluster is compiled."""
+def start_cluster() -> None:
+    """Start an empty cluster with the images; what is downloaded comes while the cluster is compiled."""
     with in_background("dev/images", "--bases"):
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
                 raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
+
+
+def install(cluster: Cluster, screen: Screen) -> None:
+    """Install the operator and what the tables need."""
     screen.say("installing the chart, and a ZooKeeper for the lock of the table that others may write")
     zookeeper = ZooKeeper(cluster)
     zookeeper.create()
@@ -75,34 +81,42 @@ def in_background(*command: str) -> Iterator[None]:
             process.terminate()
 
 
-def deliver(cluster: Cluster, screen: Screen, files: list[list[SourceFile]]) -> int:
+def put(store: Store, delivery: list[SourceFile]) -> None:
+    """Write the files of a delivery where the tables look for them."""
+    for file in delivery:
+        store.put(f"{LANDING}/{file.name}", file.content)
+
+
+def deliver(cluster: Cluster, store: Store, screen: Screen, files: list[list[SourceFile]]) -> int:
     """Bring the year's flights and their corrections, each delivery after the one before; return how many files.
 
-    The services are waited for as well, so that the last corrections come to tables that were serviced.
+    The first is there already. The services are waited for as well, so that the last corrections come to tables that
+    were serviced.
     """
-    store = Store(cluster.s3)
-    delivered = 0
+    delivered: list[str] = []
     progress = Progress()
     with screen:
         for number, delivery in enumerate(files, start=1):
-            for file in delivery:
-                store.put(f"{LANDING}/{file.name}", file.content)
-            delivered += len(delivery)
+            if number > 1:
+                put(store, delivery)
+            delivered += [file.name for file in delivery]
             rows = sum(file.rows for file in delivery)
             screen.say(f"delivery {number}: {len(delivery)} files with {rows:,} rows are in s3://{LANDING}")
-            ask_for_a_run(cluster, number)
-            if number in APPLIED:
-                manifests = [EXAMPLES / f"{name}.yaml" for name in APPLIED[number]]
-                screen.say(f"applying {', '.join(str(manifest.relative_to(ROOT)) for manifest in manifests)}")
-                cluster.apply(*manifests)
+            if number > 1:
+                ask_for_runs(cluster, number, delivery)
+            else:
+                screen.say(f"applying {EXAMPLES.relative_to(ROOT)}: one HudiTableClass, two HudiTables")
+                cluster.apply(*sorted(EXAMPLES.glob("*.yaml")))
             await_tables(cluster, screen, delivered, progress)
-    return delivered
+    return len(delivered)
 
 
-def ask_for_a_run(cluster: Cluster, number: int) -> None:
+def ask_for_runs(cluster: Cluster, number: int, delivery: list[SourceFile]) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
     wish = f"hudi-operator.io/requestedAt=delivery-{number}"
-    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, "--all", wish, "--overwrite")
+    for table in cluster.items("huditables", namespace=NAMESPACE):
+        if matching([file.name for file in delivery], glob_of(table)):
+            cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table["metadata"]["name"], wish, "--overwrite")
 
 
 class Progress:
@@ -122,8 +136,8 @@ class Progress:
         return sum(self._files[name].values())
 
 
-def await_tables(cluster: Cluster, screen: Screen, delivered: int, progress: Progress) -> None:
-    """Wait until every table has read all files that were delivered, and has no service to run."""
+def await_tables(cluster: Cluster, screen: Screen, delivered: list[str], progress: Progress) -> None:
+    """Wait until every table has read all files that were delivered for it, and has no service to run."""
     deadline = time.monotonic() + DELIVERY_SECONDS
     while time.monotonic() < deadline:
         documents = cluster.items("huditables", namespace=NAMESPACE)
@@ -132,13 +146,19 @@ def await_tables(cluster: Cluster, screen: Screen, delivered: int, progress: Pro
             progress.learn(name, status)
             fail_if_stuck(name, status)
         screen.show(documents)
-        if all(progress.files(name) >= delivered and at_rest(status) for name, status in statuses.items()):
+        wanted = {document["metadata"]["name"]: len(matching(delivered, glob_of(document))) for document in documents}
+        if all(progress.files(name) >= wanted[name] and at_rest(status) for name, status in statuses.items()):
             return
         time.sleep(1)
-    read = {name: progress.files(name) for name in TABLES}
+    read = {name: progress.files(name) for name in wanted}
     raise DemoFailed(
-        f"within {DELIVERY_SECONDS} s the tables have read {read} of {delivered} files, or have services to run"
+        f"within {DELIVERY_SECONDS} s the tables have read {read} of {wanted} files, or have services to run"
     )
+
+
+def glob_of(table: Document) -> str:
+    """Return what the names of the files look like that a table reads."""
+    return str(table["spec"]["ingestion"]["source"]["files"].get("pathGlob", "*"))
 
 
 def at_rest(status: Document) -> bool:

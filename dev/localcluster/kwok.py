@@ -1,11 +1,10 @@
 """kwok, which plays nodes and pods for load tests: built when it is first asked for."""
 
-import os
 from pathlib import Path
 
 from localcluster.console import alone, run_logged, say
 from localcluster.settings import CACHE
-from localcluster.toolchain import find_go
+from localcluster.toolchain import find_go, go_environment
 
 KWOK_VERSION = "0.7.0"
 
@@ -17,13 +16,12 @@ def ensure_kwok() -> Path:
     with alone(CACHE / "kwok.lock", meanwhile="another program is building kwok"):
         if not program.exists():
             say(f"building kwok from Go modules into {folder}; it takes a few minutes once")
-            flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
             run_logged(
                 [find_go(), "install", "-trimpath", "-ldflags=-s -w", f"sigs.k8s.io/kwok/cmd/kwok@v{KWOK_VERSION}"],
                 log_name="build-tools",
                 what="building kwok",
                 # Outside of any module, so that kwok's own requirements count.
                 cwd=CACHE,
-                environment=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off", "GOBIN": str(folder)},
+                environment=go_environment() | {"GOBIN": str(folder)},
             )
     return program

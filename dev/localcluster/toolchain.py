@@ -86,8 +86,6 @@ def build(names: list[str], target: Path) -> None:
     """Build some programs one after the other."""
     say(f"building {', '.join(names)} from Go modules into {target}; all of them take about 8 minutes once")
     target.mkdir(parents=True, exist_ok=True)
-    flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
-    environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
     go = find_go()
     for number, name in enumerate(names, start=1):
         say(f"building {name} ({number} of {len(names)})")
@@ -100,10 +98,16 @@ def build(names: list[str], target: Path) -> None:
             log_name="build-tools",
             what=f"building {name}",
             cwd=SOURCE / "tools",
-            environment=environment,
+            environment=go_environment(),
         )
         (unfinished / name).rename(target / name)
         unfinished.rmdir()
+
+
+def go_environment() -> dict[str, str]:
+    """Return what a build of static programs needs, whatever else is set here."""
+    flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
+    return os.environ | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
 
 
 def link_programs(target: Path) -> None:
