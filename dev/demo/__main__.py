@@ -88,10 +88,9 @@ def put(store: Store, delivery: list[SourceFile]) -> None:
 
 
 def deliver(cluster: Cluster, store: Store, screen: Screen, files: list[list[SourceFile]]) -> int:
-    """Bring the year's flights and their corrections, each delivery after the one before; return how many files.
+    """Bring the year's flights, which are there already, then their corrections; return how many files.
 
-    The first is there already. The services are waited for as well, so that the last corrections come to tables that
-    were serviced.
+    After each delivery this waits until it is ingested and no service is due any more.
     """
     delivered: list[str] = []
     progress = Progress()

@@ -44,14 +44,12 @@ def read_flights() -> list[Row]:
 
 
 def deliveries(flights: list[Row]) -> list[list[SourceFile]]:
-    """Return the files in the order of their delivery: those of all days, then the corrections in two halves."""
+    """Return the files in the order of their delivery: those of all days, then the corrections."""
     by_day: dict[date, list[Row]] = {}
     for row in flights:
         by_day.setdefault(day_of(row), []).append(row)
     days = sorted(by_day)
-    corrections = list(_weekly_corrections(days, by_day))
-    half = len(corrections) // 2
-    return [[_daily_file(day, by_day[day]) for day in days], corrections[:half], corrections[half:]]
+    return [[_daily_file(day, by_day[day]) for day in days], list(_weekly_corrections(days, by_day))]
 
 
 def day_of(row: Row) -> date:
