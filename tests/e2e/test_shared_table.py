@@ -21,7 +21,7 @@ from toolkit.zookeeper import ADDRESS, ZooKeeper
 
 pytestmark = pytest.mark.e2e
 
-SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "60"))
+SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "30"))
 """How long the writer writes at least, from its first batch on."""
 
 SERVICES = ("Compaction", "Clustering", "Cleaning")
@@ -102,7 +102,7 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     def explain() -> str:
         return f"{table.explain()}\n---\n{writer.explain()}"
 
-    stage.eventually(has_served, what="every service succeeds", seconds=SECONDS + 240, pause=2, explain=explain)
+    stage.eventually(has_served, what="every service succeeds", seconds=SECONDS + 270, pause=2, explain=explain)
     reports = writer.end()
     table.patch({"spec": {"suspend": True}})
     status = table.wait(is_still(table.document()["metadata"]["generation"]), what="nothing runs any more")

@@ -1,4 +1,7 @@
-"""Services beside a writer that is not the operator's, under a shared lock: no acknowledged row is lost or doubled."""
+"""Services beside a writer that is not the operator's, under a shared lock: no acknowledged row is lost or doubled.
+
+The end-to-end tests do the same with a MergeOnRead table, so that type is only tried here with `HUDI_JOBS_TRIALS=all`.
+"""
 
 import os
 import socket
@@ -21,6 +24,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "20"))
 PATIENCE = SECONDS + 90
+BATCHES = 4
+TABLE_TYPES = ["CopyOnWrite", *(["MergeOnRead"] if os.environ.get("HUDI_JOBS_TRIALS") == "all" else [])]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +55,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.mark.parametrize("table_type", ["MergeOnRead", "CopyOnWrite"])
+@pytest.mark.parametrize("table_type", TABLE_TYPES)
 def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     lake: Any, installed_spark: Path, tmp_path: Path, zookeeper: str, table_type: str
 ) -> None:
@@ -74,7 +79,7 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     reports = reports_in(log.read_text())
     print(f"{table_type}: {reports[-1].batches} batches, lost {reports[-1].failures}, {dict(outcomes)}")  # noqa: T201 - how often each side lost
 
-    assert len(reports) > 3
+    assert len(reports) >= BATCHES
     assert [report.wrong for report in reports] == [0] * len(reports), "after each commit"
     assert Counter(lake.rows("id", "v")) == rows_after(reports[-1].batches) + Counter([("first", 0)]), "at the end"
     assert not missing(outcomes, table_type)
@@ -100,7 +105,9 @@ def serve_beside(lake: Any, writer: Any, log: Path, table_type: str) -> Counter[
         assert writer.poll() is None, log.read_text()[-3000:]
         time.sleep(0.2)
     begun = time.monotonic()
-    while (spent := time.monotonic() - begun) < SECONDS or (missing(outcomes, table_type) and spent < PATIENCE):
+    while (spent := time.monotonic() - begun) < SECONDS or (
+        spent < PATIENCE and (missing(outcomes, table_type) or len(reports_in(log.read_text())) < BATCHES)
+    ):
         for service in services:
             result = lake.serve(service, concurrency=ConcurrencyMode.OPTIMISTIC)
             outcomes[service, result.outcome] += 1
