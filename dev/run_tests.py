@@ -14,10 +14,10 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
 
 from localcluster.settings import DevError
 from toolkit.control_plane import running_control_plane
@@ -42,7 +42,7 @@ LANES = (
     if CURRENT
     else (("check", "unit", "integration"), ("slow", "api"), ("e2e", "faults"))
 )
-IN_CLUSTER = ("e2e", "faults")
+IN_CLUSTER = ("api", "e2e", "faults") if CURRENT else ("e2e", "faults")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods is not to keep pods from starting in time."""
 
@@ -97,11 +97,13 @@ class Group:
         """Run them all and take the time."""
         began = time.monotonic()
         say(f"{self.name} begins" + (f"; see {self.log}" if self.log else ""))
+        if self.log:
+            self.log.write_text("")
         if self.name == "check":
             count = run_checks()
         elif self.name in IN_CLUSTER:
             count = self._run_in_cluster()
-        elif self.name == "api" and not CURRENT:
+        elif self.name == "api":
             count = self._run_with_control_plane()
         else:
             count = self._run_pytest({})
@@ -124,18 +126,21 @@ class Group:
                 self._execute(("dev/cluster", "down"))
 
     def _start_cluster(self) -> bool:
-        steps = [("dev/cluster", "up", "--fresh")]
-        if self.name != "faults":
-            if not CURRENT:
-                # The bases of the images are mostly downloads. What fails here fails again, and visibly, below.
-                with ThreadPoolExecutor() as pool:
-                    list(
-                        pool.map(
-                            self._execute, [(*YIELDING, "dev/images", "--bases"), (*YIELDING, "dev/cluster", "tools")]
-                        )
-                    )
-            steps.append(("dev/images",))
-        return all(self._execute(step) == 0 for step in steps)
+        if not CURRENT:
+            self._build()
+        if self._execute(("dev/cluster", "up", "--fresh")) != 0:
+            return False
+        return self.name != "e2e" or self._execute(("dev/images",)) == 0
+
+    def _build(self) -> None:
+        """Build what takes long at low priority; what fails here fails again, and visibly, when it is needed."""
+        commands = [(*YIELDING, "dev/cluster", "tools")]
+        if self.name == "e2e":
+            # The bases of the images are mostly downloads, and need no programs of the cluster.
+            commands.append((*YIELDING, "dev/images", "--bases"))
+        with ThreadPoolExecutor() as pool:
+            for command in commands:
+                pool.submit(self._execute, command)
 
     def _run_with_control_plane(self) -> Count:
         try:
@@ -163,16 +168,10 @@ class Group:
 
     def _execute(self, command: Sequence[str], environment: Environment | None = None) -> int:
         """Run a program and return its exit code."""
-        output: IO[bytes] | None = None
-        try:
-            if self.log is not None:
-                output = self.log.open("ab")
+        with self.log.open("ab") if self.log else nullcontext() as output:
             variables = {**os.environ, **(environment or {})}
             done = subprocess.run(command, cwd=ROOT, env=variables, stdout=output, stderr=output, check=False)
             return done.returncode
-        finally:
-            if output is not None:
-                output.close()
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,8 @@ class Result:
 
 def say(text: str) -> None:
     """Print one line of progress with the seconds since the program began."""
-    print(f"[{time.monotonic() - STARTED:6.0f} s] {text}", flush=True)
+    # The line and its end in one piece, since lanes print at the same time.
+    print(f"[{time.monotonic() - STARTED:6.0f} s] {text}\n", end="", flush=True)
 
 
 def run_checks() -> Count:
@@ -218,16 +218,6 @@ def read_report(report: Path) -> Count:
     return count
 
 
-def groups_of(lane: Sequence[str], wanted: Sequence[str], *, on_terminal: bool) -> list[Group]:
-    """Return the groups of a lane that belong to a wanted stage, with empty logs."""
-    names = [name for name in lane if any(name in STAGES[stage] for stage in wanted)]
-    groups = [Group(name, None if on_terminal else REPORTS / f"{name}.log") for name in names]
-    for group in groups:
-        if group.log is not None:
-            group.log.write_text("")
-    return groups
-
-
 def run_lane(groups: Sequence[Group]) -> list[Result]:
     """Run groups one after the other."""
     return [group.run() for group in groups]
@@ -238,14 +228,16 @@ def main() -> int:
     wanted = [stage for stage in STAGES if stage in sys.argv[1:]]
     wanted = wanted or [stage for stage in STAGES if stage not in ON_REQUEST]
     REPORTS.mkdir(parents=True, exist_ok=True)
+    names = {name for stage in wanted for name in STAGES[stage]}
     lanes: list[list[Group]] = []
     for lane in LANES:
-        if groups := groups_of(lane, wanted, on_terminal=not lanes):
+        # The first lane has the terminal.
+        if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
             lanes.append(groups)
     with ThreadPoolExecutor() as pool:
         results = [result for lane in pool.map(run_lane, lanes) for result in lane]
-    for group in (group for lane in lanes for group in lane if group.log):
-        print(f"\n{group.log.read_text(errors='replace')}", flush=True)
+    for log in (group.log for lane in lanes for group in lane if group.log):
+        print(f"\n{log.read_text(errors='replace')}", flush=True)
     total = Count()
     print()
     for result in results:
