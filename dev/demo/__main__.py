@@ -92,30 +92,29 @@ def deliver(cluster: Cluster, store: Store, screen: Screen, files: list[list[Sou
 
     After each delivery this waits until it is ingested and no service is due any more.
     """
-    delivered: list[str] = []
+    days, corrections = files
     progress = Progress()
     with screen:
-        for number, delivery in enumerate(files, start=1):
-            if number > 1:
-                put(store, delivery)
-            delivered += [file.name for file in delivery]
-            rows = sum(file.rows for file in delivery)
-            screen.say(f"delivery {number}: {len(delivery)} files with {rows:,} rows are in s3://{LANDING}")
-            if number > 1:
-                ask_for_runs(cluster, number, delivery)
-            else:
-                screen.say(f"applying {EXAMPLES.relative_to(ROOT)}: one HudiTableClass, two HudiTables")
-                cluster.apply(*sorted(EXAMPLES.glob("*.yaml")))
-            await_tables(cluster, screen, delivered, progress)
-    return len(delivered)
+        screen.say(f"the first delivery: {in_words(days)}")
+        screen.say(f"applying {EXAMPLES.relative_to(ROOT)}: one HudiTableClass, two HudiTables")
+        cluster.apply(*sorted(EXAMPLES.glob("*.yaml")))
+        await_tables(cluster, screen, days, progress)
+        put(store, corrections)
+        screen.say(f"the corrections: {in_words(corrections)}")
+        ask_for_runs(cluster)
+        await_tables(cluster, screen, [*days, *corrections], progress)
+    return len(days) + len(corrections)
 
 
-def ask_for_runs(cluster: Cluster, number: int, delivery: list[SourceFile]) -> None:
+def in_words(delivery: list[SourceFile]) -> str:
+    """Return how much a delivery is, and where it is."""
+    return f"{len(delivery)} files with {sum(file.rows for file in delivery):,} rows are in s3://{LANDING}"
+
+
+def ask_for_runs(cluster: Cluster) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
-    wish = f"hudi-operator.io/requestedAt=delivery-{number}"
-    for table in cluster.items("huditables", namespace=NAMESPACE):
-        if matching([file.name for file in delivery], glob_of(table)):
-            cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table["metadata"]["name"], wish, "--overwrite")
+    wish = "hudi-operator.io/requestedAt=corrections"
+    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, "--all", wish, "--overwrite")
 
 
 class Progress:
@@ -135,8 +134,9 @@ class Progress:
         return sum(self._files[name].values())
 
 
-def await_tables(cluster: Cluster, screen: Screen, delivered: list[str], progress: Progress) -> None:
+def await_tables(cluster: Cluster, screen: Screen, delivered: list[SourceFile], progress: Progress) -> None:
     """Wait until every table has read all files that were delivered for it, and has no service to run."""
+    names = [file.name for file in delivered]
     deadline = time.monotonic() + DELIVERY_SECONDS
     while time.monotonic() < deadline:
         documents = cluster.items("huditables", namespace=NAMESPACE)
@@ -145,7 +145,7 @@ def await_tables(cluster: Cluster, screen: Screen, delivered: list[str], progres
             progress.learn(name, status)
             fail_if_stuck(name, status)
         screen.show(documents)
-        wanted = {document["metadata"]["name"]: len(matching(delivered, glob_of(document))) for document in documents}
+        wanted = {document["metadata"]["name"]: len(matching(names, glob_of(document))) for document in documents}
         if all(progress.files(name) >= wanted[name] and at_rest(status) for name, status in statuses.items()):
             return
         time.sleep(1)
