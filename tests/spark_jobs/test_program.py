@@ -9,6 +9,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome
 from hudi_jobs.driver import Driver
+from hudi_jobs.jvm import hadoop_configuration
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -88,3 +89,11 @@ def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: 
         ("flights", Outcome.SUCCEEDED, None),
         ("again", Outcome.NOTHING_TO_DO, None),
     ]
+
+
+def test_what_hadoop_sends_with_every_stage_is_no_more_than_it_needs(lake: Any) -> None:
+    settings = hadoop_configuration(lake.spark)
+    assert settings.get("fs.s3a.impl") == "org.apache.hadoop.fs.s3a.S3AFileSystem"
+    assert settings.getPropertySources("fs.s3a.impl") is None
+    assert settings.get("mapreduce.outputcommitter.factory.scheme.s3a")
+    assert not settings.getPropsWithPrefix("yarn.")
