@@ -107,7 +107,9 @@ def build(names: list[str], target: Path) -> None:
 def go_environment() -> dict[str, str]:
     """Return what a build of static programs needs, whatever else is set here."""
     flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
-    return os.environ | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
+    # A compiler ends before it has used the memory that a collection of its garbage would free.
+    memory = {"GOGC": "off", "GOMEMLIMIT": "2GiB"}
+    return os.environ | memory | {"CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
 
 
 def link_programs(target: Path) -> None:
