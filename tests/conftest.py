@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from hudi_operator.kube.transport import Transport
 
 CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 Eventually = Callable[..., Awaitable[Any]]
+
+# Fewer examples than Hypothesis draws by default, which come with HYPOTHESIS_PROFILE=default.
+settings.register_profile("brief", max_examples=40)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "brief"))
 
 
 @pytest.fixture(scope="session")

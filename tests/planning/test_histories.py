@@ -27,7 +27,7 @@ INLINE = {"clustering": {"mode": "Inline"}}
 STEPS = 250
 LOOKS = 30
 
-SEEDS = range(20)
+SEEDS = range(12)
 
 
 def played(seed: int, **changes: Any) -> Simulation:
@@ -45,13 +45,13 @@ def some() -> tuple[Simulation, ...]:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_serialized_table_never_has_two_jobs_and_no_instant_two_runs(seed: int) -> None:
     played(seed)
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_table_with_a_lock_has_at_most_one_job_beside_its_ingestion(seed: int) -> None:
     played(seed, **OPTIMISTIC)
 
