@@ -3,12 +3,12 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from fnmatch import filter as matching
 
-from demo.comparison import Comparison, ComparisonFailed
+from demo.comparison import Comparison, ComparisonFailed, Found
 from demo.flights import SourceFile, deliveries, read_flights
 from demo.screen import Screen
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
@@ -40,9 +40,14 @@ def main() -> None:
             landing = beside.submit(lambda: put(store, reading.result()[0]))
             install(cluster, screen)
             landing.result()
-            delivered = deliver(cluster, store, screen, reading.result())
+            checks: dict[str, Future[Found]] = {}
+
+            def check(name: str) -> None:
+                checks[name] = beside.submit(comparison.compare, cluster.s3, f"s3a://lake/{NAMESPACE}/{name}")
+
+            delivered = deliver(cluster, store, screen, reading.result(), check)
             tell(cluster, screen)
-            verify(comparison, cluster, screen)
+            verify(checks, screen)
     except (DemoFailed, ComparisonFailed, CommandFailed) as error:
         screen.say(f"FAILED: {error}")
         print(where_to_look(), flush=True)
@@ -87,10 +92,13 @@ def put(store: Store, delivery: list[SourceFile]) -> None:
         store.put(f"{LANDING}/{file.name}", file.content)
 
 
-def deliver(cluster: Cluster, store: Store, screen: Screen, files: list[list[SourceFile]]) -> int:
+def deliver(
+    cluster: Cluster, store: Store, screen: Screen, files: list[list[SourceFile]], check: Callable[[str], None]
+) -> int:
     """Bring the year's flights, which are there already, then their corrections; return how many files.
 
-    After each delivery this waits until it is ingested and no service is due any more.
+    After each delivery this waits until it is ingested and no service is due any more. `check` is called with the name
+    of each table as soon as it is done.
     """
     days, corrections = files
     progress = Progress()
@@ -102,7 +110,7 @@ def deliver(cluster: Cluster, store: Store, screen: Screen, files: list[list[Sou
         put(store, corrections)
         screen.say(f"the corrections: {in_words(corrections)}")
         ask_for_runs(cluster)
-        await_tables(cluster, screen, [*days, *corrections], progress)
+        await_tables(cluster, screen, [*days, *corrections], progress, check)
     return len(days) + len(corrections)
 
 
@@ -134,9 +142,16 @@ class Progress:
         return sum(self._files[name].values())
 
 
-def await_tables(cluster: Cluster, screen: Screen, delivered: list[SourceFile], progress: Progress) -> None:
+def await_tables(
+    cluster: Cluster,
+    screen: Screen,
+    delivered: list[SourceFile],
+    progress: Progress,
+    when_done: Callable[[str], None] = lambda _: None,
+) -> None:
     """Wait until every table has read all files that were delivered for it, and has no service to run."""
     names = [file.name for file in delivered]
+    done: set[str] = set()
     deadline = time.monotonic() + DELIVERY_SECONDS
     while time.monotonic() < deadline:
         documents = cluster.items("huditables", namespace=NAMESPACE)
@@ -146,7 +161,11 @@ def await_tables(cluster: Cluster, screen: Screen, delivered: list[SourceFile], 
             fail_if_stuck(name, status)
         screen.show(documents)
         wanted = {document["metadata"]["name"]: len(matching(names, glob_of(document))) for document in documents}
-        if all(progress.files(name) >= wanted[name] and at_rest(status) for name, status in statuses.items()):
+        for name, status in statuses.items():
+            if name not in done and progress.files(name) >= wanted[name] and at_rest(status):
+                done.add(name)
+                when_done(name)
+        if done == set(TABLES):
             return
         time.sleep(1)
     read = {name: progress.files(name) for name in wanted}
@@ -184,14 +203,14 @@ def tell(cluster: Cluster, screen: Screen) -> None:
                 raise DemoFailed(f"{service} of {name} has not run: {status['services'][service].get('message')}")
 
 
-def verify(comparison: Comparison, cluster: Cluster, screen: Screen) -> None:
-    """Compare the tables with the original data."""
+def verify(checks: Mapping[str, Future[Found]], screen: Screen) -> None:
+    """Tell how the tables compare with the original data."""
     screen.say("comparing the tables with the original data, every row and value")
-    results = comparison.compare(cluster.s3, *(f"s3a://lake/{NAMESPACE}/{name}" for name in TABLES))
-    for table, result in results.items():
-        if result["missingRows"] or result["unexpectedRows"] or result["expectedRows"] != result["actualRows"]:
-            raise DemoFailed(f"{table} does not hold the original data: {result}")
-        screen.say(f"{table} holds exactly the {result['actualRows']:,} rows that it should, every value as corrected")
+    for table, check in checks.items():
+        found = check.result()
+        if found["missingRows"] or found["unexpectedRows"] or found["expectedRows"] != found["actualRows"]:
+            raise DemoFailed(f"{table} does not hold the original data: {found}")
+        screen.say(f"{table} holds exactly the {found['actualRows']:,} rows that it should, every value as corrected")
 
 
 def where_to_look() -> str:

@@ -1,11 +1,11 @@
-"""The program that compares the tables with the original data, started early because that takes long."""
+"""The program that compares tables with the original data, started early because that takes long."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from toolkit.cluster import ROOT, S3Access
 
@@ -13,12 +13,16 @@ _PROGRAM = Path(__file__).parent / "verify.py"
 _LOG = ROOT / ".dev" / "logs" / "verify.log"
 
 
+Found: TypeAlias = dict[str, Any]
+"""How the rows of a table differ from those that it should hold: counts, and a few examples."""
+
+
 class ComparisonFailed(Exception):
     """The tables could not be read; the message names the log."""
 
 
 class Comparison:
-    """A session of Spark that reads the original data as soon as it is entered, and the tables when it is asked."""
+    """A session of Spark that reads the original data as soon as it is entered, and a table when it is asked."""
 
     def __enter__(self) -> Self:
         self._process = self._start()
@@ -30,18 +34,21 @@ class Comparison:
         self._process.kill()
         self._process.wait()
 
-    def compare(self, store: S3Access, *tables: str) -> dict[str, dict[str, Any]]:
-        """Return by table how its rows differ from those that it should hold; raise `ComparisonFailed`.
+    def compare(self, store: S3Access, table: str) -> Found:
+        """Compare the rows of a table with those that it should hold; raise `ComparisonFailed`.
 
         A program that has ended by now, because something could not be downloaded perhaps, gets a second chance.
         """
         if self._process.poll() is not None:
             self._process = self._start()
-        question = {**vars(store), "tables": tables}
-        answer, _ = self._process.communicate(json.dumps(question))
-        if self._process.returncode != 0:
-            raise ComparisonFailed(f"the tables could not be read; see {_LOG}")
-        found: dict[str, dict[str, Any]] = json.loads(answer.strip().splitlines()[-1])
+        questions, answers = self._process.stdin, self._process.stdout
+        assert questions is not None
+        assert answers is not None
+        try:
+            print(json.dumps({**vars(store), "table": table}), file=questions, flush=True)
+            found: Found = json.loads(answers.readline())
+        except (OSError, ValueError) as error:
+            raise ComparisonFailed(f"{table} could not be read; see {_LOG}") from error
         return found
 
     @staticmethod

@@ -1,7 +1,7 @@
 """Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as a program of its own. It reads the original data, then one JSON line that tells the store and the tables, and
-prints one JSON line.
+Run as a program of its own. It reads the original data, then answers questions: a JSON line that tells the store and a
+table, and a JSON line how they differ.
 """
 
 import json
@@ -22,15 +22,14 @@ _BETWEEN = "|"
 
 
 def main() -> None:
-    """Read the original, and when told which tables, read them one after the other and print how they differ."""
+    """Read the original, and compare each table that is asked for."""
     spark = open_session()
     original = read_flights()
-    question = sys.stdin.readline()
-    if question:
+    for question in sys.stdin:
         wish = json.loads(question)
         use_store(spark, wish)
-        found = {name: compare(expected(original, name), read(spark, name)) for name in wish["tables"]}
-        print(json.dumps(found))
+        found = compare(expected(original, wish["table"]), read(spark, wish["table"]))
+        print(json.dumps(found), flush=True)
     spark.stop()
 
 
