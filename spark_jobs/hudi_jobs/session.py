@@ -3,7 +3,9 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.jvm import classes, hadoop_configuration
@@ -86,7 +88,12 @@ def _forget_origins(session: SparkSession) -> None:
     Spark sends the settings with every stage, and Hadoop compresses the origin of each one on its own
     (Configuration.write), which was a fifth of what a small commit cost.
     """
+    settings = hadoop_configuration(session)
+    # The first use of file systems and of S3's has all settings read again. An image may have no client of S3.
+    with suppress(Py4JJavaError):
+        classes(session).org.apache.hadoop.fs.FileSystem.getFileSystemClass("s3a", settings)
+    settings.size()  # reads them
     configuration = classes(session).java.lang.Class.forName("org.apache.hadoop.conf.Configuration")
     origins = configuration.getDeclaredField("updatingResource")
     origins.setAccessible(True)
-    origins.get(hadoop_configuration(session)).clear()
+    origins.get(settings).clear()

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome
 from hudi_jobs.driver import Driver
-from hudi_jobs.jvm import hadoop_configuration
+from hudi_jobs.jvm import classes, hadoop_configuration
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -91,9 +91,12 @@ def test_a_failed_task_neither_fails_its_neighbours_nor_is_hidden_by_them(lake: 
     ]
 
 
-def test_what_hadoop_sends_with_every_stage_is_no_more_than_it_needs(lake: Any) -> None:
+def test_what_hadoop_sends_with_every_stage_is_no_more_than_it_needs(lake: Any, s3: Any) -> None:
+    s3.create_bucket(Bucket="used")
+    lake.use_store("used", s3.meta.endpoint_url)
     settings = hadoop_configuration(lake.spark)
-    assert settings.get("fs.s3a.impl") == "org.apache.hadoop.fs.s3a.S3AFileSystem"
+    root = classes(lake.spark).org.apache.hadoop.fs.Path(f"{lake.root}/")
+    assert root.getFileSystem(settings).getFileStatus(root).isDirectory()
     assert settings.getPropertySources("fs.s3a.impl") is None
     assert settings.get("mapreduce.outputcommitter.factory.scheme.s3a")
     assert not settings.getPropsWithPrefix("yarn.")
