@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
 PLANNED = (Service.COMPACTION, Service.CLUSTERING)
 MOMENTS = ("marked", "inflight", "writing", "committing")
 GAVE_WAY = {Outcome.FENCED, Outcome.CONFLICT, Outcome.NOTHING_TO_DO}

@@ -17,6 +17,7 @@ import pyspark
 import pytest
 from tests.spark_jobs import foreign_writer
 from tests.spark_jobs.foreign_writer import KEYS, reports_in, rows_after
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "20"))
 PATIENCE = SECONDS + 90
 BATCHES = 4
-TABLE_TYPES = ["CopyOnWrite", *(["MergeOnRead"] if os.environ.get("HUDI_JOBS_TRIALS") == "all" else [])]
+TABLE_TYPES = ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])]
 
 
 @pytest.fixture(scope="module")

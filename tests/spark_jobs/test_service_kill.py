@@ -1,17 +1,16 @@
 """A driver of a table service that dies at any moment: the next run finishes or rolls back, and no row is touched."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
-ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
 PHASES = {"planned", "after-commit"}
 EVERY_MOMENT = ("planned", "inflight", "writing", "committing", "after-commit")
 

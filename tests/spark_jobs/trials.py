@@ -1,0 +1,5 @@
+"""How many of their trials the long tests run: a few by default, every one with `HUDI_JOBS_TRIALS=all`."""
+
+import os
+
+ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
