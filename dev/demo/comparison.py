@@ -46,7 +46,8 @@ class Comparison:
         assert answers is not None
         try:
             print(json.dumps({**vars(store), "table": table}), file=questions, flush=True)
-            found: Found = json.loads(answers.readline())
+            # The JVM of the program says things of its own there.
+            found: Found = json.loads(next((line for line in answers if line.startswith("{")), ""))
         except (OSError, ValueError) as error:
             raise ComparisonFailed(f"{table} could not be read; see {_LOG}") from error
         return found
