@@ -161,11 +161,11 @@ def await_tables(
             fail_if_stuck(name, status)
         screen.show(documents)
         wanted = {document["metadata"]["name"]: len(matching(names, glob_of(document))) for document in documents}
-        for name, status in statuses.items():
-            if name not in done and progress.files(name) >= wanted[name] and at_rest(status):
-                done.add(name)
-                when_done(name)
-        if done == set(TABLES):
+        resting = {name for name in statuses if progress.files(name) >= wanted[name] and at_rest(statuses[name])}
+        for name in sorted(resting - done):
+            when_done(name)
+        done |= resting
+        if resting == set(TABLES):
             return
         time.sleep(1)
     read = {name: progress.files(name) for name in wanted}
