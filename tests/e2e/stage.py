@@ -20,6 +20,9 @@ from toolkit.store import Store
 
 Document = dict[str, Any]
 
+METADATA_TABLE: Document = {"enabled": True}
+"""A table has one by default; it doubles the work of a commit, so only some tests do."""
+
 PATIENCE = 300.0
 """Seconds after which a test gives up: far more than anything takes, because the machine may be busy."""
 
@@ -161,6 +164,7 @@ class Tenant:
             "basePath": f"s3a://{table.folder}",
             "type": "CopyOnWrite",
             "recordKey": ["id"],
+            "metadataTable": {"enabled": False},
             "ingestion": ingestion,
         } | spec
         table.apply({key: value for key, value in declared.items() if value is not None})

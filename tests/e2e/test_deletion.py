@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 import pytest
-from tests.e2e.stage import Stage, Table
+from tests.e2e.stage import METADATA_TABLE, Stage, Table
 
 from toolkit.cluster import OPERATOR_NAMESPACE
 
@@ -50,7 +50,7 @@ def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(st
 
 def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage) -> None:
     tenant = stage.tenant("removal")
-    doomed = tenant.table("flights", deletionPolicy="Delete")
+    doomed = tenant.table("flights", deletionPolicy="Delete", metadataTable=METADATA_TABLE)
     doomed.deliver(TEN)
     doomed.wait_ready()
     neighbour = f"{doomed.folder}-2/keep.txt"
@@ -67,7 +67,7 @@ def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage) -> None:
     assert stage.store.get(neighbour) == b"not the table's"
     assert claims(stage, uid) == []
 
-    successor = tenant.table("flights", deletionPolicy="Delete")
+    successor = tenant.table("flights", deletionPolicy="Delete", metadataTable=METADATA_TABLE)
     successor.wait_ready(runs=1)
     status = successor.status()
     assert [run["service"] for run in status["history"]] == ["Ingestion"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from tests.e2e.read_table import read_with_spark
-from tests.e2e.stage import Stage, Table, Tenant
+from tests.e2e.stage import METADATA_TABLE, Stage, Table, Tenant
 
 from toolkit.cluster import ROOT
 
@@ -57,6 +57,7 @@ def flights(stage: Stage, tenant: Tenant) -> Flights:
         merge_on_read=tenant.table(
             "flights",
             type="MergeOnRead",
+            metadataTable=METADATA_TABLE,
             source=source,
             ingestion={"transform": {"sql": TRANSFORM}, "operation": "Upsert"},
             **shared,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.e2e.processes import DriverProcess, image_that_stops_at
-from tests.e2e.stage import Stage, Table
+from tests.e2e.stage import METADATA_TABLE, Stage, Table
 
 from hudi_jobs.phases import Phase
 
@@ -24,7 +24,9 @@ WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disa
 def test_a_driver_killed_at_six_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
     # Insert: a file that is read twice would double its rows.
     stage.make_class(CLASS, sparkImage=image_that_stops_at(Phase.STARTED))
-    table = stage.tenant("killed").table("killed", tableClassName=CLASS, **WITHOUT_SERVICES)
+    table = stage.tenant("killed").table(
+        "killed", tableClassName=CLASS, metadataTable=METADATA_TABLE, **WITHOUT_SERVICES
+    )
     table.deliver(range(100))
 
     kill_when_stopped(table, then=image_that_stops_at(Phase.LISTED), failures=1)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from tests.e2e.read_table import read_with_spark
-from tests.e2e.stage import Document, Stage, Tenant
+from tests.e2e.stage import METADATA_TABLE, Document, Stage, Tenant
 
 pytestmark = pytest.mark.e2e
 
@@ -20,6 +20,7 @@ def test_a_table_is_compacted_clustered_and_cleaned_while_it_is_ingested(tenant:
     table = tenant.table(
         "served",
         type="MergeOnRead",
+        metadataTable=METADATA_TABLE,
         ingestion={"operation": "Upsert"},
         compaction={"trigger": {"deltaCommits": 2}},
         clustering={"mode": "Async", "trigger": {"commits": 4}, "execution": {"sortColumns": ["id"]}},

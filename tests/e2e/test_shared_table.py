@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e.processes import find_process
 from tests.e2e.shared_writer import ForeignWriter
-from tests.e2e.stage import Document, Stage, Table, condition_of
+from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, condition_of
 from tests.e2e.time_travel import NOW, read_at
 from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
 
@@ -44,6 +44,7 @@ def table(stage: Stage, zookeeper: ZooKeeper) -> Table:  # noqa: ARG001 - it mus
     table = stage.tenant("shared").table(
         "shared",
         type="MergeOnRead",
+        metadataTable=METADATA_TABLE,
         partitionBy=["part"],
         source={"columns": "id STRING, v INT, part STRING"},
         ingestion={"operation": "Upsert"},

@@ -14,6 +14,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import (
     ConcurrencyMode,
@@ -89,6 +90,8 @@ class Lake:
     ingestion: dict[str, Any] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=dict)
+    metadata_table: bool = ALL
+    """Whether the table has one, as by default; it doubles the work of a commit, so only some tests do."""
     runs: int = 0
 
     @property
@@ -134,15 +137,14 @@ class Lake:
     def request(self, *, run: str | None = None, conf: dict[str, str] | None = None, **changes: Any) -> JobRequest:
         """The request of the next run; changes are fields of the ingestion task."""
         self.runs += 1
-        definition = self.definition()
         files = {"path": self.source, "format": "csv", "options": {"header": "true"}}
         ingestion = {**self.ingestion, **changes}
         ingestion["files"] = {**files, **ingestion.pop("files", {})}
         task = TableTask(
             id="flights",
             service=Service.INGESTION,
-            table=definition,
-            hudi_options=hudi_options(definition, spec=self.spec) | self.options,
+            table=self.definition(),
+            hudi_options=self.hudi_options(Service.INGESTION),
             ingestion=IngestionTask.model_validate(ingestion),
         )
         return JobRequest(run=run or f"run-{self.runs}", spark_conf=conf or {}, tasks=(task,))
@@ -154,6 +156,22 @@ class Lake:
     def drive(self, request: JobRequest) -> TaskResult:
         """Run the driver once in this process and return its one result."""
         return Driver(request, lambda _: self.spark).run().results[0]
+
+    def hudi_options(self, service: Service) -> dict[str, str]:
+        """The options that the operator builds for a service of this table, and the test's own."""
+        table = self.definition()
+        fields = {
+            "basePath": "s3a://lake/flights",
+            "type": table.type,
+            "recordKey": table.record_key,
+            "partitionBy": table.partition_by,
+            "orderingFields": table.ordering_fields,
+            "tableName": table.name,
+            "metadataTable": {"enabled": self.metadata_table},
+            **self.spec,
+        }
+        resource = HudiTable.model_validate({"metadata": {"name": table.name, "namespace": "team"}, "spec": fields})
+        return owned_hudi_options(resource, service, lock=lock_of(resource, None)) | self.options
 
     def definition(self) -> TableDefinition:
         """The table as the operator declares it to the driver."""
@@ -171,12 +189,11 @@ class Lake:
     ) -> JobRequest:
         """The request of one run of a table service; the rest are fields of its planned part."""
         self.runs += 1
-        definition = self.definition()
         task = TableTask(
             id="flights",
             service=service,
-            table=definition,
-            hudi_options=hudi_options(definition, service, spec=self.spec) | self.options | (options or {}),
+            table=self.definition(),
+            hudi_options=self.hudi_options(service) | (options or {}),
             concurrency=concurrency,
             planned=PlannedServiceTask.model_validate({"leaseSeconds": LEASE, **planned}),
         )
@@ -196,23 +213,6 @@ class Lake:
         """Completed instants of a local table, by their file names."""
         timeline = self.folder / "table/.hoodie/timeline"
         return sorted(path.name for path in timeline.glob("*_*") if not path.name.startswith("."))
-
-
-def hudi_options(
-    definition: TableDefinition, service: Service = Service.INGESTION, *, spec: dict[str, Any] | None = None
-) -> dict[str, str]:
-    """The options that the operator builds for a service of this table; `spec` are more fields of its resource."""
-    fields = {
-        "basePath": "s3a://lake/flights",
-        "type": definition.type,
-        "recordKey": definition.record_key,
-        "partitionBy": definition.partition_by,
-        "orderingFields": definition.ordering_fields,
-        "tableName": definition.name,
-        **(spec or {}),
-    }
-    table = HudiTable.model_validate({"metadata": {"name": definition.name, "namespace": "team"}, "spec": fields})
-    return owned_hudi_options(table, service, lock=lock_of(table, None))
 
 
 class Program:
@@ -314,6 +314,8 @@ class Trial:
             self.conf = lake.use_store(bucket, s3.meta.endpoint_url)
         lake.table = {"type": "MergeOnRead" if service is Service.COMPACTION else "CopyOnWrite"}
         lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "cleaning": {"retainCommits": 1}}
+        # A commit to it is one of the moments at which a driver is killed or overtaken.
+        lake.metadata_table = True
         self.instant = ""
         self._commits = 0
         self.write()

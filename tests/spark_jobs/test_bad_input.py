@@ -17,12 +17,6 @@ TYPED = {"files": {"schemaDdl": DDL}}
 JSON = {"files": {"format": "json", "options": {}}}
 
 
-@pytest.fixture(autouse=True)
-def _without_metadata_table(lake: Any) -> None:
-    """Refusals come before any write; the metadata table would only make the preparations slower."""
-    lake.options = {"hoodie.metadata.enable": "false"}
-
-
 def with_table(lake: Any, **changes: Any) -> None:
     """Give the lake a table with two rows, so that a refused run has something to spoil."""
     lake.put("0-good.csv", GOOD)

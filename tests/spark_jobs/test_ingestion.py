@@ -21,6 +21,7 @@ def succeeded(result: TaskResult) -> TaskResult:
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_an_upsert_adds_and_corrects_rows(lake: Any, table_type: str) -> None:
     lake.table = {"type": table_type, "orderingFields": ["at"], "partitionBy": ["carrier"]}
+    lake.metadata_table = True
     lake.put("a.csv", FIRST)
     first = succeeded(lake.ingest(**TYPED))
     assert (first.rows_read, first.files_read, first.bytes_read, first.more_input) == (3, 1, len(FIRST), False)

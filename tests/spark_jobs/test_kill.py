@@ -62,7 +62,7 @@ def unfinished(lake: Any) -> set[str]:
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
     lake: Any, program: Callable[..., Any], operation: str, table_type: str, moments: tuple[str, ...]
 ) -> None:
-    lake.table = {"type": table_type}
+    lake.table, lake.metadata_table = {"type": table_type}, True
     for number, moment in enumerate(moments):
         lake.put(f"{number}.csv", csv(number * ROWS), at=number)
 

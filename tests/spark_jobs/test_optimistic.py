@@ -60,7 +60,7 @@ def _answers(port: int) -> bool:
 def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     lake: Any, installed_spark: Path, tmp_path: Path, zookeeper: str, table_type: str
 ) -> None:
-    lake.table = {"type": table_type, "partitionBy": ["part"]}
+    lake.table, lake.metadata_table = {"type": table_type, "partitionBy": ["part"]}, True
     lock = {"zookeeper": {"connect": zookeeper, "basePath": "/hudi"}}
     lake.spec = {
         "concurrency": {"mode": "Optimistic", "lock": lock, "lockKey": "flights"},

@@ -109,6 +109,7 @@ def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: 
 
 def test_an_archival_that_the_metadata_table_holds_back_says_so_and_goes_on_afterwards(lake: Any) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    lake.metadata_table = True
     for number in range(12):
         write(lake, number)
     unfinish_metadata_compaction(lake)

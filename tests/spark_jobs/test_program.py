@@ -44,6 +44,7 @@ def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
     def compactions() -> list[Path]:
         return list(lake.folder.glob("table/.hoodie/metadata/.hoodie/timeline/*.commit"))
 
+    lake.metadata_table = True
     for number in range(9):
         lake.put(f"{number}.csv", f"id,carrier\n{number},AA\n", at=number)
         assert not compactions()

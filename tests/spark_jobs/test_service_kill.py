@@ -57,7 +57,8 @@ def kill_at(moment: str, table: Any, program: Callable[..., Any]) -> None:
 
 def test_a_killed_archival_is_finished_by_the_next(lake: Any, program: Callable[..., Any]) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
-    options = lake.request().tasks[0].hudi_options
+    lake.metadata_table = True  # nothing is archived that it has not taken in
+    options = lake.hudi_options(Service.INGESTION)
     for number in range(12):
         rows = lake.spark.sql(f"SELECT 'a' AS id, {number} AS v")
         rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)

@@ -50,7 +50,7 @@ def timeline(lake: Any) -> Path:
 
 
 def test_a_compaction_is_planned_and_executed_and_says_who_made_it(lake: Any) -> None:
-    lake.table = {"type": "MergeOnRead"}
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
     fill(lake, 3)
 
     result = succeeded(lake.serve(Service.COMPACTION, run="compact-1"))
@@ -65,7 +65,7 @@ def test_a_compaction_is_planned_and_executed_and_says_who_made_it(lake: Any) ->
 
 @pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_a_clustering_is_planned_and_executed_and_says_who_made_it(lake: Any, table_type: str) -> None:
-    lake.table, lake.spec = {"type": table_type}, SMALL
+    lake.table, lake.spec, lake.metadata_table = {"type": table_type}, SMALL, True
     add(lake, 3)
 
     result = succeeded(lake.serve(Service.CLUSTERING, run="cluster-1"))
@@ -131,6 +131,7 @@ def test_ingestion_finds_its_checkpoint_behind_services_and_in_the_archive(lake:
 
     # Writers of other tools carry nothing over, so that the archive ends up with the only checkpoint.
     foreign = {"hoodie.table.name": "flights", "hoodie.datasource.write.recordkey.field": "id"}
+    foreign["hoodie.metadata.enable"] = str(lake.metadata_table).lower()
     off = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false", "hoodie.compact.inline": "true"}
     for number in range(12):
         rows = lake.spark.sql(f"SELECT 'x{number}' AS id, '0' AS v")
@@ -144,7 +145,7 @@ def test_ingestion_finds_its_checkpoint_behind_services_and_in_the_archive(lake:
 
 
 def test_cleaning_deletes_what_no_retained_commit_needs(lake: Any) -> None:
-    lake.spec = {"cleaning": {"retainCommits": 1}}
+    lake.spec, lake.metadata_table = {"cleaning": {"retainCommits": 1}}, True
     fill(lake, 4)
     result = succeeded(lake.serve(Service.CLEANING))
     assert result.files_deleted == 2
