@@ -83,7 +83,7 @@ def live(spark: SparkSession, table: str, table_type: str) -> None:
     """Write to a table a few times as ingestion does, then run every table service."""
     source = f"{table}-source"
     spark.range(200).selectExpr("id", "id % 2 AS part", "cast(id AS STRING) AS value").write.csv(source, header=True)
-    for _ in range(4):
+    for _ in range(2):
         rows = spark.read.schema("id BIGINT, part INT, value STRING, _corrupt_record STRING").csv(
             source, header=True, columnNameOfCorruptRecord="_corrupt_record"
         )

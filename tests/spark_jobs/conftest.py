@@ -37,7 +37,7 @@ from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from toolkit.spark_home import java_options, spark_home
 
-ROWS = 20_000
+ROWS = 5_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
 
 LEASE = 12.0
@@ -239,7 +239,7 @@ class Program:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def wait_until(self, happened: Callable[[], bool], *, seconds: float = 120) -> None:
+    def wait_until(self, happened: Callable[[], bool], *, seconds: float = 300) -> None:
         """Look every few milliseconds until it has happened; fail with the log when the program ends before."""
         deadline = time.monotonic() + seconds
         while not happened():
@@ -254,7 +254,7 @@ class Program:
 
     def finish(self) -> JobOutcome:
         """Wait for the end and read the outcome."""
-        self.process.wait(timeout=120)
+        self.process.wait(timeout=300)
         return decode_outcome(self.outcome_file.read_text())
 
     @property

@@ -59,7 +59,6 @@ FREEZES = [(service, moment, store) for service in PLANNED for moment in MOMENTS
     ("service", "moment", "store"),
     selected(
         [
-            (Service.CLUSTERING, "committing", "local"),
             (Service.COMPACTION, "committing", "local"),
             (Service.CLUSTERING, "writing", "s3"),
         ],

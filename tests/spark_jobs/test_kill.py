@@ -1,10 +1,14 @@
-"""A driver that dies at any moment: the next run leaves every input row in the table exactly once."""
+"""A driver that dies at any moment: the next run leaves every input row in the table exactly once.
+
+The end-to-end tests kill a driver at every phase, so only some are tried here without `HUDI_JOBS_TRIALS=all`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome
 
@@ -54,8 +58,8 @@ def unfinished(lake: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("operation", "table_type", "moments"),
     [
-        ("Insert", "CopyOnWrite", MOMENTS),
-        ("BulkInsert", "MergeOnRead", ("committing", "after-commit")),
+        ("Insert", "CopyOnWrite", MOMENTS if ALL else ("writing", "committing", "after-commit")),
+        ("BulkInsert", "MergeOnRead", ("committing", "after-commit") if ALL else ("committing",)),
         ("Upsert", "MergeOnRead", ("writing",)),
     ],
 )
