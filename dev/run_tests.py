@@ -44,7 +44,7 @@ LANES = (
 )
 IN_CLUSTER = ("api", "e2e", "faults") if CURRENT else ("e2e", "faults")
 YIELDING = ("nice", "-n", "5")
-"""What needs no pods is not to keep pods from starting in time."""
+"""What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
 
 CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "--quiet", "."),
@@ -133,11 +133,11 @@ class Group:
         return self.name != "e2e" or self._execute(("dev/images",)) == 0
 
     def _build(self) -> None:
-        """Build what takes long at low priority; what fails here fails again, and visibly, when it is needed."""
-        commands = [(*YIELDING, "dev/cluster", "tools")]
+        """Build what takes long, all at once; what fails here fails again, and visibly, when it is needed."""
+        commands = [("dev/cluster", "tools")]
         if self.name == "e2e":
             # The bases of the images are mostly downloads, and need no programs of the cluster.
-            commands.append((*YIELDING, "dev/images", "--bases"))
+            commands.append(("dev/images", "--bases"))
         with ThreadPoolExecutor() as pool:
             for command in commands:
                 pool.submit(self._execute, command)

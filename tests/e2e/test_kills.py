@@ -21,7 +21,7 @@ WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disa
 """A cleaning would roll back what a killed driver has left; here the next ingestion has to."""
 
 
-def test_a_driver_killed_at_six_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
+def test_a_driver_killed_at_five_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
     # Insert: a file that is read twice would double its rows.
     stage.make_class(CLASS, sparkImage=image_that_stops_at(Phase.STARTED))
     table = stage.tenant("killed").table(
@@ -29,11 +29,10 @@ def test_a_driver_killed_at_six_moments_leaves_every_row_exactly_once(stage: Sta
     )
     table.deliver(range(100))
 
-    kill_when_stopped(table, then=image_that_stops_at(Phase.LISTED), failures=1)
-    kill_when_stopped(table, then=image_that_stops_at(Phase.READ), failures=2)
-    kill_when_stopped(table, then=None, failures=3)
+    kill_when_stopped(table, then=image_that_stops_at(Phase.READ), failures=1)
+    kill_when_stopped(table, then=None, failures=2)
     assert table.commits() == []
-    kill_while_hudi_writes(table, then=image_that_stops_at(Phase.AFTER_COMMIT), failures=4)
+    kill_while_hudi_writes(table, then=image_that_stops_at(Phase.AFTER_COMMIT), failures=3)
     assert table.commits() == []
     kill_when_stopped(table, then=image_that_stops_at(Phase.BEFORE_OUTCOME), failures=0)
     assert table.ids() == Counter(range(100))
@@ -48,8 +47,8 @@ def test_a_driver_killed_at_six_moments_leaves_every_row_exactly_once(stage: Sta
     status = table.wait_ready()
     assert status["timeline"]["pendingCount"] == 0
     outcomes = Counter((run["outcome"], run.get("reason")) for run in status["history"])
-    assert outcomes == {("Failed", "DriverDied"): 4, ("Succeeded", None): 2}
-    assert len(table.jobs()) == 7
+    assert outcomes == {("Failed", "DriverDied"): 3, ("Succeeded", None): 2}
+    assert len(table.jobs()) == 6
 
 
 def kill_when_stopped(table: Table, *, then: str | None, failures: int) -> None:
