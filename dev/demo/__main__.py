@@ -17,7 +17,7 @@ from toolkit.zookeeper import ZooKeeper
 
 NAMESPACE = "team-a"
 TABLES = ("flights", "delays")
-SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ("clustering",)}
+SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ()}
 LANDING = f"landing/{NAMESPACE}/flights"
 DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
@@ -97,19 +97,20 @@ def deliver(
 ) -> int:
     """Bring the year's flights, which are there already, then their corrections; return how many files.
 
-    After each delivery this waits until it is ingested and no service is due any more. `check` is called with the name
-    of each table as soon as it is done.
+    The second table is declared with the corrections, and finds all its files there. After each delivery this waits
+    until it is ingested and no service is due any more. `check` is called with the name of each table as soon as it is
+    done.
     """
     days, corrections = files
     progress = Progress()
     with screen:
         screen.say(f"the first delivery: {in_words(days)}")
-        screen.say(f"applying {EXAMPLES.relative_to(ROOT)}: one HudiTableClass, two HudiTables")
-        cluster.apply(*sorted(EXAMPLES.glob("*.yaml")))
+        declare(cluster, screen, "class", "flights")
         await_tables(cluster, screen, days, progress)
         put(store, corrections)
         screen.say(f"the corrections: {in_words(corrections)}")
-        ask_for_runs(cluster)
+        ask_for_run(cluster, "flights")
+        declare(cluster, screen, "delays")
         await_tables(cluster, screen, [*days, *corrections], progress, check)
     return len(days) + len(corrections)
 
@@ -119,10 +120,17 @@ def in_words(delivery: list[SourceFile]) -> str:
     return f"{len(delivery)} files with {sum(file.rows for file in delivery):,} rows are in s3://{LANDING}"
 
 
-def ask_for_runs(cluster: Cluster) -> None:
+def declare(cluster: Cluster, screen: Screen, *names: str) -> None:
+    """Apply some of the examples."""
+    files = [EXAMPLES / f"{name}.yaml" for name in names]
+    screen.say(f"applying {' and '.join(str(file.relative_to(ROOT)) for file in files)}")
+    cluster.apply(*files)
+
+
+def ask_for_run(cluster: Cluster, table: str) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
     wish = "hudi-operator.io/requestedAt=corrections"
-    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, "--all", wish, "--overwrite")
+    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table, wish, "--overwrite")
 
 
 class Progress:
@@ -149,7 +157,7 @@ def await_tables(
     progress: Progress,
     when_done: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Wait until every table has read all files that were delivered for it, and has no service to run."""
+    """Wait until each table that is declared has read all files delivered for it, and has no service to run."""
     names = [file.name for file in delivered]
     done: set[str] = set()
     deadline = time.monotonic() + DELIVERY_SECONDS
@@ -165,7 +173,7 @@ def await_tables(
         for name in sorted(resting - done):
             when_done(name)
         done |= resting
-        if resting == set(TABLES):
+        if resting == set(statuses):
             return
         time.sleep(1)
     read = {name: progress.files(name) for name in wanted}
