@@ -59,9 +59,15 @@ PYTEST: dict[str, Sequence[str]] = {
     "integration": ("-m", "(spark or s3) and not slow and not cluster and not e2e"),
     "slow": ("-m", "slow"),
     "api": ("-m", "(chart or cluster) and not e2e"),
-    "e2e": ("-m", "e2e", "tests/e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
 }
+
+END_TO_END: Sequence[Sequence[Sequence[str]]] = (
+    (("ingestion", "services", "shared_table"), ("examples", "deletion", "driver_kills")),
+    (("bad_input", "operator_kills", "afterwards"),),
+)
+"""The files of end-to-end tests. The parts of a row run beside one another, since drivers that come one after the other
+keep one core busy. The last row takes away what the others need: the store and the operator."""
 
 STARTED = time.monotonic()
 
@@ -120,6 +126,8 @@ class Group:
             say("the cluster is up")
             kubeconfig = os.environ.get("KUBECONFIG", "") if CURRENT else ""
             environment = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
+            if self.name == "e2e":
+                return self._run_end_to_end(environment)
             return self._run_pytest(environment | ({"FAULTS": "full"} if self.name == "faults" else {}))
         finally:
             if os.environ.get("KEEP_CLUSTER") != "1":
@@ -153,13 +161,35 @@ class Group:
             say(f"the control plane for the tests of {self.name} could not be started: {error}")
             return Count(failed=1)
 
-    def _run_pytest(self, environment: Environment) -> Count:
+    def _run_end_to_end(self, environment: Environment) -> Count:
+        """Run the rows of end-to-end tests one after the other, and the parts of a row at once, each with a log."""
+        listed = {f"test_{file}.py" for row in END_TO_END for part in row for file in part}
+        if unlisted := listed.symmetric_difference(path.name for path in (ROOT / "tests" / "e2e").glob("test_*.py")):
+            say(f"END_TO_END in {Path(__file__).name} and the folder tests/e2e differ by {', '.join(sorted(unlisted))}")
+            return Count(failed=1)
+        count = Count()
+        for row in END_TO_END:
+            parts = [Group(f"e2e-{files[0]}", REPORTS / f"e2e-{files[0]}.log") for files in row]
+            with ThreadPoolExecutor() as pool:
+                for counted in pool.map(Group._run_part, parts, row, [environment] * len(row)):
+                    count.add(counted)
+            for part in parts:
+                self._execute(("cat", str(part.log)))
+        return count
+
+    def _run_part(self, files: Sequence[str], environment: Environment) -> Count:
+        assert self.log is not None
+        say(f"{self.name} begins; see {self.log}")
+        self.log.write_text("")
+        return self._run_pytest(environment, ("-m", "e2e", *(f"tests/e2e/test_{file}.py" for file in files)))
+
+    def _run_pytest(self, environment: Environment, selection: Sequence[str] = ()) -> Count:
         """Run the tests and count them from the report; a run without a report is one failure."""
         report = REPORTS / f"{self.name}.xml"
         report.unlink(missing_ok=True)
-        priority = () if self.name in IN_CLUSTER else YIELDING
+        priority = () if selection or self.name in IN_CLUSTER else YIELDING
         command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}")
-        code = self._execute((*priority, *command, *PYTEST[self.name]), environment)
+        code = self._execute((*priority, *command, *(selection or PYTEST[self.name])), environment)
         count = read_report(report)
         if code != 0 and count.failed == 0:
             say(f"pytest ended with exit code {code} and no failed test")

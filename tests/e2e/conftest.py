@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.processes import remove_images
 from tests.e2e.stage import Stage
 
+from localcluster.console import alone
+from localcluster.settings import STATE
 from toolkit.cluster import Cluster
 from toolkit.store import Store
 
@@ -18,9 +19,10 @@ ORDER = (
     "test_services",
     "test_shared_table",
     "test_examples",
-    "test_bad_input",
-    "test_kills",
     "test_deletion",
+    "test_driver_kills",
+    "test_bad_input",
+    "test_operator_kills",
     "test_afterwards",
 )
 """What is read last must be run last; the rest goes from what most depends on to what least does."""
@@ -38,11 +40,12 @@ def stage() -> Iterator[Stage]:
     if not os.environ.get("KUBECONFIG"):
         pytest.fail("set KUBECONFIG to a cluster for tests, or start one with `make cluster-up`")
     cluster = Cluster()
-    cluster.install_operator(values={"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}})
+    values = {"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}}
+    with alone(STATE / "operator.lock", meanwhile="another part of the tests installs the operator"):
+        cluster.install_operator(values=values)
     stage = Stage(cluster, Store(cluster.s3))
-    stage.make_class("e2e")
+    stage.make_class(stage.class_name)
     try:
         yield stage
     finally:
         stage.clear()
-        remove_images()

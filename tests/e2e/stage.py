@@ -23,6 +23,9 @@ Document = dict[str, Any]
 METADATA_TABLE: Document = {"enabled": True}
 """A table has one by default; it doubles the work of a commit, so only some tests do."""
 
+WITHOUT_SERVICES: Document = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
+"""A cleaning would roll back what a killed driver has left, which the next ingestion is to do here."""
+
 PATIENCE = 300.0
 """Seconds after which a test gives up: far more than anything takes, because the machine may be busy."""
 
@@ -61,6 +64,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.past_logs: list[str] = []
+        self.class_name = f"e2e-{uuid.uuid4().hex[:5]}"
         self._namespaces: list[str] = []
         self._classes: list[str] = []
 
@@ -160,7 +164,7 @@ class Tenant:
             "schedule": {"every": "1h"},
         } | (spec.pop("ingestion", None) or {})
         declared = {
-            "tableClassName": "e2e",
+            "tableClassName": self.stage.class_name,
             "basePath": f"s3a://{table.folder}",
             "type": "CopyOnWrite",
             "recordKey": ["id"],

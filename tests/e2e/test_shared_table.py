@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e.processes import find_process
 from tests.e2e.shared_writer import ForeignWriter
-from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, condition_of
+from tests.e2e.stage import METADATA_TABLE, PATIENCE, Document, Stage, Table, condition_of
 from tests.e2e.time_travel import NOW, read_at
 from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
 
@@ -103,7 +103,9 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     def explain() -> str:
         return f"{table.explain()}\n---\n{writer.explain()}"
 
-    stage.eventually(has_served, what="every service succeeds", seconds=SECONDS + 270, pause=2, explain=explain)
+    stage.eventually(
+        has_served, what="every service succeeds", seconds=SECONDS + 2 * PATIENCE, pause=2, explain=explain
+    )
     reports = writer.end()
     table.patch({"spec": {"suspend": True}})
     status = table.wait(is_still(table.document()["metadata"]["generation"]), what="nothing runs any more")

@@ -1,15 +1,13 @@
-"""Drivers and operators that are killed: nothing is lost, nothing is done twice."""
+"""A driver that is killed: nothing is lost, nothing is done twice."""
 
 from __future__ import annotations
 
-import random
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
-from tests.e2e.processes import DriverProcess, image_that_stops_at
-from tests.e2e.stage import METADATA_TABLE, Stage, Table
+from tests.e2e.processes import DriverProcess, image_that_stops_at, remove_images
+from tests.e2e.stage import METADATA_TABLE, WITHOUT_SERVICES, Stage, Table
 
 from hudi_jobs.phases import Phase
 
@@ -17,8 +15,11 @@ pytestmark = pytest.mark.e2e
 
 CLASS = "e2e-killed"
 
-WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
-"""A cleaning would roll back what a killed driver has left; here the next ingestion has to."""
+
+@pytest.fixture(autouse=True)
+def _forget_images() -> Iterator[None]:
+    yield
+    remove_images()
 
 
 def test_a_driver_killed_at_five_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
@@ -83,28 +84,3 @@ def kill(table: Table, driver: DriverProcess, *, then: str | None, failures: int
 
     status = table.wait(concluded, what=f"the end of {driver.job} is noticed")
     assert status["services"]["ingestion"]["failures"] == failures
-
-
-def test_an_operator_killed_at_any_moment_loses_no_run_and_starts_none_twice(
-    stage: Stage, record_testsuite_property: Callable[[str, object], None]
-) -> None:
-    seed = random.randrange(2**32)
-    record_testsuite_property("seed of the operator's kills", seed)
-    moments = random.Random(seed)
-    table = stage.tenant("survivor").table("survivor", ingestion={"maxFilesPerRun": 1}, **WITHOUT_SERVICES)
-    for number in range(3):
-        table.deliver(range(number * 10, number * 10 + 10))
-
-    kills = 0
-    while len(table.commits()) < 3 and kills < 30:
-        time.sleep(moments.uniform(0, 8))
-        stage.kill_operator()
-        kills += 1
-
-    status = table.wait_ready(runs=3)
-    assert kills >= 3
-    assert table.ids() == Counter(range(30))
-    assert len(table.commits()) == 3
-    assert [run["outcome"] for run in status["history"]] == ["Succeeded"] * 3
-    assert len(table.jobs()) == 3
-    assert {run["job"] for run in status["history"]} == {job["metadata"]["name"] for job in table.jobs()}
