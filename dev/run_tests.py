@@ -40,7 +40,7 @@ ON_REQUEST = ("faults",)
 LANES = (
     (("check", "unit", "integration"), ("slow",), ("api", "e2e", "faults"))
     if CURRENT
-    else (("check", "unit", "integration"), ("slow", "api"), ("e2e", "faults"))
+    else (("check", "unit", "integration", "api"), ("slow",), ("e2e", "faults"))
 )
 IN_CLUSTER = ("api", "e2e", "faults") if CURRENT else ("e2e", "faults")
 YIELDING = ("nice", "-n", "5")

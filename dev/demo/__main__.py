@@ -1,5 +1,6 @@
 """The whole demonstration, from nothing to a checked table: `make demo`."""
 
+import os
 import subprocess
 import sys
 import time
@@ -22,6 +23,11 @@ LANDING = f"landing/{NAMESPACE}/flights"
 DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
 
+OURS = os.environ.get("CLUSTER") != "current"
+REACH = "export KUBECONFIG=$PWD/.dev/kubeconfig" + (" PATH=$(dev/cluster tools):$PATH" if OURS else "")
+REMOVE = f"kubectl delete namespace {NAMESPACE} storage"
+"""Removes the demonstration's tables and the S3 server with their data from a cluster that is not ours."""
+
 
 class DemoFailed(Exception):
     """The demonstration did not show what it promises; the message says what failed."""
@@ -36,6 +42,7 @@ def main() -> None:
         with Comparison() as comparison, ThreadPoolExecutor(max_workers=1) as beside:
             reading = beside.submit(lambda: deliveries(read_flights()))
             start_cluster()
+            refuse_remains(cluster)
             store = Store(cluster.s3)
             landing = beside.submit(lambda: put(store, reading.result()[0]))
             install(cluster, screen)
@@ -61,6 +68,15 @@ def start_cluster() -> None:
         for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
             if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
                 raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
+
+
+def refuse_remains(cluster: Cluster) -> None:
+    """Give up where tables of an earlier demonstration are, as in a cluster that is not made anew for this one."""
+    if cluster.items("huditables", namespace=NAMESPACE):
+        raise DemoFailed(
+            f"the namespace {NAMESPACE} holds tables already. If they are of an earlier demonstration, remove them and "
+            f"their data with `{REMOVE}`, and run this again."
+        )
 
 
 def install(cluster: Cluster, screen: Screen) -> None:
@@ -225,7 +241,7 @@ def where_to_look() -> str:
     """Return where the logs are."""
     return (
         "Where to look:\n"
-        "  export KUBECONFIG=.dev/kubeconfig; kubectl is in `dev/cluster tools`\n"
+        f"  {REACH}\n"
         f"  kubectl describe ht -n {NAMESPACE} flights\n"
         "  kubectl logs -n hudi-operator -l app.kubernetes.io/component=operator --prefix\n"
         f"  kubectl logs -n {NAMESPACE} -l hudi-operator.io/role=driver --tail=50\n"
@@ -237,12 +253,12 @@ def what_next(delivered: int) -> str:
     """Return what a curious person may try now."""
     return f"""
 {delivered} files went through the operator. The cluster is still running. Try:
-  export KUBECONFIG=$PWD/.dev/kubeconfig PATH=$(dev/cluster tools):$PATH
+  {REACH}
   kubectl get ht -A -o wide
   kubectl describe ht -n {NAMESPACE} flights
   kubectl patch ht -n {NAMESPACE} flights --type merge -p '{{"spec": {{"suspend": true}}}}'
   kubectl patch ht -n {NAMESPACE} flights --type merge -p '{{"spec": {{"type": "CopyOnWrite"}}}}'   (refused, and why)
-  make cluster-down   (when you have seen enough)"""
+  {"make cluster-down" if OURS else REMOVE}   (when you have seen enough)"""
 
 
 if __name__ == "__main__":
