@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from localcluster.settings import DevError
+from localcluster.settings import CURRENT, DevError
 from toolkit.control_plane import running_control_plane
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 REPORTS = ROOT / ".dev" / "test-reports"
-CURRENT = os.environ.get("CLUSTER") == "current"
 
 STAGES: dict[str, Sequence[str]] = {
     "check": ("check",),

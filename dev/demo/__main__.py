@@ -1,6 +1,5 @@
 """The whole demonstration, from nothing to a checked table: `make demo`."""
 
-import os
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from fnmatch import filter as matching
 from demo.comparison import Comparison, ComparisonFailed, Found
 from demo.flights import SourceFile, deliveries, read_flights
 from demo.screen import Screen
+from localcluster.settings import CURRENT
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.store import Store
 from toolkit.zookeeper import ZooKeeper
@@ -23,8 +23,7 @@ LANDING = f"landing/{NAMESPACE}/flights"
 DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
 
-OURS = os.environ.get("CLUSTER") != "current"
-REACH = "export KUBECONFIG=$PWD/.dev/kubeconfig" + (" PATH=$(dev/cluster tools):$PATH" if OURS else "")
+REACH = "export KUBECONFIG=$PWD/.dev/kubeconfig" + ("" if CURRENT else " PATH=$(dev/cluster tools):$PATH")
 REMOVE = f"kubectl delete namespace {NAMESPACE} storage"
 """Removes the demonstration's tables and the S3 server with their data from a cluster that is not ours."""
 
@@ -258,7 +257,7 @@ def what_next(delivered: int) -> str:
   kubectl describe ht -n {NAMESPACE} flights
   kubectl patch ht -n {NAMESPACE} flights --type merge -p '{{"spec": {{"suspend": true}}}}'
   kubectl patch ht -n {NAMESPACE} flights --type merge -p '{{"spec": {{"type": "CopyOnWrite"}}}}'   (refused, and why)
-  {"make cluster-down" if OURS else REMOVE}   (when you have seen enough)"""
+  {REMOVE if CURRENT else "make cluster-down"}   (when you have seen enough)"""
 
 
 if __name__ == "__main__":

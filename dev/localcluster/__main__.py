@@ -1,12 +1,11 @@
 """Entry point of `dev/cluster`."""
 
 import argparse
-import os
 import sys
 
 from localcluster import foreign, lifecycle, toolchain
 from localcluster.console import interrupt_on_termination, say, stop_with
-from localcluster.settings import DevError
+from localcluster.settings import CURRENT, DevError
 
 DESCRIPTION = """\
 A real single-node Kubernetes on this machine, with CoreDNS and an S3 server.
@@ -38,15 +37,14 @@ def main() -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Carry out a parsed command."""
-    current = os.environ.get("CLUSTER", "") == "current"
     match arguments.command:
         case "tools":
             print(toolchain.ensure_tools())
         case "status":
             sys.exit(0 if lifecycle.status() else 1)
-        case "up" | "reset" if current:
+        case "up" | "reset" if CURRENT:
             foreign.use_current()
-        case "down" if current:
+        case "down" if CURRENT:
             say("CLUSTER=current: the cluster is not ours to stop")
         case "down":
             with lifecycle.exclusive():

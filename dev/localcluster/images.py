@@ -11,7 +11,7 @@ from pathlib import Path
 from localcluster import base_image, containers, image_loading, mounts, toolchain
 from localcluster.base_image import BUILDAH
 from localcluster.console import alone, interrupt_on_termination, output_of, run_logged, say, stop_with, succeeds
-from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, LOGS, STATE, DevError
+from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, CURRENT, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
 RECORD = STATE / "images.env"
@@ -97,21 +97,20 @@ def main() -> None:
 def provide(image: Image) -> str:
     """Make one image known to the cluster and return its name."""
     name = image.name()
-    current = os.environ.get("CLUSTER", "") == "current"
-    if current and not os.environ.get("IMAGE_REPOSITORY"):
+    if CURRENT and not os.environ.get("IMAGE_REPOSITORY"):
         raise DevError("Set IMAGE_REPOSITORY to a registry path that you may push to and the cluster pulls from.")
-    if not current and not CONTAINERD_SOCKET.exists():
+    if not CURRENT and not CONTAINERD_SOCKET.exists():
         raise DevError("The local cluster is down. Start it with `make cluster-up`, then run this again.")
-    if not current and name in containers.present_images():
+    if not CURRENT and name in containers.present_images():
         say(f"{name} is loaded already")
         return name
     if uses_docker():
         build_with_docker(image, name)
-        output_of(["docker", "push", name], timeout=1800) if current else load_from_docker(name)
+        output_of(["docker", "push", name], timeout=1800) if CURRENT else load_from_docker(name)
     else:
         prepare_buildah()
         build_with_buildah(image, name)
-        output_of([*BUILDAH, "push", name], timeout=1800) if current else image_loading.load(name, buildah=BUILDAH)
+        output_of([*BUILDAH, "push", name], timeout=1800) if CURRENT else image_loading.load(name, buildah=BUILDAH)
     return name
 
 

@@ -25,6 +25,9 @@ CHECKOUT = SOURCE.parent
 STATE = CHECKOUT / ".dev"
 RUN = Path("/run/hudi-operator-dev")
 
+CURRENT = os.environ.get("CLUSTER") == "current"
+"""Whether the cluster is the one that KUBECONFIG points to, and not ours to start, empty or stop."""
+
 
 class DevError(Exception):
     """Something a person has to put right; the message says what and how."""

@@ -15,6 +15,8 @@ from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import DynamicApiError, NotFoundError
 from urllib3.exceptions import HTTPError
 
+from localcluster.settings import CURRENT
+
 ROOT = Path(__file__).resolve().parents[2]
 OPERATOR_NAMESPACE = "hudi-operator"
 OPERATOR_SECRET = "object-store"
@@ -52,14 +54,14 @@ class Cluster:
     @cached_property
     def tools(self) -> Path | None:
         """Folder of kubectl and helm; None where those on the PATH are used."""
-        if os.environ.get("CLUSTER") == "current":
+        if CURRENT:
             return None
         return Path(run(("dev/cluster", "tools")).strip().splitlines()[-1])
 
     @cached_property
     def kubeconfig(self) -> str:
         """The kubeconfig that everything here uses."""
-        if os.environ.get("CLUSTER") == "current":
+        if CURRENT:
             return os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config"))
         return str(ROOT / ".dev" / "kubeconfig")
 

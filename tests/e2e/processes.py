@@ -16,6 +16,7 @@ from hudi_jobs.phases import PAUSE_VARIABLE, Phase
 from localcluster import containers
 from localcluster.console import output_of
 from localcluster.image_loading import write_archive
+from localcluster.settings import CURRENT
 from toolkit.cluster import chart_values
 
 DRIVER = ("python3", "-m", "hudi_jobs")
@@ -29,7 +30,7 @@ def spark_image() -> str:
 
 def require_node() -> None:
     """Skip the test where the pods' processes are out of reach."""
-    if os.environ.get("CLUSTER") == "current":
+    if CURRENT:
         pytest.skip("killing a pod's process needs the node, which is only at hand with the local cluster")
 
 
@@ -41,7 +42,7 @@ def image_that_stops_at(phase: Phase) -> str:
 
 def remove_images() -> None:
     """Have the cluster forget the images that these tests made."""
-    for name in containers.present_images() if os.environ.get("CLUSTER") != "current" else ():
+    for name in containers.present_images() if not CURRENT else ():
         if re.search(r"/spark-stops-[a-z-]+:", name):
             output_of([*containers.CTR, "images", "remove", name])
 
