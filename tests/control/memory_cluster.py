@@ -6,6 +6,7 @@ that outlive their Job.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.jobs.names import SERVICE_LABEL
-from hudi_operator.kube.errors import AlreadyExists, Conflict, Forbidden
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.model import TimelineLook
 
@@ -40,6 +41,8 @@ class MemoryCluster:
         self.writes = 0
         self.kill_at: tuple[int, bool] | None = None
         """Number of the write at which the process dies, and whether the write takes effect."""
+        self.lose: Callable[[int], bool] = lambda _number: False
+        """Whether the reply to the write of this number is lost, which takes effect all the same."""
         self.refusal: str | None = None
         """What the API server says to every new Job."""
         self.terminating = False
@@ -140,14 +143,19 @@ class MemoryCluster:
     async def delete_claim(self, name: str, *, uid: str) -> bool:
         return self._write(lambda: self._delete(self.claims, name, uid))
 
-    async def create_event(self, about: Document, *, kind: EventType, reason: str, message: str) -> None:
+    async def create_event(
+        self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
+    ) -> None:
         assert about["metadata"]["name"] in self.tables, "an Event about an object that is gone"
-        self._write(lambda: self.events.append((kind.value, str(reason), message)))
+        if once and any(one[1] == reason for one in self.events):
+            return
+        with contextlib.suppress(KubernetesError):
+            self._write(lambda: self.events.append((kind.value, str(reason), message)))
 
     async def namespace_is_terminating(self, _about: Document) -> bool:
         return self.terminating
 
-    async def look_at(self, _base_path: str, _store: ObjectStore | None) -> TimelineLook:
+    async def look_at(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineLook:
         return self.look
 
     # How writes take effect
@@ -159,6 +167,8 @@ class MemoryCluster:
         done = effect()
         if self.kill_at == (self.writes, True):
             raise Killed
+        if self.lose(self.writes):
+            raise ApiUnavailable("the reply was lost")
         return done
 
     def _replace(self, table: Document, **changes: Any) -> Document:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -20,8 +23,12 @@ from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.planning.paths import canonical_path, path_hash
+from hudi_operator.storage import Listing, StorageError
+from hudi_operator.storage.local import LocalFileSystem
+from hudi_operator.telemetry.metrics import metrics
 
 KEY = TableKey("team-a", "flights")
 BASE_PATH = "s3a://lake/team-a/flights"
@@ -34,18 +41,36 @@ class _Looks:
         self.look = cluster.look_at
 
 
+class Store(LocalFileSystem):
+    """A store of objects below a folder: one that is not there holds nothing, as in S3."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+        try:
+            return super().list_directory(f"{self.folder}/{path}", start_after=start_after)
+        except StorageError:
+            return Listing(names=[])
+
+    def read_file(self, path: str) -> bytes:
+        return super().read_file(f"{self.folder}/{path}")
+
+
 class Play:
     """One deleted table, and the operator's process, which starts anew after each death."""
 
-    def __init__(self, cluster: MemoryCluster) -> None:
+    def __init__(self, cluster: MemoryCluster, *, looks: Any = None) -> None:
         self.cluster = cluster
+        self.looks = looks or _Looks(cluster)
         self.now = NOW
         self.deaths = 0
+        self.errors = 0
         self._start()
 
     def _start(self) -> None:
         kube = cast("KubernetesClient", self.cluster)
-        looks = cast("TimelineLooks", _Looks(self.cluster))
+        looks = cast("TimelineLooks", self.looks)
         claims, running = Claims(kube), RunningJobs()
         self.finalizer = Finalizer(
             kube=kube,
@@ -68,12 +93,14 @@ class Play:
     async def one_look(self) -> None:
         document = await self.cluster.get_table(*KEY)
         assert document is not None
+        pause = None
         try:
             pause = await self.finalizer.finalize(KEY, document, parse_table(document))
         except Killed:
             self.deaths += 1
             self._start()
-            pause = None
+        except KubernetesError:
+            self.errors += 1
         self.now += timedelta(seconds=2 if pause is None else pause)
 
 
@@ -205,6 +232,22 @@ async def test_a_store_that_cannot_be_read_afterwards_does_not_hold_the_table() 
     assert reasons(cluster)[-1] == ("Warning", "DeletionNotConfirmed")
 
 
+async def test_that_a_table_without_instants_is_gone_is_asked_of_the_store_and_not_of_memory(tmp_path: Path) -> None:
+    metadata = tmp_path / "lake" / "team-a" / "flights" / ".hoodie"
+    metadata.mkdir(parents=True)
+    properties = "hoodie.table.name=flights\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"
+    (metadata / "hoodie.properties").write_text(f"{properties}hoodie.timeline.layout.version=2\n")
+    looks = TimelineLooks(opener=lambda _url, _options: (Store(tmp_path), ""))
+    for _ in range(2):
+        assert (await looks.look(BASE_PATH, None)).timeline is not None
+
+    cluster = deleted_table()
+    shutil.rmtree(metadata)
+    await Play(cluster, looks=looks).until_it_is_gone()
+    assert reasons(cluster) == [("Normal", "DataDeleted")]
+    assert len(cluster.created) == 1
+
+
 async def test_a_finalizer_of_somebody_else_holds_the_table_and_nothing_is_done_twice() -> None:
     cluster = deleted_table()
     cluster.tables["flights"]["metadata"]["finalizers"].append("example.com/other")
@@ -239,3 +282,48 @@ async def test_a_kill_at_any_write_leads_to_the_same_end(policy: str) -> None:
             assert cluster.claims == {}, where
             assert cluster.look.timeline == reference.look.timeline, where
             assert set(reasons(cluster)) == set(reasons(reference)), where
+
+
+async def played(cluster: MemoryCluster) -> tuple[MemoryCluster, float]:
+    """Play a deletion to its end; return the runs of it that were counted."""
+    before = counted_deletions()
+    await Play(cluster).until_it_is_gone()
+    return cluster, counted_deletions() - before
+
+
+def counted_deletions() -> float:
+    found = (
+        metrics.registry.get_sample_value("hudi_operator_jobs_total", {"service": "Deletion", "outcome": outcome.value})
+        for outcome in Outcome
+    )
+    return sum(number or 0.0 for number in found)
+
+
+def failing_table() -> MemoryCluster:
+    """A deleted table none of whose attempts at removing the data succeeds."""
+    cluster = deleted_table()
+    cluster.outcome = Outcome.FAILED
+    return cluster
+
+
+@pytest.mark.parametrize("make", [deleted_table, failing_table], ids=["the data is removed", "every attempt fails"])
+async def test_a_lost_reply_to_any_write_of_a_deletion_counts_nothing_twice(make: Callable[[], MemoryCluster]) -> None:
+    reference, runs = await played(make())
+    assert runs == len(reference.created)
+    for number in range(1, reference.writes + 1):
+        cluster = make()
+        cluster.lose = number.__eq__
+        where = f"lost the reply to write {number}"
+        assert (await played(cluster))[1] == runs, where
+        assert len(cluster.created) == len(reference.created), where
+        assert reasons(cluster) == reasons(reference), where
+        assert cluster.claims == {}, where
+
+
+async def test_every_reply_to_a_deletion_may_be_lost_once() -> None:
+    reference, runs = await played(failing_table())
+    cluster = failing_table()
+    cluster.lose = lambda number: number % 2 == 1
+    assert (await played(cluster))[1] == runs
+    assert len(cluster.created) == len(reference.created)
+    assert reasons(cluster) == reasons(reference)

@@ -263,6 +263,23 @@ class TestEvents:
         assert len(events[0]["message"]) == 1024
         assert (events[0]["reportingComponent"], events[0]["reportingInstance"]) == ("hudi-operator", "tests")
 
+    async def test_an_event_that_is_to_be_told_once_is_not_told_twice(
+        self,
+        kube: KubernetesClient,
+        transport: Transport,
+        namespace: str,
+        new_table: Callable[[str], Awaitable[Document]],
+    ) -> None:
+        for name in ("a", "b"):
+            table = await new_table(name)
+            for reason in ("DataDeleted", "DataRetained", "DataDeleted"):
+                await kube.create_event(table, kind=EventType.NORMAL, reason=reason, message="It ended.", once=True)
+        events = [
+            (event["involvedObject"]["name"], event["reason"])
+            async for event in transport.list_items(f"/api/v1/namespaces/{namespace}/events")
+        ]
+        assert sorted(events) == sorted((name, reason) for name in "ab" for reason in ("DataDeleted", "DataRetained"))
+
     async def test_an_event_that_cannot_be_posted_harms_nothing(self, kube: KubernetesClient) -> None:
         about = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "namespace": "no-such-namespace"}}
         await kube.create_event(about, kind=EventType.NORMAL, reason="Lost", message="nobody sees this")

@@ -15,9 +15,10 @@ from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.job_view import observe_jobs, pod_has_ended
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.jobs.names import ROLE_LABEL, table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.events import EventType
@@ -26,6 +27,8 @@ from hudi_operator.planning.ending_model import Ending, EndingObservation, Endin
 from hudi_operator.planning.model import Blocked, LaunchJob, Observation, Obstacle, TimelineLook, TimelineTrouble
 from hudi_operator.planning.walls import obstacles_of
 from hudi_operator.telemetry.metrics import metrics
+
+_IS_IT_GONE = Questions(live=True)
 
 FINALIZER = "hudi-operator.io/claim"
 """Holds a deleted table until its Jobs have ended and its claim is released."""
@@ -59,6 +62,7 @@ class Finalizer:
         self._looks = looks
         self._running = running
         self._now = clock
+        self._status = StatusWriter(kube)
 
     async def finalize(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
         """Take a deleted table one step closer to its end; return the seconds until the next look, None at the end."""
@@ -112,7 +116,7 @@ class Finalizer:
     async def _look(self, base_path: str, table_class: HudiTableClass | None) -> TimelineLook:
         if table_class is None:  # it names the store: without it another store might be asked
             return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The table's class is gone.")
-        return await self._looks.look(base_path, table_class.spec.object_store)
+        return await self._looks.look(base_path, table_class.spec.object_store, questions=_IS_IT_GONE)
 
     async def _launch(
         self, key: TableKey, document: Document, seen: EndingObservation, plan: EndingPlan
@@ -137,21 +141,15 @@ class Finalizer:
         return plan.next_look
 
     async def _write(self, document: Document, plan: EndingPlan) -> Document:
-        written = await self._kube.replace_table_status(document, plan.status.to_document())
-        for run in plan.finished:
-            metrics.run_finished(run)
-            _log.info("run finished", **run.model_dump(mode="json", exclude_none=True))
-        if plan.notice is not None:
-            kind = EventType.WARNING if plan.notice.warning else EventType.NORMAL
-            await self._kube.create_event(written, kind=kind, reason=plan.notice.reason, message=plan.notice.message)
-        return written
+        notices = () if plan.notice is None else (plan.notice,)
+        return await self._status.write(document, plan.status, finished=plan.finished, notices=notices)
 
     async def _end(self, key: TableKey, document: Document, seen: EndingObservation, ending: Ending) -> None:
         # The log says it too: in a namespace that is being deleted no Event can be posted.
         level = logging.WARNING if ending.warning else logging.INFO
         _log.log(level, "table released", outcome=ending.event.value, path=seen.base_path, text=ending.message)
         kind = EventType.WARNING if ending.warning else EventType.NORMAL
-        await self._kube.create_event(document, kind=kind, reason=ending.event, message=ending.message)
+        await self._kube.create_event(document, kind=kind, reason=ending.event, message=ending.message, once=True)
         await self._claims.release(seen.metadata)
         await self._kube.remove_finalizer(document, FINALIZER)
         self._running.forget(key)

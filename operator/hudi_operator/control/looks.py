@@ -68,9 +68,11 @@ class Questions:
     """What a table's spec asks of its files and of its timeline's length.
 
     `small_file_limit` is the size in bytes below which base files count as small. Where there are more than
-    `commits_to_keep`, the metadata table is read too, because it decides what can be archived.
+    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` takes nothing
+    from memory, not even that the table still exists, as before something that cannot be undone.
     """
 
+    live: bool = False
     small_file_limit: int = SMALL_FILE_LIMIT
     commits_to_keep: int | None = None
 
@@ -183,7 +185,7 @@ class TimelineLooks:
 
 
 def _read_all(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
-    timeline = reader.read(path)
+    timeline = reader.read(path, full=questions.live)
     commits = tuple(islice(reader.commits(path, timeline), _COMMITS_READ))
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)

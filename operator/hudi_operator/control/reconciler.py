@@ -24,10 +24,10 @@ from hudi_operator.control.observer import Observer
 from hudi_operator.control.polling import LastLook, Polling, age_of
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import ApiUnavailable, Conflict, NotFound
-from hudi_operator.kube.events import EventType
+from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.refusal import refused
@@ -58,6 +58,7 @@ class Reconciler:
         self._kube = kube
         self._settings = settings
         self._looks = looks
+        self._status = StatusWriter(kube)
         self._claims = Claims(kube)
         self._running = RunningJobs(wake=self._look_again)
         self._seeding = asyncio.Lock()
@@ -117,14 +118,14 @@ class Reconciler:
             return await self._finalizer.finalize(key, document, parsed)
         document = await self._kube.add_finalizer(document, FINALIZER)
         if isinstance(parsed, InvalidObject):
-            await self._write(document, parsed.status, build_invalid_status(parsed, now=_now()))
+            after = build_invalid_status(parsed, now=_now())
+            await self._status.write(document, after, notices=transitions(parsed.status, after))
             return self._polling.spread(self._settings.max_poll_seconds)
         observation, plan = await self._decide(key, parsed, trigger)
         self._record(key, observation, plan)
-        document = await self._write(document, parsed.status, build_status(observation, plan, now=_now()))
-        for run in plan.finished:
-            metrics.run_finished(run)
-            _log.info("run finished", **run.model_dump(mode="json", exclude_none=True))
+        status = build_status(observation, plan, now=_now())
+        notices = transitions(parsed.status, status)
+        document = await self._status.write(document, status, finished=plan.finished, notices=notices)
         if await self._act(key, observation, plan, document):
             return self._remember(key, observation, plan)
         return self._settings.poll_seconds
@@ -154,7 +155,8 @@ class Reconciler:
                 after = refused(plan, refusal.job, observation=observation, message=str(refusal), now=_now())
                 self._record(key, observation, after)
                 status = build_status(observation, after, now=_now())
-                await self._write(document, HudiTableStatus.model_validate(document["status"]), status)
+                before = HudiTableStatus.model_validate(document["status"])
+                await self._status.write(document, status, notices=transitions(before, status))
                 return False
         return True
 
@@ -188,22 +190,6 @@ class Reconciler:
             return self._polling.spread(max(longest, _ACTIVE_LOOK_SECONDS))
         # What is due and has not been launched waits for something outside, and that says nothing when it is over.
         return min(longest, max(pause, _ACTIVE_LOOK_SECONDS)) if due else longest
-
-    async def _write(self, document: Document, before: HudiTableStatus, after: HudiTableStatus) -> Document:
-        """Write the status if it has changed, and post Events for what has changed in it."""
-        status = after.to_document()
-        try:
-            written = await self._kube.replace_table_status(document, status)
-        except ApiUnavailable:
-            # Perhaps only the reply was lost; then what follows the write must follow it now, for it comes only once.
-            current = await self._kube.get_table(document["metadata"]["namespace"], document["metadata"]["name"])
-            if current is None or current.get("status") != status:
-                raise
-            written = current
-        for transition in transitions(before, after):
-            kind = EventType.WARNING if transition.warning else EventType.NORMAL
-            await self._kube.create_event(written, kind=kind, reason=transition.reason, message=transition.message)
-        return written
 
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""

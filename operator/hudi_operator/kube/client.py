@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Self, TypeVar
 
 from hudi_operator.api.base import GROUP
-from hudi_operator.kube.errors import ApiUnavailable, KubernetesError, NotFound
+from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
 from hudi_operator.kube.paths import GROUPS_PATH, Kind, collection_path, group_path, object_path
 from hudi_operator.kube.transport import (
@@ -201,12 +201,19 @@ class KubernetesClient:
 
     # Events
 
-    async def create_event(self, about: Document, *, kind: EventType, reason: str, message: str) -> None:
-        """Post an event about an object; an event that cannot be posted is logged, never raised."""
-        event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance)
+    async def create_event(
+        self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
+    ) -> None:
+        """Post an event about an object; an event that cannot be posted is logged, never raised.
+
+        With `once` there is one event of this reason about this object, however often it is posted.
+        """
+        event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance, once=once)
         path = collection_path(Kind.EVENT, event["metadata"]["namespace"])
         try:
             await self._write("POST", path, event)
+        except AlreadyExists:
+            return
         except KubernetesError as error:
             log_lost_event(event, error)
 

@@ -1,5 +1,6 @@
 """Kubernetes Events as documents: what `kubectl describe` shows below an object."""
 
+import hashlib
 import logging
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,15 +24,20 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-def event_manifest(about: Document, *, kind: EventType, reason: str, message: str, instance: str) -> Document:
-    """Return an event of core/v1 about an object; events about cluster-wide objects live in `default`."""
+def event_manifest(
+    about: Document, *, kind: EventType, reason: str, message: str, instance: str, once: bool = False
+) -> Document:
+    """Return an event of core/v1 about an object; events about cluster-wide objects live in `default`.
+
+    With `once` its name follows from the object and the reason, so that a second one is refused.
+    """
     metadata = about["metadata"]
     namespace = metadata.get("namespace") or "default"
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"generateName": f"{metadata['name'][:_NAME_LIMIT]}.", "namespace": namespace},
+        "metadata": {**_name(metadata, reason, once=once), "namespace": namespace},
         "involvedObject": {
             "apiVersion": about["apiVersion"],
             "kind": about["kind"],
@@ -48,6 +54,14 @@ def event_manifest(about: Document, *, kind: EventType, reason: str, message: st
         "reportingComponent": REPORTING_COMPONENT,
         "reportingInstance": instance,
     }
+
+
+def _name(metadata: Document, reason: str, *, once: bool) -> Document:
+    beginning = f"{metadata['name'][:_NAME_LIMIT]}."
+    if not once:
+        return {"generateName": beginning}
+    digest = hashlib.sha256(f"{metadata.get('uid', '')}\n{reason}".encode()).hexdigest()[:16]
+    return {"name": f"{beginning}{digest}"}
 
 
 def log_lost_event(event: Document, error: KubernetesError) -> None:

@@ -1,0 +1,54 @@
+"""The one way in which a table's status is written, and in which a person is told what has changed in it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import structlog
+
+from hudi_operator.api.table_status import HudiTableStatus, RunStatus
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import ApiUnavailable
+from hudi_operator.kube.events import EventType
+from hudi_operator.planning.transitions import Transition
+from hudi_operator.telemetry.metrics import metrics
+
+_log = structlog.get_logger(__name__)
+Document = dict[str, Any]
+
+
+class StatusWriter:
+    """Writes the status of tables; what follows a write follows it once, whether its reply arrives or not."""
+
+    def __init__(self, kube: KubernetesClient) -> None:
+        self._kube = kube
+
+    async def write(
+        self,
+        document: Document,
+        status: HudiTableStatus,
+        *,
+        finished: Iterable[RunStatus] = (),
+        notices: Iterable[Transition] = (),
+    ) -> Document:
+        """Write the status if it has changed, count the runs that have finished, and post the notices as Events.
+
+        Return the table as it is then. Raises `Conflict` when the table was written to since it was read.
+        """
+        written = await self._replace(document, status.to_document())
+        for run in finished:
+            metrics.run_finished(run)
+            _log.info("run finished", **run.model_dump(mode="json", exclude_none=True))
+        for notice in notices:
+            kind = EventType.WARNING if notice.warning else EventType.NORMAL
+            await self._kube.create_event(written, kind=kind, reason=notice.reason, message=notice.message)
+        return written
+
+    async def _replace(self, document: Document, status: Document) -> Document:
+        try:
+            return await self._kube.replace_table_status(document, status)
+        except ApiUnavailable:
+            # Perhaps only the reply was lost; then what follows the write must follow it now, for it comes only once.
+            current = await self._kube.get_table(document["metadata"]["namespace"], document["metadata"]["name"])
+            if current is None or current.get("status") != status:
+                raise
+            return current
