@@ -12,10 +12,10 @@ from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.services import marker as marker_module
-from hudi_jobs.services.fence import Fence
-from hudi_jobs.services.marker import Content, HeldElsewhere, Marker, MarkerMoved, State, decode, take
-from hudi_jobs.services.marker_stores import LocalMarkers, S3Markers
+from hudi_jobs.lease import marker as marker_module
+from hudi_jobs.lease.fence import Fence
+from hudi_jobs.lease.marker import Content, HeldElsewhere, Marker, MarkerMoved, State, decode, take
+from hudi_jobs.lease.stores import LocalMarkers, S3Markers
 
 RIVALS = 8
 LEASE = 60.0

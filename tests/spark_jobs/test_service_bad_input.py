@@ -12,8 +12,8 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.stores import marker_store
 from hudi_jobs.lock import require_lock
-from hudi_jobs.services.marker_stores import marker_store
 
 pytestmark = pytest.mark.spark
 

@@ -1,1 +1,1 @@
-"""The table services: one module per service, and the fence that keeps an instant from being executed twice."""
+"""The table services: one module per service."""

@@ -3,9 +3,9 @@
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.lease.holding import while_held
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.holding import while_held
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
 
 

@@ -17,11 +17,11 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.holding import fenced, while_held
+from hudi_jobs.lease.marker import Marker
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
-from hudi_jobs.services.holding import fenced, while_held
-from hudi_jobs.services.marker import Marker
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
 from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table import HudiTable

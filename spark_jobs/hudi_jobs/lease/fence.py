@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from hudi_jobs.services.marker import Marker, MarkerMoved, boot_time
+from hudi_jobs.lease.marker import Marker, MarkerMoved, boot_time
 
 _LOGGER = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 6

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, hadoop_configuration
-from hudi_jobs.services.marker import FOLDER, NAME, MarkerMoved, MarkerStore
+from hudi_jobs.lease.marker import FOLDER, NAME, MarkerMoved, MarkerStore
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

@@ -7,10 +7,10 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, TaskResult
 from hudi_jobs.jvm import end_jvm
+from hudi_jobs.lease.fence import Fence
+from hudi_jobs.lease.marker import HeldElsewhere, Marker, take
+from hudi_jobs.lease.stores import marker_store
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.fence import Fence
-from hudi_jobs.services.marker import HeldElsewhere, Marker, take
-from hudi_jobs.services.marker_stores import marker_store
 
 _LOGGER = logging.getLogger(__name__)
 
