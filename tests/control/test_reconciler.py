@@ -377,6 +377,32 @@ async def test_a_job_that_the_status_has_forgotten_keeps_a_poll_from_launching_a
     assert len(operator.cluster.created) == 1
 
 
+async def test_a_corrected_spec_starts_a_run_of_its_own_while_the_failed_jobs_of_the_old_one_are_still_there() -> None:
+    operator = Operator(living_table())
+    operator.cluster.outcome = Outcome.FAILED
+    await operator.settle()
+    failed = list(operator.cluster.created)
+    assert operator.status["services"]["ingestion"]["failures"] == 1
+
+    operator.cluster.outcome = Outcome.NOTHING_TO_DO
+    operator.cluster.tables["flights"]["metadata"]["generation"] = 2
+    await operator.settle()
+    assert len(operator.cluster.created) == len(failed) + 1
+    assert len(set(operator.cluster.created)) == len(failed) + 1
+    ingestion = operator.status["services"]["ingestion"]
+    assert (ingestion["lastRun"]["outcome"], ingestion.get("failures", 0)) == ("NothingToDo", 0)
+    assert ingestion["lastRun"]["job"] not in failed
+
+
+async def test_a_status_that_was_lost_leads_to_no_finished_job() -> None:
+    operator = await reference()
+    operator.cluster.outcome = None
+    operator.cluster.tables["flights"]["status"] = {}
+    await operator.look()
+    assert len(set(operator.cluster.created)) == 2
+    assert "lastRun" not in operator.status["services"]["ingestion"]
+
+
 async def test_a_table_that_is_gone_is_forgotten() -> None:
     operator = await reference()
     del operator.cluster.tables["flights"]

@@ -245,9 +245,7 @@ def named(table_name: str, **changes: Any) -> str:
     given_values: dict[str, Any] = {
         "table_uid": UID,
         "service": Service.INGESTION,
-        "scheduled_for": "2026-03-10T12:00:00Z",
-        "base_instant": None,
-        "attempt": 1,
+        "decision": ("2026-03-10T12:00:00Z", None, 1),
         **changes,
     }
     return job_name(table_name=table_name, **given_values)
@@ -257,25 +255,34 @@ def named(table_name: str, **changes: Any) -> str:
 def test_the_name_of_a_job_suits_jobs_pods_and_spark_and_is_always_the_same(
     table_name: str, service: Service, attempt: int
 ) -> None:
-    name = named(table_name, service=service, attempt=attempt)
+    name = named(table_name, service=service, decision=(attempt,))
     assert len(name) <= 47
     assert DNS_LABEL.fullmatch(name)
-    assert name == named(table_name, service=service, attempt=attempt)
+    assert name == named(table_name, service=service, decision=(attempt,))
     assert service.lower() in name
 
 
 @given(table_names, attempts)
 def test_every_part_of_a_decision_counts_in_the_name(table_name: str, attempt: int) -> None:
-    base = {"attempt": attempt}
+    decision = (attempt, None, "")
     names = [
-        named(table_name, **base),
-        named(table_name, **base, table_uid="another"),
-        named(table_name, **base, service=Service.CLEANING),
-        named(table_name, **base, scheduled_for="2026-03-10T12:00:01Z"),
-        named(table_name, **base, base_instant="20260310110000000"),
-        named(table_name, attempt=attempt + 1),
+        named(table_name, decision=decision),
+        named(table_name, decision=decision, table_uid="another"),
+        named(table_name, decision=decision, service=Service.CLEANING),
+        named(table_name, decision=(attempt + 1, None, "")),
+        named(table_name, decision=(attempt, "", "")),
+        named(table_name, decision=(attempt, "", None)),
+        named(table_name, decision=(str(attempt), None, "")),
     ]
     assert len(set(names)) == len(names)
+
+
+def test_a_name_that_exists_is_not_given_again() -> None:
+    names: list[str] = []
+    for _ in range(5):
+        names.append(named("flights", taken=names))
+    assert len(set(names)) == 5
+    assert names[0] == named("flights", taken=names[1:])
 
 
 @given(table_names, st.sampled_from(Service))

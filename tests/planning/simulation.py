@@ -10,7 +10,7 @@ from typing import Any
 from tests.planning.world import IMAGE, NOW, POLL, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import (
     CreateJob,
@@ -62,6 +62,8 @@ class Simulation:
     """Whether every ingestion finds something to write."""
     consumed: list[RunStatus] = field(default_factory=list)
     launched: list[ActiveJob] = field(default_factory=list)
+    contents: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    """What the Job of each name was made from, of all that ever were."""
 
     def step(self) -> None:
         """Let one thing happen."""
@@ -155,6 +157,9 @@ class Simulation:
     def create(self, action: LaunchJob | CreateJob) -> None:
         """Create a Job, once."""
         decided = action.job
+        content = (decided.generation, decided.started_at, decided.driver_memory, decided.instant, decided.run_mode)
+        assert decided.name not in self.runs or isinstance(action, CreateJob), "a name is that of one run"
+        assert self.contents.setdefault(decided.name, content) == content, "a name is that of one content"
         if decided.name not in self.runs:
             self.launched.append(decided)
             observed = job(
@@ -165,6 +170,8 @@ class Simulation:
                 created_at=self.now,
                 phase=JobPhase.STARTING,
                 base_instant=decided.base_instant,
+                decided_at=decided.started_at,
+                generation=decided.generation,
             )
             self.runs[decided.name] = Run(decided, observed)
 
@@ -241,7 +248,8 @@ class Simulation:
         """What the driver reports."""
         if not run.completed:
             kind = self.dice.choice([Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED])
-            reason = self.dice.choice([FailureReason.HUDI_ERROR, FailureReason.STORAGE_UNAVAILABLE])
+            reasons = [FailureReason.HUDI_ERROR, FailureReason.STORAGE_UNAVAILABLE, FailureReason.OUT_OF_MEMORY]
+            reason = self.dice.choice(reasons)
             return outcome(kind, reason=reason if kind is Outcome.FAILED else None)
         instant = None if run.decided.service is Service.ARCHIVAL else run.instant
         return outcome(Outcome.SUCCEEDED, instant=instant)
@@ -252,7 +260,7 @@ class Simulation:
 
     def disturb(self) -> None:
         """Let a person or the cluster do something."""
-        event = self.dice.randrange(5)
+        event = self.dice.randrange(6)
         over = [name for name, run in self.runs.items() if run.observed.phase is JobPhase.OVER]
         remembered = {one.name for one in self.status.active_jobs}
         if event == 0 and set(over) - remembered:
@@ -265,6 +273,8 @@ class Simulation:
             self.spec["suspend"] = not self.spec.get("suspend", False) and self.dice.random() < 0.3
         elif event == 4 and over and self.dice.random() < 0.3:
             self.runs.pop(self.dice.choice(over))  # somebody deleted it before it was seen to end
+        elif event == 5 and self.dice.random() < 0.3:
+            self.status = self.status.model_copy(update={"services": ServicesStatus()})  # an earlier operator wrote it
 
     def time(self) -> str:
         """A new instant time."""

@@ -38,6 +38,7 @@ from hudi_operator.planning.model import (
 from hudi_operator.planning.tracking import Tracked, track
 
 DECIDED = active(uid=None, state="Decided")
+BEFORE = look(("flights-ingestion-before", "20260310115900000"))
 
 
 def tracked(
@@ -224,3 +225,52 @@ def test_a_pod_of_an_earlier_job_of_the_same_name_keeps_the_next_run_waiting() -
     found = tracked((active(),), (left, ended(outcome=succeeded())), look=look((JOB, "20260310115900000")))
     assert names(found) == [JOB]
     assert found.finished == ()
+
+
+OTHER_RUN = {"uid": "another", "decided_at": at(NOW - minutes(90))}
+
+
+def test_a_finished_job_of_another_run_is_not_the_end_of_a_run_of_the_same_name() -> None:
+    found = tracked((DECIDED,), (ended(outcome=succeeded(), **OTHER_RUN),), look=BEFORE)
+    assert found == Tracked(active=(), finished=(), actions=())
+
+
+def test_a_job_that_runs_under_the_name_of_an_intent_takes_its_place() -> None:
+    found = tracked((DECIDED,), (job(generation=7, **OTHER_RUN),))
+    assert [(one.uid, one.started_at, one.generation) for one in found.active] == [
+        ("another", at(NOW - minutes(90)), 7)
+    ]
+    assert found.actions == ()
+
+
+def test_the_jobs_own_uid_tells_whose_end_it_is() -> None:
+    found = tracked((active(),), (ended(outcome=succeeded(), uid="another"),), look=BEFORE)
+    assert [(one.outcome, one.reason) for one in found.finished] == [("Failed", "JobLost")]
+
+
+def test_a_uid_that_is_known_is_never_exchanged() -> None:
+    found = tracked((active(),), (job(uid="another"),))
+    assert [one.uid for one in found.active] == ["job-uid"]
+    assert found.finished == ()
+
+
+def test_a_run_whose_job_came_and_went_unseen_is_told_by_the_timeline_and_not_started_again() -> None:
+    found = tracked((DECIDED,), look=look((JOB, "20260310115900000")))
+    assert [(one.outcome, one.instant) for one in found.finished] == [("Succeeded", "20260310115900000")]
+    assert (found.active, found.actions) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"generation": 2}, {"look": TimelineLook(trouble=TimelineTrouble.UNREACHABLE)}],
+    ids=["the spec has changed", "the timeline cannot be read"],
+)
+def test_an_intent_whose_job_would_be_another_or_may_have_been_there_is_dropped(changes: dict[str, Any]) -> None:
+    intent = DECIDED.model_copy(update={"generation": 1})
+    spec = {"generation": changes.pop("generation", 1)}
+    assert tracked((intent,), spec=spec, **changes) == Tracked(active=(), finished=(), actions=())
+
+
+def test_a_job_that_status_has_forgotten_is_remembered_with_its_generation_and_the_time_of_its_decision() -> None:
+    found = tracked((), (job(generation=3, decided_at=at(NOW - minutes(5))),))
+    assert [(one.generation, one.started_at) for one in found.active] == [(3, at(NOW - minutes(5)))]

@@ -7,7 +7,7 @@ import structlog
 
 from hudi_operator.api.table_status import ActiveJob
 from hudi_operator.jobs.manifest import build_job
-from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
+from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
@@ -61,24 +61,32 @@ class Actor:
             raise JobRefused(job, str(error)) from error
         except ApiUnavailable:
             # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
-            if not _is_ours(await self._kube.get_job(metadata.namespace, job.name), metadata.uid):
+            existing = await self._kube.get_job(metadata.namespace, job.name)
+            if existing is None or not (_is_ours(existing, metadata.uid) and _is_of_run(existing, job)):
                 raise
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
         return True
 
     async def _adopt(self, observation: Observation, job: ActiveJob) -> None:
-        """Accept that a Job of this name exists, if it is this table's: the reply to an earlier creation was lost."""
+        """Accept that a Job of this name exists, if it is this very run's: the reply to its creation was lost."""
         metadata = observation.table.metadata
         existing = await self._kube.get_job(metadata.namespace, job.name)
         if existing is None:
             raise Conflict(f"Job {job.name} comes and goes")
         if not _is_ours(existing, metadata.uid):
             raise JobRefused(job, f"another Job named {job.name} exists that is not this table's; remove it")
+        if not _is_of_run(existing, job):
+            raise Conflict(f"Job {job.name} is that of another run")
 
 
 def _is_ours(job: dict[str, Any] | None, table_uid: str) -> bool:
     labels = (job or {}).get("metadata", {}).get("labels") or {}
     return labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table_uid
+
+
+def _is_of_run(existing: dict[str, Any], job: ActiveJob) -> bool:
+    annotations = existing["metadata"].get("annotations") or {}
+    return (annotations.get(DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
 
 
 def build_manifest(observation: Observation, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
@@ -118,4 +126,6 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         class_name=observation.table_class.metadata.name,
         attempt=job.attempt,
         base_instant=job.base_instant,
+        decided_at=job.started_at,
+        generation=job.generation,
     )

@@ -17,7 +17,9 @@ from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,
     CLASS_LABEL,
+    DECIDED_AT_ANNOTATION,
     EXECUTOR_TEMPLATE_ANNOTATION,
+    GENERATION_ANNOTATION,
     REQUEST_ANNOTATION,
     ROLE_LABEL,
     job_labels,
@@ -47,6 +49,8 @@ def build_job(
     class_name: str,
     attempt: int,
     base_instant: str | None,
+    decided_at: str = "",
+    generation: int | None = None,
 ) -> dict[str, Any]:
     """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod.
 
@@ -55,7 +59,12 @@ def build_job(
     """
     service = request.tasks[0].service
     labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
-    annotations = {ATTEMPT_ANNOTATION: str(attempt), BASE_INSTANT_ANNOTATION: base_instant or ""}
+    annotations = {
+        ATTEMPT_ANNOTATION: str(attempt),
+        BASE_INSTANT_ANNOTATION: base_instant or "",
+        DECIDED_AT_ANNOTATION: decided_at,
+        GENERATION_ANNOTATION: "" if generation is None else str(generation),
+    }
     job = table_class.job
     return {
         "apiVersion": "batch/v1",

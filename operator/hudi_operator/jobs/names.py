@@ -1,6 +1,9 @@
 """Names and labels of what the operator creates."""
 
 import hashlib
+import itertools
+import json
+from collections.abc import Collection, Sequence
 
 from hudi_jobs.contract import Service
 
@@ -29,6 +32,12 @@ ATTEMPT_ANNOTATION = "hudi-operator.io/attempt"
 BASE_INSTANT_ANNOTATION = "hudi-operator.io/base-instant"
 """On Jobs: the newest completed instant when the run was decided."""
 
+DECIDED_AT_ANNOTATION = "hudi-operator.io/decided-at"
+"""On Jobs: when the run was decided, which tells it from every other of its name."""
+
+GENERATION_ANNOTATION = "hudi-operator.io/generation"
+"""On Jobs: the generation of the spec that the run works by."""
+
 REQUEST_ANNOTATION = "hudi-operator.io/request"
 """On drivers' pods: the request, which the driver reads from a file."""
 
@@ -40,14 +49,24 @@ _LABEL_LIMIT = 63
 
 
 def job_name(
-    *, table_name: str, table_uid: str, service: Service, scheduled_for: str, base_instant: str | None, attempt: int
+    *,
+    table_name: str,
+    table_uid: str,
+    service: Service,
+    decision: Sequence[str | int | None],
+    taken: Collection[str] = (),
 ) -> str:
-    """Return the name of a run: the same decision always gives the same name.
+    """Return the name of a run: the same decision gives the same name, every other one a name of its own.
 
-    The name is at most 47 characters, so that executor pods can be named after it.
+    `decision` is all that makes the run what it is. `taken` are the names of Jobs that exist: none is used again. The
+    name is at most 47 characters, so that executor pods can be named after it.
     """
-    identity = "\n".join((table_uid, service, scheduled_for, base_instant or "", str(attempt)))
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:10]
+    names = (_job_name(table_name, service, [table_uid, *decision, number]) for number in itertools.count())
+    return next(name for name in names if name not in taken)
+
+
+def _job_name(table_name: str, service: Service, identity: Sequence[str | int | None]) -> str:
+    digest = hashlib.sha256(json.dumps([service.value, *identity]).encode()).hexdigest()[:10]
     suffix = f"-{service.lower()}-{digest}"
     readable = table_name[: _NAME_LIMIT - len(suffix)].lower().rstrip("-.").replace(".", "-")
     return f"{readable}{suffix}"

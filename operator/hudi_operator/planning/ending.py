@@ -203,21 +203,7 @@ def _limit_is_reached(seen: EndingObservation) -> bool:
 
 
 def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
-    attempt = known.failures + 1
-    job = ActiveJob(
-        name=job_name(
-            table_name=seen.metadata.name,
-            table_uid=seen.metadata.uid,
-            service=Service.DELETION,
-            scheduled_for=seen.metadata.deletion_timestamp or "",
-            base_instant=None,
-            attempt=attempt,
-        ),
-        service=Service.DELETION,
-        attempt=attempt,
-        started_at=format_time(now),
-        generation=seen.metadata.generation,
-    )
+    job = _intended(seen) or _decided(seen, known, now=now)
     with_job = Attempts(active=(job,), history=known.history)
     message = f"Job {job.name} removes the data at {seen.base_path}: {job.state}"
     return _wait(
@@ -228,6 +214,30 @@ def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> Endin
         launch=job,
         next_look=_LONG_LOOK,
         now=now,
+    )
+
+
+def _intended(seen: EndingObservation) -> ActiveJob | None:
+    """Return the attempt that was decided and has no Job yet."""
+    taken = {job.name for job in seen.jobs}
+    intents = (job for job in seen.status.active_jobs if job.service is Service.DELETION and job.uid is None)
+    return next((job for job in intents if job.name not in taken), None)
+
+
+def _decided(seen: EndingObservation, known: Attempts, *, now: datetime) -> ActiveJob:
+    attempt, last = known.failures + 1, last_attempt(known.history)
+    return ActiveJob(
+        name=job_name(
+            table_name=seen.metadata.name,
+            table_uid=seen.metadata.uid,
+            service=Service.DELETION,
+            decision=(seen.metadata.deletion_timestamp, attempt, last.job if last else None),
+            taken={job.name for job in seen.jobs},
+        ),
+        service=Service.DELETION,
+        attempt=attempt,
+        started_at=format_time(now),
+        generation=seen.metadata.generation,
     )
 
 

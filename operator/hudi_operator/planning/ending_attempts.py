@@ -10,7 +10,7 @@ from hudi_operator.planning.ending_model import EndingObservation
 from hudi_operator.planning.model import JobObservation, JobPhase, TimelineLook
 from hudi_operator.planning.outcomes import conclude
 from hudi_operator.planning.times import format_time
-from hudi_operator.planning.tracking import adopted, refreshed
+from hudi_operator.planning.tracking import adopted, is_of_run, refreshed
 
 _ACTIVE_SHOWN = 8
 
@@ -34,9 +34,9 @@ class Attempts:
     def of(cls, seen: EndingObservation, *, now: datetime) -> Self:
         """Compare the Jobs that status remembers with those that exist."""
         remembered = {job.name: job for job in seen.status.active_jobs}
-        found = {job.name: job for job in seen.jobs}
+        found = {job.name: job for job in seen.jobs if job.name in remembered and is_of_run(job, remembered[job.name])}
         live = {job.name: job for job in seen.jobs if job.phase is not JobPhase.OVER}
-        # An intent without a Job is decided again: the name of the attempt is the same.
+        # An intent without a Job is carried out later.
         ended = [
             job
             for name, job in remembered.items()

@@ -12,23 +12,34 @@ from hudi_operator.planning.times import format_time, parse_time
 
 
 def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
-    """Return the launch of a run that is due. The same decision gives the same name."""
+    """Return the launch of a run that is due. The same decision gives the same name while no Job has it."""
     table, memory, now = case.table, case.services.of(service), case.now
     attempt = attempts(memory) + 1
     base_instant = newest_completed(case.observation.look)
     requested = case.requested if service is Service.INGESTION else None
-    name = job_name(
-        table_name=table.metadata.name,
-        table_uid=table.metadata.uid,
-        service=service,
-        scheduled_for=requested or format_time(dueness.at or now),
-        base_instant=base_instant,
-        attempt=attempt,
-    )
     plan = dict(case.observation.look.plans).get(dueness.instant or "")
     sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
+    last = memory.last_run
+    decision = (
+        table.metadata.generation,
+        requested or format_time(dueness.at or now),
+        base_instant,
+        dueness.instant,
+        dueness.run_mode,
+        sizing.driver.memory,
+        attempt,
+        # What a run follows is gone once it has ended, so that no later decision is the same.
+        last.job if last else None,
+        last.finished_at if last else None,
+    )
     job = ActiveJob(
-        name=name,
+        name=job_name(
+            table_name=table.metadata.name,
+            table_uid=table.metadata.uid,
+            service=service,
+            decision=decision,
+            taken={job.name for job in case.observation.jobs},
+        ),
         service=service,
         attempt=attempt,
         started_at=format_time(now),

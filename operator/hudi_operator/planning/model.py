@@ -158,6 +158,8 @@ class JobObservation:
     phase: JobPhase
     image: str
     base_instant: str | None = None
+    decided_at: str | None = None
+    generation: int | None = None
     driver_memory: str | None = None
     outcome: JobOutcome | None = None
     trouble: PodTrouble | None = None
