@@ -7,8 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
+
+from toolkit.wrong_clock import clock_environment, forget_clock
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,13 +20,16 @@ class LocalOperator:
     """Runs `hudi-operator run`, and starts it again whenever it ends, until the context is left.
 
     `settings` are its variables without their prefix. Both its outputs go to the file `log`.
+    `ahead` is how far its clock is ahead of this machine's.
     """
 
-    def __init__(self, *, kubeconfig: Path, settings: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, *, kubeconfig: Path, settings: Mapping[str, str], log: Path, ahead: timedelta = timedelta()
+    ) -> None:
         # HUDI_OPERATOR_CACHE, for one, is a variable of the development programs.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUDI_OPERATOR_")}
         given = {f"HUDI_OPERATOR_{name}": value for name, value in settings.items()}
-        self._environment = {**inherited, **given, "KUBECONFIG": str(kubeconfig)}
+        self._environment = {**inherited, **given, **clock_environment(ahead), "KUBECONFIG": str(kubeconfig)}
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
         self.log = log
@@ -84,6 +90,7 @@ class LocalOperator:
     async def _keep(self) -> None:
         while self._process is not None:
             await self._process.wait()
+            forget_clock(self._process.pid)
             await self._start()
 
     async def _end(self, number: signal.Signals) -> None:
@@ -93,3 +100,4 @@ class LocalOperator:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
         await process.wait()
+        forget_clock(process.pid)

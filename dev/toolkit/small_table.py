@@ -4,6 +4,7 @@ What they hold is what a reader of timelines looks at: the three files of each c
 """
 
 import json
+import os
 import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,14 +14,22 @@ RUN_KEY = "hudi-operator.run"
 CHECKPOINT_KEY = "hudi-operator.checkpoint"
 
 _instants = Lock()
-_last_instant = datetime.min.replace(tzinfo=UTC)
+_last_instants: dict[timedelta, datetime] = {}
 
 
 class SmallTable:
-    """One copy-on-write table in a folder."""
+    """One copy-on-write table in a folder.
 
-    def __init__(self, folder: Path) -> None:
+    The clocks of its writer and of the store may be ahead of this machine's: instants have the writer's time, and files
+    that of the store.
+    """
+
+    def __init__(
+        self, folder: Path, *, writer_ahead: timedelta = timedelta(), store_ahead: timedelta = timedelta()
+    ) -> None:
         self.folder = folder
+        self._writer_ahead = writer_ahead
+        self._store_ahead = store_ahead
         self._timeline = folder / ".hoodie"
 
     def create(self, name: str) -> None:
@@ -42,7 +51,20 @@ class SmallTable:
 
     def commit(self, *, run: str | None = None, checkpoint: str | None = None) -> str:
         """Complete a commit and return its instant; `run` marks it as the operator's own."""
-        instant = _next_instant()
+        instant = self.begin()
+        self.complete(instant, run=run, checkpoint=checkpoint)
+        return instant
+
+    def begin(self) -> str:
+        """Begin a commit and return its instant."""
+        instant = _next_instant(self._writer_ahead)
+        for name in (f"{instant}.commit.requested", f"{instant}.inflight"):
+            (self._timeline / name).touch()
+            self._set_time(self._timeline / name)
+        return instant
+
+    def complete(self, instant: str, *, run: str | None = None, checkpoint: str | None = None) -> None:
+        """Complete a commit; `run` marks it as the operator's own."""
         extra = {RUN_KEY: run, CHECKPOINT_KEY: checkpoint, "schema": ""}
         metadata = {
             "partitionToWriteStats": {},
@@ -50,24 +72,28 @@ class SmallTable:
             "extraMetadata": {key: value for key, value in extra.items() if value is not None},
             "operationType": "INSERT",
         }
-        (self._timeline / f"{instant}.commit.requested").touch()
-        (self._timeline / f"{instant}.inflight").touch()
         # A reader must never see half a file under its final name.
         unfinished = self._timeline / f".{instant}.unfinished"
         unfinished.write_text(json.dumps(metadata))
+        self._set_time(unfinished)
         unfinished.rename(self._timeline / f"{instant}.commit")
-        return instant
 
     def runs(self) -> list[str | None]:
         """Return the runs that made the completed commits, oldest first."""
         files = sorted(self._timeline.glob("*.commit"))
         return [json.loads(file.read_text())["extraMetadata"].get(RUN_KEY) for file in files]
 
+    def _set_time(self, file: Path) -> None:
+        if self._store_ahead:
+            moment = file.stat().st_mtime + self._store_ahead.total_seconds()
+            os.utime(file, (moment, moment))
 
-def _next_instant() -> str:
-    """Return the time as Hudi spells an instant; never the same twice."""
-    global _last_instant  # noqa: PLW0603 - instants are unique in the process, whichever table they belong to
+
+def _next_instant(ahead: timedelta) -> str:
+    """Return the time of a clock as Hudi spells an instant; never the same twice by one clock."""
     with _instants:
-        now = datetime.now(UTC)
-        _last_instant = max(now, _last_instant + timedelta(milliseconds=1))
-        return _last_instant.strftime("%Y%m%d%H%M%S") + f"{_last_instant.microsecond // 1000:03d}"
+        now, last = datetime.now(UTC) + ahead, _last_instants.get(ahead)
+        # Instants are unique in the process, whichever table they belong to.
+        moment = now if last is None else max(now, last + timedelta(milliseconds=1))
+        _last_instants[ahead] = moment
+        return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"

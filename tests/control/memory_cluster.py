@@ -10,6 +10,7 @@ import contextlib
 import copy
 import itertools
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
@@ -51,6 +52,8 @@ class MemoryCluster:
         """What the store shows."""
         self.outcome: Outcome | None = Outcome.SUCCEEDED
         """How the next Job ends; None when it does not."""
+        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        """What the API server's clock says."""
         self._numbers = itertools.count(1)
 
     # What the tests do

@@ -64,6 +64,7 @@ class Play:
         self.cluster = cluster
         self.looks = looks or _Looks(cluster)
         self.now = NOW
+        cluster.now = lambda: self.now
         self.deaths = 0
         self.errors = 0
         self._start()
@@ -79,7 +80,6 @@ class Play:
             claims=claims,
             looks=looks,
             running=running,
-            clock=lambda: self.now,
         )
 
     async def until_it_is_gone(self, *, most: int = 400) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -49,7 +49,7 @@ class Cluster(MemoryCluster):
 
     def add_job(self, manifest: Mapping[str, Any]) -> Document:
         job = super().add_job(manifest)
-        job["metadata"]["creationTimestamp"] = format_time(datetime.now(UTC))
+        job["metadata"]["creationTimestamp"] = format_time(self.now())
         return job
 
     async def add_finalizer(self, table: Document, finalizer: str) -> Document:
@@ -250,6 +250,18 @@ async def test_a_namespace_that_forbids_jobs_is_shown_and_backed_off_from() -> N
     assert operator.cluster.created == []
     await operator.look()
     assert operator.cluster.writes <= writes + 1, "no attempt before its time"
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+async def test_a_wrong_clock_neither_puts_the_first_run_off_nor_gives_a_new_job_up(minutes: int) -> None:
+    cluster = living_table()
+    cluster.now = lambda: datetime.now(UTC) + timedelta(minutes=minutes)
+    cluster.tables["flights"]["metadata"]["creationTimestamp"] = format_time(cluster.now())
+    operator = Operator(cluster)
+    await operator.look()
+    await operator.look()  # the Job controller has not made a pod yet
+    assert [job["state"] for job in operator.status["activeJobs"]] == ["Starting"]
+    assert [*cluster.jobs] == cluster.created
 
 
 async def test_whoever_writes_in_between_makes_the_look_begin_anew() -> None:

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,7 @@ import pytest
 from tests.faults.driver import commit
 from tests.faults.node import NODE_LABEL, FakeNode
 from tests.faults.proxy import FaultProxy
+from tests.faults.skew import NO_SKEW, Skew
 from tests.faults.upstream import open_session
 
 from hudi_operator.jobs.names import TABLE_UID_LABEL
@@ -143,7 +145,9 @@ def is_error(line: Document) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def arena(folder: Path, *, seed: int = 0, stall_seconds: float = 30.0, **settings: str) -> AsyncIterator[Arena]:
+async def arena(
+    folder: Path, *, seed: int = 0, stall_seconds: float = 30.0, skew: Skew = NO_SKEW, **settings: str
+) -> AsyncIterator[Arena]:
     """Set everything up in a namespace of its own, and take it down again; `settings` win over the ordinary ones."""
     await asyncio.to_thread(folder.mkdir)
     namespace = f"faults-{uuid4().hex[:8]}"
@@ -159,7 +163,9 @@ async def arena(folder: Path, *, seed: int = 0, stall_seconds: float = 30.0, **s
         await _make_place(transport, namespace, folder)
         stack.push_async_callback(_remove_place, transport, namespace)
         session = await stack.enter_async_context(open_session(configuration))
-        node = await stack.enter_async_context(FakeNode(transport, session, name=namespace, work=commit))
+        node = await stack.enter_async_context(
+            FakeNode(transport, session, name=namespace, work=partial(commit, skew=skew), ahead=skew.drivers)
+        )
         proxy = FaultProxy(configuration, seed=seed, crash=crash, stall_seconds=stall_seconds)
         await stack.enter_async_context(proxy)
         own = {"WATCH_NAMESPACES": namespace, "OPERATOR_NAMESPACE": namespace}
@@ -167,6 +173,7 @@ async def arena(folder: Path, *, seed: int = 0, stall_seconds: float = 30.0, **s
             kubeconfig=proxy.write_kubeconfig(folder / "kubeconfig"),
             settings={**SETTINGS, **own, **settings},
             log=folder / "operator.log",
+            ahead=skew.operator,
         )
         await stack.enter_async_context(operator)
         yield Arena(transport, proxy, operator, node, namespace, folder)

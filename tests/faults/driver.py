@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.node import Ended
+from tests.faults.skew import NO_SKEW, Skew
 
 from hudi_jobs.contract import JobOutcome, JobRequest, Outcome, Service, TaskResult, encode_outcome
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
@@ -15,7 +16,11 @@ from toolkit.small_table import SmallTable
 Document = dict[str, Any]
 
 
-async def commit(pod: Document) -> Ended:
+_AT_WORK_SECONDS = 0.3
+"""For how long a commit is inflight: the operator now and then sees it then."""
+
+
+async def commit(pod: Document, skew: Skew = NO_SKEW) -> Ended:
     """Ingest as a real driver would: one commit that carries the run's name, and an outcome that names the instant.
 
     It commits whenever it is run, so that a run too many shows as a commit too many. Other services find nothing to do.
@@ -24,9 +29,11 @@ async def commit(pod: Document) -> Ended:
     task = request.tasks[0]
     if task.service is not Service.INGESTION:
         return _ended(TaskResult(id=task.id, outcome=Outcome.NOTHING_TO_DO))
-    table = SmallTable(folder_of(task.table.base_path))
+    table = SmallTable(folder_of(task.table.base_path), writer_ahead=skew.drivers, store_ahead=skew.store)
     await asyncio.to_thread(table.create, task.table.name)
-    instant = await asyncio.to_thread(table.commit, run=request.run)
+    instant = await asyncio.to_thread(table.begin)
+    await asyncio.sleep(_AT_WORK_SECONDS)
+    await asyncio.to_thread(table.complete, instant, run=request.run)
     return _ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
 
 

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -43,11 +43,23 @@ Work = Callable[[Document], Awaitable[Ended]]
 
 
 class FakeNode:
-    """A node of the cluster; `work` may be changed at any time and holds for pods that start afterwards."""
+    """A node of the cluster; `work` may be changed at any time and holds for pods that start afterwards.
 
-    def __init__(self, transport: Transport, session: aiohttp.ClientSession, *, name: str, work: Work) -> None:
+    `ahead` is how far its clock is ahead of the API server's.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        session: aiohttp.ClientSession,
+        *,
+        name: str,
+        work: Work,
+        ahead: timedelta = timedelta(),
+    ) -> None:
         self._transport = transport
         self._session = session
+        self._ahead = ahead
         self.name = name
         self.work = work
         self.running: Counter[str] = Counter()
@@ -82,7 +94,7 @@ class FakeNode:
                 await self._renew()
 
     async def _renew(self) -> None:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = (datetime.now(UTC) + self._ahead).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": now}
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}, "spec": spec}
         try:
@@ -129,12 +141,12 @@ class FakeNode:
             self.overlaps.append(pod["metadata"]["name"])
         self.running[table] += 1
         try:
-            await self._report(pod, _running(pod))
+            await self._report(pod, _running(pod, now=self._now()))
             ended = await self.work(pod)
         finally:
             self.running[table] -= 1
         with contextlib.suppress(NotFound):
-            await self._report(pod, _terminated(pod, ended))
+            await self._report(pod, _terminated(pod, ended, now=self._now()))
 
     async def _report(self, pod: Document, status: Document) -> None:
         await self._transport.request(
@@ -146,6 +158,9 @@ class FakeNode:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
         with contextlib.suppress(KubernetesError):
             await self._transport.request("DELETE", _path(pod), body=options)
+
+    def _now(self) -> str:
+        return (datetime.now(UTC) + self._ahead).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _path(pod: Document) -> str:
@@ -165,8 +180,7 @@ def _node(name: str) -> Document:
     }
 
 
-def _running(pod: Document) -> Document:
-    now = _now()
+def _running(pod: Document, *, now: str) -> Document:
     conditions = [{"type": kind, "status": "True"} for kind in ("Initialized", "ContainersReady", "Ready")]
     state = {"running": {"startedAt": now}}
     return {
@@ -177,13 +191,13 @@ def _running(pod: Document) -> Document:
     }
 
 
-def _terminated(pod: Document, ended: Ended) -> Document:
+def _terminated(pod: Document, ended: Ended, *, now: str) -> Document:
     state = {
         "terminated": {
             "exitCode": ended.exit_code,
             "reason": "Error" if ended.exit_code else "Completed",
             "message": ended.message,
-            "finishedAt": _now(),
+            "finishedAt": now,
         }
     }
     return {
@@ -202,7 +216,3 @@ def _container(pod: Document, state: Document, *, ready: bool) -> Document:
         "restartCount": 0,
         "state": state,
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

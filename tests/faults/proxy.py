@@ -30,7 +30,7 @@ _REFUSALS = {
     Fault.THROTTLED: (429, "TooManyRequests"),
     Fault.SERVER_ERROR: (500, "InternalError"),
 }
-_HOP_BY_HOP = frozenset({"connection", "content-encoding", "content-length", "date", "host", "transfer-encoding"})
+_HOP_BY_HOP = frozenset({"connection", "content-encoding", "content-length", "host", "transfer-encoding"})
 
 
 async def _nothing_can_crash() -> None:

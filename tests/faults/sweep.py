@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import pytest
 from tests.faults.arena import arena
 from tests.faults.lifecycle import EndState, Scenario
 from tests.faults.rules import Call, Fault, at_write
+from tests.faults.skew import NO_SKEW, Skew
 
 AT_ONCE = 3
 """Scenarios that run at the same time: they mostly wait."""
@@ -22,13 +23,14 @@ ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One place for a fault: a write, by its number, and what happens there."""
+    """One place for a fault: a write, by its number, and what happens there, while the clocks are apart."""
 
     write: int
     fault: Fault
+    skew: Skew = NO_SKEW
 
     def __str__(self) -> str:
-        return f"write {self.write} {self.fault}"
+        return f"write {self.write} {self.fault} ({self.skew})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +41,9 @@ class Swept:
     wrong: tuple[str, ...] = ()
 
 
-async def undisturbed(scenario: Scenario, folder: Path) -> tuple[EndState, list[Call]]:
+async def undisturbed(scenario: Scenario, folder: Path, *, skew: Skew = NO_SKEW) -> tuple[EndState, list[Call]]:
     """Run a scenario without any fault; return its end and its writes."""
-    async with arena(folder) as place:
+    async with arena(folder, skew=skew) as place:
         end = await scenario(place)
         return end, [write.call for write in place.proxy.writes]
 
@@ -60,7 +62,7 @@ async def sweep(
                 writes, swept = await _disturbed(scenario, at, place, reference=reference, stall_seconds=stall_seconds)
                 if swept.wrong or not swept.unmet:
                     break
-                at = Point(write=writes, fault=point.fault)
+                at = replace(point, write=writes)
             return swept
 
     found = await asyncio.gather(*(one(point) for point in points))
@@ -74,7 +76,7 @@ async def _disturbed(
     scenario: Scenario, point: Point, folder: Path, *, reference: EndState, stall_seconds: float
 ) -> tuple[int, Swept]:
     """Run a scenario with one fault; return the number of its writes as well."""
-    async with arena(folder, stall_seconds=stall_seconds) as place:
+    async with arena(folder, stall_seconds=stall_seconds, skew=point.skew) as place:
         place.proxy.rule = at_write(point.write, point.fault)
         try:
             end = await scenario(place)

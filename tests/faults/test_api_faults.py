@@ -1,4 +1,7 @@
-"""The API server and the network misbehave, and every table comes to the same end all the same."""
+"""The API server and the network misbehave, and every table comes to the same end all the same.
+
+The clocks of all programs are ten minutes apart, in another way for each life of a table.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 from tests.faults.arena import arena
 from tests.faults.lifecycle import EndState, live
 from tests.faults.rules import Call, Fault, Rule, WatchFaults, none, sometimes
+from tests.faults.skew import Skew, skews
 from tests.faults.sweep import Point, differences, sweep, undisturbed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
@@ -37,7 +41,8 @@ async def test_refused_and_unanswered_calls_change_nothing_in_the_end(
 ) -> None:
     if number and not full:
         pytest.skip("one seed is enough when not everything is swept")
-    await check(reference, tmp_path, seed=seed, rule=sometimes(ANSWERS, probability=0.1, seed=seed))
+    skew = next(skews(full=full, start=seed + number))
+    await check(reference, tmp_path, seed=seed, skew=skew, rule=sometimes(ANSWERS, probability=0.1, seed=seed))
 
 
 @pytest.mark.parametrize("kind", WATCHES)
@@ -46,7 +51,8 @@ async def test_watches_that_cannot_be_trusted_change_nothing_in_the_end(
 ) -> None:
     if kind not in BOUNDED_WATCHES and not full:
         pytest.skip("the worst are enough when not everything is swept")
-    await check(reference, tmp_path, seed=seed, watch_faults=WATCHES[kind])
+    skew = next(skews(full=full, start=seed + [*WATCHES].index(kind)))
+    await check(reference, tmp_path, seed=seed, skew=skew, watch_faults=WATCHES[kind])
 
 
 async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_twice(
@@ -59,9 +65,9 @@ async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_t
     draw = random.Random(seed)
     stalled = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
     lost = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
-    points = [Point(write=number, fault=Fault.STALL) for number in stalled]
-    points += [Point(write=number, fault=Fault.LOST_REPLY) for number in lost]
-    points = list(dict.fromkeys(points))  # the dice may name a write twice
+    places = [(number, Fault.STALL) for number in stalled] + [(number, Fault.LOST_REPLY) for number in lost]
+    apart = skews(full=full, start=seed)
+    points = [Point(write=number, fault=fault, skew=next(apart)) for number, fault in places]
     print(f"{len(points)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
 
     swept = await sweep(live, points, tmp_path, reference=end, stall_seconds=30 if full else 12)
@@ -77,13 +83,19 @@ def reference(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Refere
 
 
 async def check(
-    reference: Reference, folder: Path, *, seed: int, rule: Rule = none, watch_faults: WatchFaults | None = None
+    reference: Reference,
+    folder: Path,
+    *,
+    seed: int,
+    skew: Skew,
+    rule: Rule = none,
+    watch_faults: WatchFaults | None = None,
 ) -> None:
     """Live through a whole life of a table with these faults, and compare its end with an undisturbed one."""
-    async with arena(folder / "disturbed", seed=seed) as place:
+    async with arena(folder / "disturbed", seed=seed, skew=skew) as place:
         place.proxy.rule = rule
         if watch_faults is not None:
             place.proxy.watch_faults = watch_faults
         end = await live(place)
     wrong = differences(reference[0], end)
-    assert not wrong, "\n".join((*wrong, str(place.proxy.injected)))
+    assert not wrong, "\n".join((*wrong, str(place.proxy.injected), str(skew)))

@@ -1,4 +1,7 @@
-"""The operator is killed just before and just after its writes take effect, and a new one takes over."""
+"""The operator is killed just before and just after its writes take effect, and a new one takes over.
+
+The clocks of all programs are ten minutes apart, in another way for each point.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.faults.lifecycle import Scenario, delete_while_running, live
 from tests.faults.rules import Fault
+from tests.faults.skew import skews
 from tests.faults.sweep import Point, sweep, undisturbed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
@@ -24,7 +28,9 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
 ) -> None:
     reference, writes = await undisturbed(scenario, tmp_path / "undisturbed")
     assert not reference.wrong(), reference.wrong()
-    points = [Point(write=number, fault=fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
+    apart = skews(full=full, start=seed)
+    places = [(number, fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
+    points = [Point(write=number, fault=fault, skew=next(apart)) for number, fault in places]
     if not full:
         points = random.Random(seed).sample(points, BOUNDED[scenario.__name__])
     print(f"{len(points)} of {2 * len(writes)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure

@@ -11,18 +11,23 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.faults.arena import PATIENCE, Arena, arena
+from tests.faults.skew import skews
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800), pytest.mark.usefixtures("cluster")]
 
 TABLES = 100
 
 
-async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(tmp_path: Path, *, full: bool) -> None:
+async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
+    tmp_path: Path, seed: int, *, full: bool
+) -> None:
     # Shortened, everything that happens by the clock happens ten times as often as by default, or more often.
     window, poll, longest, resync = (600.0, 10.0, 300.0, 300.0) if full else (30.0, 1.0, 30.0, 10.0)
     times = {"POLL_SECONDS": f"{poll}", "MAX_POLL_SECONDS": f"{longest}", "RESYNC_SECONDS": f"{resync}"}
     port = free_port()
-    async with arena(tmp_path / "idle", METRICS_PORT=str(port), LEADER_ELECTION="true", **times) as place:
+    skew = next(skews(full=full, start=seed))
+    others = {"METRICS_PORT": str(port), "LEADER_ELECTION": "true"}
+    async with arena(tmp_path / "idle", skew=skew, **others, **times) as place:
         await asyncio.gather(*(place.declare(f"idle-{number}") for number in range(TABLES)))
         await until_idle(place)
         before, reads, requests = len(place.proxy.writes), Counter(place.proxy.reads), await store_requests(port)
@@ -32,7 +37,7 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(tmp_path
         written = [str(write.call) for write in place.proxy.writes[before:]]
         read = place.proxy.reads - reads
         asked = await store_requests(port) - requests
-    print(f"in {window:g} s: {asked:g} requests to the store, {dict(read)}")  # noqa: T201 - the measure itself
+    print(f"in {window:g} s, {skew}: {asked:g} requests to the store, {dict(read)}")  # noqa: T201 - the measure itself
     assert written == []
     # One listing per look; a table that rests is looked at ever more rarely than once per poll.
     assert 0 < asked <= TABLES * window / poll

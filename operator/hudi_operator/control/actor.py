@@ -1,6 +1,5 @@
 """Action: what a plan asks for, each step such that doing it again changes nothing."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -45,7 +44,7 @@ class Actor:
         created = await self._create(observation, action.job)
         if created:
             due_at = action.due_at if isinstance(action, LaunchJob) else None
-            delay = (datetime.now(UTC) - due_at).total_seconds() if due_at else None
+            delay = (self._kube.now() - due_at).total_seconds() if due_at else None
             metrics.job_launched(action.job.service.value, delay_seconds=delay)
 
     async def _create(self, observation: Observation, job: ActiveJob) -> bool:

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -37,10 +35,6 @@ _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Finalizer:
     """Brings deleted tables to their end."""
 
@@ -53,7 +47,6 @@ class Finalizer:
         claims: Claims,
         looks: TimelineLooks,
         running: RunningJobs,
-        clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._kube = kube
         self._observer = observer
@@ -61,7 +54,7 @@ class Finalizer:
         self._claims = claims
         self._looks = looks
         self._running = running
-        self._now = clock
+        self._now = kube.now
         self._status = StatusWriter(kube)
 
     async def finalize(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:

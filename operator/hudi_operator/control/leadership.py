@@ -10,7 +10,6 @@ machine is frozen, so that a process that wakes up as a deposed leader writes no
 import asyncio
 import math
 import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from typing import Any, Protocol
 
 import structlog
 
+from hudi_operator.kube.clock import boot_time
 from hudi_operator.kube.errors import AlreadyExists, Conflict, KubernetesError, NotFound, WriteRefused
 
 _log = structlog.get_logger(__name__)
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _JITTER = 0.2
 
 Document = dict[str, Any]
@@ -55,11 +54,6 @@ class LeaseTimes:
     lease: float = 15.0
     renew_deadline: float = 10.0
     retry: float = 2.0
-
-
-def boot_time() -> float:
-    """Return seconds of a clock that also runs while the machine sleeps."""
-    return time.clock_gettime(_CLOCK)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 """
 
 import asyncio
-from datetime import UTC, datetime
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.table_services import ServiceMode
@@ -69,7 +68,7 @@ class Observer:
         selector = table_selector(metadata.uid)
         jobs = await self._kube.list_jobs(selector, metadata.namespace)
         pods = await self._kube.list_pods(metadata.namespace, selector)
-        return observe_jobs(jobs, pods, now=datetime.now(UTC))
+        return observe_jobs(jobs, pods, now=self._kube.now())
 
     async def class_of(
         self, table: HudiTable, *, since: float | None

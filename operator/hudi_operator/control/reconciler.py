@@ -7,7 +7,6 @@ by time, and the timeline has not moved since the table was last looked at whole
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -118,12 +117,12 @@ class Reconciler:
             return await self._finalizer.finalize(key, document, parsed)
         document = await self._kube.add_finalizer(document, FINALIZER)
         if isinstance(parsed, InvalidObject):
-            after = build_invalid_status(parsed, now=_now())
+            after = build_invalid_status(parsed, now=self._kube.now())
             await self._status.write(document, after, notices=transitions(parsed.status, after))
             return self._polling.spread(self._settings.max_poll_seconds)
         observation, plan = await self._decide(key, parsed, trigger)
         self._record(key, observation, plan)
-        status = build_status(observation, plan, now=_now())
+        status = build_status(observation, plan, now=self._kube.now())
         notices = transitions(parsed.status, status)
         document = await self._status.write(document, status, finished=plan.finished, notices=notices)
         if await self._act(key, observation, plan, document):
@@ -143,7 +142,7 @@ class Reconciler:
     def _plan(self, observation: Observation) -> Plan:
         # How often a timeline is looked at is decided apart: here it is asked when anything is due by time.
         longest = self._polling.spread(_WHOLE_LOOK_SECONDS)
-        return decide(observation, default_image=self._settings.spark_image, poll_seconds=longest, now=_now())
+        return decide(observation, default_image=self._settings.spark_image, poll_seconds=longest, now=self._kube.now())
 
     async def _act(self, key: TableKey, observation: Observation, plan: Plan, document: Document) -> bool:
         """Do what the plan asks for; return False when a Job was refused."""
@@ -152,9 +151,9 @@ class Reconciler:
                 await self._actor.act(observation, action)
             except JobRefused as refusal:
                 _log.warning("job refused", job=refusal.job.name, error=str(refusal))
-                after = refused(plan, refusal.job, observation=observation, message=str(refusal), now=_now())
+                after = refused(plan, refusal.job, observation=observation, message=str(refusal), now=self._kube.now())
                 self._record(key, observation, after)
-                status = build_status(observation, after, now=_now())
+                status = build_status(observation, after, now=self._kube.now())
                 before = HudiTableStatus.model_validate(document["status"])
                 await self._status.write(document, status, notices=transitions(before, status))
                 return False
@@ -164,8 +163,8 @@ class Reconciler:
         """Remember this look; return the seconds until the next."""
         now, table, look = _seconds(), observation.table, observation.look
         newest = look.timeline.instants[-1].time if look.timeline and look.timeline.instants else None
-        since = parse_time(table.metadata.creation_timestamp) or _now()
-        age = age_of(newest, now=_now()) if newest else _now() - since
+        since = parse_time(table.metadata.creation_timestamp) or self._kube.now()
+        age = age_of(newest, now=self._kube.now()) if newest else self._kube.now() - since
         busy = bool(plan.actions or plan.finished)
         last = LastLook(
             base_path=table.spec.base_path,
@@ -219,10 +218,6 @@ class Reconciler:
                 async for job in self._kube.each_job(selector, namespace):
                     self._running.seed(job)
             self._seeded = True
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _seconds() -> float:

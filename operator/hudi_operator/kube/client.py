@@ -5,6 +5,7 @@ All calls have a timeout, take and return plain documents, and raise `Kubernetes
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from hudi_operator.api.base import GROUP
@@ -58,6 +59,10 @@ class KubernetesClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def now(self) -> datetime:
+        """Return the time by the API server's clock."""
+        return self._transport.clock.now()
 
     # Tables and classes
 

@@ -17,6 +17,7 @@ import aiohttp
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, ApiException, Configuration
 
+from hudi_operator.kube.clock import ApiServerClock, boot_time
 from hudi_operator.kube.errors import ApiUnavailable, Expired, Rejected, error_from_response
 
 DEFAULT_TIMEOUT = 10.0
@@ -63,6 +64,7 @@ class Transport:
         self._client = ApiClient(configuration)
         self._client.user_agent = "hudi-operator"
         self._timeout = timeout_seconds
+        self.clock = ApiServerClock()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -134,6 +136,7 @@ class Transport:
         # The hook of the configuration renews tokens that expire, as those of service accounts do.
         await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
         url = self._client.configuration.host + path + ("?" + urlencode(query) if query else "")
+        sent = boot_time()
         response = await self._client.call_api(
             method,
             url,
@@ -141,6 +144,7 @@ class Transport:
             body=body,
             _request_timeout=aiohttp.ClientTimeout(total=self._timeout),
         )
+        self.clock.heard(response.headers.get("Date"), sent=sent, received=boot_time())
         content = await response.read()
         return response.status, response.headers, content
 
