@@ -17,7 +17,7 @@ from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.avro_files import schemas_of
-from hudi_jobs.ingestion.schema_gate import fits
+from hudi_jobs.ingestion.types import fits
 from hudi_jobs.jvm import classes
 
 CORRUPT_RECORD = "_corrupt_record"

@@ -34,9 +34,10 @@ from hudi_jobs.ingestion.quality import (
     without_key,
 )
 from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
-from hudi_jobs.ingestion.schema_gate import require_columns, require_compatible
+from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.ingestion.transform import apply_transform
-from hudi_jobs.ingestion.write import nullable, write_commit, write_options
+from hudi_jobs.ingestion.types import cast, nullable
+from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.table import HudiTable
@@ -141,7 +142,7 @@ class _Run:
     def _checked(self) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
-        self._gate(frame)
+        frame = self._gate(frame)
         keyless = without_key(frame.schema, self._definition.record_key)
         kept = observed_keys(frame, keyless).persist(StorageLevel.MEMORY_AND_DISK)
         with reading(self._context.spark, self._task.files, self._paths):
@@ -163,7 +164,8 @@ class _Run:
             )
         return self._context.spark.createDataFrame([], self._table_schema), counts
 
-    def _gate(self, frame: DataFrame) -> None:
+    def _gate(self, frame: DataFrame) -> DataFrame:
+        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
         definition = self._definition
         wanted = dict.fromkeys(definition.ordering_fields, "ordering")
         wanted |= dict.fromkeys(definition.partition_by, "partition")
@@ -174,8 +176,12 @@ class _Run:
                 FailureReason.TABLE_MISMATCH,
                 f"There is no table at {definition.base_path} to delete from; write rows to it first.",
             )
-        if self._table_schema is not None and self._task.operation is not WriteOperation.DELETE:
-            require_compatible(self._table_schema, frame.schema, self._task.schema_evolution)
+        if self._table_schema is None:
+            return frame
+        rules = Rules.of(definition, self._task.schema_evolution)
+        if self._task.operation is WriteOperation.DELETE:
+            return cast(frame, conform_keys(self._table_schema, frame.schema, rules))
+        return cast(frame, conform(self._table_schema, frame.schema, rules))
 
     def _settle(self, counts: Counts, keyless: DataFrame | None) -> None:
         """Do with bad rows what the policy says, before anything is committed."""

@@ -1,32 +1,20 @@
 """Which incoming schemas a table accepts: pure values, compared before anything is written.
 
 Hudi 1.2.0 by itself turns an integer or double column into a string one, and a long one into a timestamp, without a
-word, and fails late on others. So only changes that Hudi is known to carry out without loss pass here: new columns, new
-fields of structs, wider integers and floats, wider decimals. Narrower incoming types are cast up by Hudi.
+word, and fails late on others. So only what keeps every value passes here: new columns, new fields of structs, columns
+that become wider in a way that Hudi is known to read older files in, and narrower types, which are cast before the
+write. Columns that make up keys keep their type: Hudi compares keys as text.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pyspark.sql.types import (
-    ArrayType,
-    ByteType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    ShortType,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from hudi_jobs.contract import FailureReason, SchemaEvolution
+from hudi_jobs.contract import FailureReason, SchemaEvolution, TableDefinition
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.types import can_widen, fits, is_wider_integer, same, without_bounds, written_type
 
-_INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
-_FLOATS: tuple[type[DataType], ...] = (FloatType, DoubleType)
 _HUDI_COLUMNS = frozenset(
     {
         "_hoodie_commit_time",
@@ -63,19 +51,55 @@ def require_columns(incoming: StructType, wanted: dict[str, str]) -> None:
             )
 
 
-def require_compatible(table: StructType, incoming: StructType, evolution: SchemaEvolution) -> None:
-    """Raise `TaskFailed` for the first change between the table's schema and the incoming one that is not accepted."""
-    refusal = next(refusals(table, incoming, evolution), None)
+@dataclass(frozen=True)
+class Rules:
+    """What a table accepts: its evolution, and the columns (nested ones with dots) that must keep their type."""
+
+    evolution: SchemaEvolution
+    keys: frozenset[str] = frozenset()
+    """Columns whose text is a part of the record key or of the partition path."""
+
+    ordering: frozenset[str] = frozenset()
+    """Columns that decide which of two rows is the newer one; values of two types may not be comparable."""
+
+    @classmethod
+    def of(cls, definition: TableDefinition, evolution: SchemaEvolution) -> "Rules":
+        """Return the rules of a declared table."""
+        keys = frozenset(definition.record_key + definition.partition_by)
+        return cls(evolution, keys, frozenset(definition.ordering_fields))
+
+
+def conform(table: StructType, incoming: StructType, rules: Rules) -> StructType:
+    """Return the types that the incoming columns are cast to before the write.
+
+    Raises `TaskFailed` for the first change between the table's schema and the incoming one that is not accepted.
+    """
+    refusal = next(refusals(table, incoming, rules), None)
     if refusal is not None:
         raise TaskFailed(refusal.reason, refusal.message)
+    written = without_bounds(written_type(table, incoming))
+    assert isinstance(written, StructType), "a row stays a row"
+    return written
 
 
-def refusals(table: StructType, incoming: StructType, evolution: SchemaEvolution) -> Iterator[Refusal]:
+def conform_keys(table: StructType, incoming: StructType, rules: Rules) -> StructType:
+    """Do the same for rows to delete: only columns that say which rows these are have to be there and to fit."""
+    roots = {column.partition(".")[0] for column in rules.keys | rules.ordering}
+    identity = StructType([field for field in table.fields if field.name in roots])
+    known = conform(
+        identity,
+        StructType([f for f in incoming.fields if f.name in roots]),
+        replace(rules, evolution=SchemaEvolution.NONE),
+    )
+    return StructType([known[f.name] if f.name in roots else f for f in incoming.fields])
+
+
+def refusals(table: StructType, incoming: StructType, rules: Rules) -> Iterator[Refusal]:
     """Yield every reason to refuse the incoming schema."""
-    yield from _compare_fields(table, incoming, evolution, "")
+    yield from _compare_fields(table, incoming, rules, "")
 
 
-def _compare_fields(table: StructType, incoming: StructType, evolution: SchemaEvolution, at: str) -> Iterator[Refusal]:
+def _compare_fields(table: StructType, incoming: StructType, rules: Rules, at: str) -> Iterator[Refusal]:
     old = {field.name: field.dataType for field in table.fields if field.name not in _HUDI_COLUMNS}
     new = {field.name: field.dataType for field in incoming.fields if field.name not in _HUDI_COLUMNS}
     for name in old.keys() - new.keys():
@@ -85,8 +109,8 @@ def _compare_fields(table: StructType, incoming: StructType, evolution: SchemaEv
             "add it to the source or in the transform.",
         )
     for name in (name for name in new if name in old):
-        yield from _compare(old[name], new[name], evolution, f"{at}{name}")
-    if evolution is SchemaEvolution.NONE:
+        yield from _compare(old[name], new[name], rules, f"{at}{name}", nested=bool(at))
+    if rules.evolution is SchemaEvolution.NONE:
         for name in (name for name in new if name not in old):
             yield Refusal(
                 FailureReason.SCHEMA_INCOMPATIBLE,
@@ -95,36 +119,39 @@ def _compare_fields(table: StructType, incoming: StructType, evolution: SchemaEv
             )
 
 
-def _compare(old: DataType, new: DataType, evolution: SchemaEvolution, at: str) -> Iterator[Refusal]:
-    if isinstance(old, StructType) and isinstance(new, StructType):
-        yield from _compare_fields(old, new, evolution, f"{at}.")
+def _compare(old: DataType, new: DataType, rules: Rules, at: str, *, nested: bool) -> Iterator[Refusal]:
+    if at in rules.keys:
+        if not (same(old, new) or is_wider_integer(old, new)):
+            yield _changed(old, new, at, "It is a part of the key, and another type may change the key's text; ")
+    elif isinstance(old, StructType) and isinstance(new, StructType):
+        yield from _compare_fields(old, new, rules, f"{at}.")
     elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        yield from _compare(old.elementType, new.elementType, evolution, f"{at}.element")
+        yield from _compare(old.elementType, new.elementType, rules, f"{at}.element", nested=True)
     elif isinstance(old, MapType) and isinstance(new, MapType):
-        yield from _compare(old.keyType, new.keyType, SchemaEvolution.NONE, f"{at}.key")
-        yield from _compare(old.valueType, new.valueType, evolution, f"{at}.value")
-    elif not (fits(old, new) or (evolution is SchemaEvolution.ADD_COLUMNS and fits(new, old))):
-        yield Refusal(
-            FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The column {at} is {old.simpleString()} in the table and {new.simpleString()} in the input; "
-            f"cast it to {old.simpleString()} in the transform.",
-        )
+        yield from _compare(old.keyType, new.keyType, rules, f"{at}.key", nested=True)
+        yield from _compare(old.valueType, new.valueType, rules, f"{at}.value", nested=True)
+    elif not fits(old, new):
+        yield from _widened(old, new, rules, at, nested=nested)
 
 
-def fits(wide: DataType, narrow: DataType) -> bool:
-    """Tell whether every value of the narrow type is a value of the wide one, in the ways that Hudi casts."""
-    if wide == narrow:
-        return True
-    if isinstance(wide, DecimalType) and isinstance(narrow, DecimalType):
-        whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
-        return whole and wide.scale >= narrow.scale
-    return any(_within(family, wide, narrow) for family in (_INTEGERS, _FLOATS))
+def _widened(old: DataType, new: DataType, rules: Rules, at: str, *, nested: bool) -> Iterator[Refusal]:
+    """Yield why a type that the table's own does not hold cannot become the table's."""
+    if at in rules.ordering:
+        yield _changed(old, new, at, "It is an ordering field, whose values must stay comparable; ")
+    elif not can_widen(old, new):
+        yield _changed(old, new, at, "")
+    elif nested:
+        yield _changed(old, new, at, "Hudi cannot read older files where a part of a column became wider; ")
+    elif rules.evolution is SchemaEvolution.NONE:
+        yield _changed(old, new, at, "The schema evolution is None; ")
 
 
-def _within(family: tuple[type[DataType], ...], wide: DataType, narrow: DataType) -> bool:
-    if type(wide) not in family or type(narrow) not in family:
-        return False
-    return family.index(type(wide)) >= family.index(type(narrow))
+def _changed(old: DataType, new: DataType, at: str, why: str) -> Refusal:
+    has, brings = old.simpleString(), new.simpleString()
+    return Refusal(
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The column {at} is {has} in the table and {brings} in the input. {why}cast it to {has} in the transform.",
+    )
 
 
 def _some(names: list[str]) -> str:

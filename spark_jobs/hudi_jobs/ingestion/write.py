@@ -4,9 +4,7 @@ The operator's options come complete. Here the operation is added, and two notes
 extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names their prefix.
 """
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
@@ -49,30 +47,3 @@ def write_commit(
     raise failure or TaskFailed(
         FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
     )
-
-
-def nullable(frame: DataFrame) -> DataFrame:
-    """Return the frame with every column nullable, nested ones as well.
-
-    Otherwise a constant in a transform would bind later writes to have no nulls, and a new field of a struct could not
-    be added because older rows have none.
-    """
-    columns = [_nullable(field) for field in frame.schema.fields]
-    return frame if frame.schema == without_bounds(frame.schema) else frame.select(*columns)
-
-
-def without_bounds(kind: DataType) -> DataType:
-    """Return the type with every part of it nullable."""
-    if isinstance(kind, StructType):
-        return StructType([StructField(field.name, without_bounds(field.dataType)) for field in kind.fields])
-    if isinstance(kind, ArrayType):
-        return ArrayType(without_bounds(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(kind.keyType, without_bounds(kind.valueType))
-    return kind
-
-
-def _nullable(field: StructField) -> Column:
-    # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
-    column = sf.col(f"`{field.name}`") if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END")
-    return column.cast(without_bounds(field.dataType)).alias(field.name)

@@ -1,0 +1,127 @@
+"""How one column type relates to another: what Spark casts without loss, and what Hudi reads in an older file.
+
+Hudi 1.2.0 by itself copies the bytes of a decimal whose scale changes (`HoodieAvroUtils.rewritePrimaryType`, 123.45 as
+decimal(12,2) becomes 1.2345 as decimal(14,4)). So a narrower input is cast here before Hudi sees it, and Hudi is left
+with nothing to rewrite but older files of a column that has become wider.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+_INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
+_FLOATS: tuple[type[DataType], ...] = (FloatType, DoubleType)
+
+
+def same(one: DataType, other: DataType) -> bool:
+    """Tell whether two types are one, whatever their parts say of nulls and comments."""
+    return one.simpleString() == other.simpleString()
+
+
+def is_wider_integer(wide: DataType, narrow: DataType) -> bool:
+    """Tell whether both are integers and every value of the narrow type is one of the wide type, with the same text."""
+    return _within(_INTEGERS, wide, narrow)
+
+
+def fits(wide: DataType, narrow: DataType) -> bool:
+    """Tell whether Spark casts every value of the narrow type to the wide one without loss."""
+    if isinstance(wide, DecimalType) and isinstance(narrow, DecimalType):
+        whole = wide.precision - wide.scale >= narrow.precision - narrow.scale
+        return whole and wide.scale >= narrow.scale
+    return same(wide, narrow) or any(_within(family, wide, narrow) for family in (_INTEGERS, _FLOATS))
+
+
+def can_widen(old: DataType, new: DataType) -> bool:
+    """Tell whether files with the old type read the same once the column has the new one.
+
+    This holds for columns of the table itself only: where a part of a column has changed its type, Spark refuses to
+    read the older files (`ParquetSchemaEvolutionUtils`, "Nested types with type changes").
+    """
+    if isinstance(old, DecimalType) and isinstance(new, DecimalType):
+        return new.scale == old.scale and new.precision >= old.precision
+    return fits(new, old)
+
+
+def written_type(table: DataType, incoming: DataType) -> DataType:
+    """Return what an accepted incoming type is written as: the table's own type, wherever that holds every value."""
+    if isinstance(table, StructType) and isinstance(incoming, StructType):
+        known = {field.name: field.dataType for field in table.fields}
+        kinds = [(f.name, written_type(known.get(f.name, f.dataType), f.dataType)) for f in incoming.fields]
+        return StructType([StructField(name, kind) for name, kind in kinds])
+    if isinstance(table, ArrayType) and isinstance(incoming, ArrayType):
+        return ArrayType(written_type(table.elementType, incoming.elementType))
+    if isinstance(table, MapType) and isinstance(incoming, MapType):
+        key, value = written_type(table.keyType, incoming.keyType), written_type(table.valueType, incoming.valueType)
+        return MapType(key, value)
+    return table if fits(table, incoming) else incoming
+
+
+def without_bounds(kind: DataType) -> DataType:
+    """Return the type with every part of it nullable."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, without_bounds(field.dataType)) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(without_bounds(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, without_bounds(kind.valueType))
+    return kind
+
+
+def nullable(frame: DataFrame) -> DataFrame:
+    """Return the frame with every column nullable, nested ones as well.
+
+    Otherwise a constant in a transform would bind later writes to have no nulls, and a new field of a struct could not
+    be added because older rows have none.
+    """
+    kind = without_bounds(frame.schema)
+    assert isinstance(kind, StructType), "a row stays a row"
+    return cast(frame, kind)
+
+
+def cast(frame: DataFrame, kind: StructType) -> DataFrame:
+    """Return the frame with the types of `kind`, whose fields are the frame's own, in their order and nullable."""
+    if frame.schema == kind:
+        return frame
+    return frame.select(*(_cast(has, wanted.dataType) for has, wanted in zip(frame.schema, kind, strict=True)))
+
+
+def _cast(field: StructField, kind: DataType) -> Column:
+    # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
+    column = sf.col(f"`{field.name}`") if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END")
+    return column.cast(_floats_as_text(field.dataType, kind)).cast(kind).alias(field.name)
+
+
+def _floats_as_text(has: DataType, wanted: DataType) -> DataType:
+    """Return the type to pass on the way: a float becomes the double of the same text, as when Hudi reads older files.
+
+    Spark alone makes 1.100000023841858 of the float 1.1 (`HoodieAvroUtils.rewritePrimaryType` makes 1.1).
+    """
+    if isinstance(has, StructType) and isinstance(wanted, StructType):
+        pairs = zip(has.fields, wanted.fields, strict=True)
+        return StructType([StructField(f.name, _floats_as_text(f.dataType, kind.dataType)) for f, kind in pairs])
+    if isinstance(has, ArrayType) and isinstance(wanted, ArrayType):
+        return ArrayType(_floats_as_text(has.elementType, wanted.elementType))
+    if isinstance(has, MapType) and isinstance(wanted, MapType):
+        key, value = _floats_as_text(has.keyType, wanted.keyType), _floats_as_text(has.valueType, wanted.valueType)
+        return MapType(key, value)
+    return StringType() if isinstance(has, FloatType) and isinstance(wanted, DoubleType) else has
+
+
+def _within(family: tuple[type[DataType], ...], wide: DataType, narrow: DataType) -> bool:
+    if type(wide) not in family or type(narrow) not in family:
+        return False
+    return family.index(type(wide)) >= family.index(type(narrow))
