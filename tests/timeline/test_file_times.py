@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Timeline, TimelineReader
-from hudi_operator.timeline.file_times import FileTimes, completed_after
+from hudi_operator.timeline.file_times import FileTimes, clock_shift, completed_after
 from hudi_operator.timeline.table import timeline_table
 
 DELTA, COMPACTION = "20260102030404000", "20260102030405000"
@@ -70,6 +72,68 @@ def test_instant_times_that_are_no_dates_cannot_be_compared() -> None:
     known = times(COMPACTION, (100, 9000), 0)
     assert completed_after(odd, known) is None
     assert completed_after(known, odd) is None
+
+
+MINUTE = 60 * SECOND
+SKEWS = [-10 * MINUTE, -11 * SECOND, 10 * MINUTE]
+
+
+def history(*, every: int, shift: int, number: int = 6) -> list[FileTimes]:
+    """Instants at equal distances, whose requested files were written a little later by a clock that is ahead."""
+    moments = [EPOCH + every * step for step in range(number)]
+    return [
+        FileTimes(time=instant_at(moment), requested=moment + shift + 20 * step, completed=None)
+        for step, moment in enumerate(moments)
+    ]
+
+
+def instant_at(moment: int) -> str:
+    when = datetime.fromtimestamp(moment / 1000, UTC)
+    return f"{when:%Y%m%d%H%M%S}{moment % 1000:03d}"
+
+
+@pytest.mark.parametrize("zone", [0, NEW_YORK, KOLKATA])
+@pytest.mark.parametrize("skew", SKEWS)
+def test_a_clock_that_is_apart_makes_all_requested_files_early_or_late_by_the_same(skew: int, zone: int) -> None:
+    apart = history(every=MINUTE, shift=zone + skew)
+    one_was_slow = replace(apart[2], requested=(apart[2].requested or 0) + MINUTE)
+    assert (clock_shift([*apart, one_was_slow]) - skew) % (HOUR // 4) == 0
+    assert clock_shift([*apart, one_was_slow]) != 0
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        history(every=MINUTE, shift=0),
+        history(every=MINUTE, shift=KOLKATA),
+        [],
+        # Too short or too few to be told from a copy.
+        history(every=10 * SECOND, shift=10 * MINUTE),
+        history(every=MINUTE, shift=10 * MINUTE, number=2),
+        # A copy: all written at once, an hour after the first instant.
+        [replace(one, requested=EPOCH + HOUR // 7) for one in history(every=MINUTE, shift=0)],
+    ],
+)
+def test_clocks_that_agree_and_copies_show_no_difference_of_clocks(times: list[FileTimes]) -> None:
+    assert clock_shift(times) == 0
+
+
+@pytest.mark.parametrize("skew", [0, *SKEWS])
+def test_delta_commits_are_counted_although_the_store_has_another_time_than_the_writers(
+    skew: int, make_table: Any
+) -> None:
+    times = {}
+    for step in range(6):
+        action = "compaction" if step == 3 else "deltacommit"
+        moment = EPOCH + step * 5 * MINUTE
+        completed = f"{instant_at(moment)}.commit" if action == "compaction" else f"{instant_at(moment)}.deltacommit"
+        times[f"{instant_at(moment)}.{action}.requested"] = moment + skew + 30
+        times[completed] = moment + skew + MINUTE
+    table = make_table([*times], **LAYOUT_1)
+    table.times = {f"/t/.hoodie/{name}": moment for name, moment in times.items()}
+    timeline = TimelineReader(table).read("/t")
+    assert timeline.counters.delta_commits_since_compaction == 2
+    assert not timeline.problems
 
 
 DAYS_LATER = 2_000_000_000

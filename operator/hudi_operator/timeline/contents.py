@@ -7,8 +7,11 @@ from hudi_operator.timeline.cache import ContentCache
 from hudi_operator.timeline.collapse import InstantFiles
 from hudi_operator.timeline.content import CLUSTER, Record, clean_summary, decode, operation_type
 from hudi_operator.timeline.errors import CorruptContent, TableUnreadable, UnreadableCause
-from hudi_operator.timeline.file_times import FileTimes, completed_after, is_metadata_compaction
+from hudi_operator.timeline.file_times import FileTimes, clock_shift, completed_after, is_metadata_compaction
 from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
+
+_HISTORY = 100
+"""Newest requested files by which the clocks of the writers and of the store are compared."""
 
 _EMPTY_PLAN = "The plan is empty: it can be neither run nor resumed."
 _EMPTY_PLANS = {
@@ -46,6 +49,7 @@ class FileContents:
         self._listing = listing
         self._problems: dict[str, Problem] = {}
         self._times: dict[str, FileTimes] = {}
+        self._shift: int | None = None
         self._settled = True
 
     @property
@@ -96,7 +100,10 @@ class FileContents:
         if is_metadata_compaction(start):
             # It is requested by the delta commit that it is named after, and not while an older one is pending.
             return start.startswith(entry.instant.time)
-        answer = completed_after(self._file_times(entry), self._file_times(compaction))
+        times = self._file_times(entry), self._file_times(compaction)
+        answer = completed_after(*times)
+        if answer is None and self._clock_shift():
+            answer = completed_after(*times, shift=self._clock_shift())
         if answer is None:
             reason = (
                 f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
@@ -157,6 +164,15 @@ class FileContents:
             )
             self._times[entry.instant.time] = known
         return known
+
+    def _clock_shift(self) -> int:
+        if self._shift is None:
+            requested = sorted(name for name in self._listing.names if name.endswith(".requested"))[-_HISTORY:]
+            self._shift = clock_shift(
+                FileTimes(time=name.partition(".")[0], requested=self._modified(name), completed=None)
+                for name in requested
+            )
+        return self._shift
 
     def _modified(self, name: str | None) -> int | None:
         if name is None:

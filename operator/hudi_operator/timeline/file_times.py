@@ -1,11 +1,19 @@
-"""When instants of layout 1 completed: their names do not record it, the times of their files do, if they are true."""
+"""When instants of layout 1 completed: their names do not record it, the times of their files do, if they are true.
 
+Instants are named by the writer's clock, and files have the time of the store's. Where the two differ, all requested
+files of a longer history are early or late by the same; the files of a copy are not.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 # A requested file is written when its instant time says, plus a whole time zone offset, within this many
 # milliseconds. Copying a table gives its files new times, which say nothing about the order of events.
 _CLOCK_TOLERANCE = 10_000
+# The history that shows how far two clocks are apart is at least this long, and so many instants of it agree.
+_LEAST_HISTORY = 60_000
+_LEAST_INSTANTS = 3
 _QUARTER_HOUR = 15 * 60 * 1000
 _WIDEST_OFFSET = 14 * 60 * 60 * 1000
 # Of an instant time (`yyyyMMddHHmmssSSS`).
@@ -22,15 +30,43 @@ class FileTimes:
     completed: int | None
 
     @property
-    def zone_offset(self) -> int | None:
-        """How far the zone of the instant time is from UTC, or None if its requested file does not show it."""
+    def difference(self) -> int | None:
+        """How much later than its instant time the requested file was written, or None if that is not known."""
         time = epoch_milliseconds(self.time)
-        if self.requested is None or time is None:
+        return None if self.requested is None or time is None else self.requested - time
+
+    def offset(self, shift: int) -> int | None:
+        """How far the store's time is from the instant time's, or None if the requested file does not show it.
+
+        That is a time zone, which is a number of quarter hours, and `shift` by which the two clocks differ.
+        """
+        if self.difference is None:
             return None
-        difference = self.requested - time
-        offset = (difference + _QUARTER_HOUR // 2) // _QUARTER_HOUR * _QUARTER_HOUR
-        plausible = abs(offset) <= _WIDEST_OFFSET and abs(difference - offset) <= _CLOCK_TOLERANCE
-        return offset if plausible else None
+        zone = _nearest_zone(self.difference - shift)
+        plausible = abs(zone) <= _WIDEST_OFFSET and abs(self.difference - shift - zone) <= _CLOCK_TOLERANCE
+        return zone + shift if plausible else None
+
+
+def clock_shift(history: Iterable[FileTimes]) -> int:
+    """Return how far the store's clock is ahead of the writers', beyond quarter hours; 0 where that does not show.
+
+    Most requested files of at least a minute must be early or late by the same. Those of a copy agree only if they were
+    copied as slowly as they had been written, and then their order is true as well.
+    """
+    known = sorted((times.difference, times.time) for times in history if times.difference is not None)
+    agreeing: list[tuple[int, str]] = []
+    for first in range(len(known)):
+        near = [one for one in known[first:] if one[0] - known[first][0] <= _CLOCK_TOLERANCE]
+        agreeing = max(agreeing, near, key=len)
+    moments = [epoch_milliseconds(time) or 0 for _, time in agreeing]
+    if len(agreeing) < max(_LEAST_INSTANTS, len(known) // 2 + 1) or max(moments) - min(moments) < _LEAST_HISTORY:
+        return 0
+    shift = agreeing[0][0] - _nearest_zone(agreeing[0][0])
+    return shift if abs(shift) > _CLOCK_TOLERANCE else 0
+
+
+def _nearest_zone(difference: int) -> int:
+    return (difference + _QUARTER_HOUR // 2) // _QUARTER_HOUR * _QUARTER_HOUR
 
 
 def is_metadata_compaction(time: str) -> bool:
@@ -38,17 +74,17 @@ def is_metadata_compaction(time: str) -> bool:
     return len(time) > _DIGITS
 
 
-def completed_after(entry: FileTimes, compaction: FileTimes) -> bool | None:
+def completed_after(entry: FileTimes, compaction: FileTimes, *, shift: int = 0) -> bool | None:
     """Tell whether an instant older than a compaction completed after it was requested. None if that cannot be told.
 
     Hudi 1.2.0 formats the completed file's modification time in the zone of the JVM that counts. Here the zone is the
     one that the instant's own files show, so that any machine gives the answer of the writer's.
     """
     start, time = epoch_milliseconds(compaction.time), epoch_milliseconds(entry.time)
-    offset = entry.zone_offset
+    offset = entry.offset(shift)
     trusted = offset is not None
     if offset is None:
-        offset = compaction.zone_offset
+        offset = compaction.offset(shift)
     if entry.completed is None or offset is None or start is None or time is None:
         return None
     if entry.completed - offset < time - _CLOCK_TOLERANCE:
