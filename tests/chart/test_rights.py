@@ -16,7 +16,7 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     "replace the status of a table": (OURS, "huditables/status", "update"),
     "set finalizers of a table": (OURS, "huditables/finalizers", "update"),
     **{f"{verb} jobs": ("batch", "jobs", verb) for verb in ("get", "list", "watch", "create", "delete")},
-    **{f"{verb} pods": ("", "pods", verb) for verb in ("get", "list", "watch")},
+    **{f"{verb} pods": ("", "pods", verb) for verb in ("get", "list", "watch", "delete")},
     "post events": ("", "events", "create"),
 }
 NEEDED_IN_THE_CLUSTER = {f"{verb} classes": (OURS, "huditableclasses", verb) for verb in ("get", "list", "watch")}

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.jobs.names import SERVICE_LABEL
+from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.model import TimelineLook
@@ -36,6 +36,8 @@ class MemoryCluster:
         self.classes: dict[str, Document] = {}
         self.jobs: dict[str, Document] = {}
         self.pods: dict[str, Document] = {}
+        self.cut_off: set[str] = set()
+        """Pods on a lost node: they go only when the node is back or removed."""
         self.claims: dict[str, Document] = {}
         self.events: list[tuple[str, str, str]] = []
         self.created: list[str] = []
@@ -75,11 +77,29 @@ class MemoryCluster:
             elif self.outcome is not None and pods[0]["status"]["phase"] == "Running":
                 self._finish(job, pods[0], self.outcome)
         alive = {job["metadata"]["uid"] for job in self.jobs.values()}
-        self.pods = {name: pod for name, pod in self.pods.items() if _owner(pod) in alive}
+        self.pods = {name: pod for name, pod in self.pods.items() if name in self.cut_off or self._stays(pod, alive)}
+
+    def add_executor(self, job: Document, number: int = 1) -> Document:
+        """Start an executor of a Job; Spark names it after the run."""
+        name = f"{job['metadata']['name']}-exec-{number}"
+        labels = {**job["metadata"]["labels"], ROLE_LABEL: "executor"}
+        pod = {
+            "metadata": {"name": name, "uid": f"uid-of-{name}", "labels": labels},
+            "spec": {"containers": [{"name": "executor"}]},
+            "status": {"phase": "Running"},
+        }
+        self.pods[name] = pod
+        return pod
 
     def of_service(self, service: str) -> list[str]:
         """Names of the Jobs of a service that were ever created."""
         return [name for name in self.created if f"-{service.lower()}-" in name]
+
+    @staticmethod
+    def _stays(pod: Document, alive: set[str]) -> bool:
+        if pod["metadata"]["labels"].get(ROLE_LABEL) == "executor":
+            return "deletionTimestamp" not in pod["metadata"]
+        return _owner(pod) in alive
 
     def _start(self, job: Document) -> None:
         labels = {**job["spec"]["template"]["metadata"]["labels"]}
@@ -87,7 +107,7 @@ class MemoryCluster:
         labels["batch.kubernetes.io/job-name"] = job["metadata"]["name"]
         name = f"{job['metadata']['name']}-pod"
         self.pods[name] = {
-            "metadata": {"name": name, "labels": labels},
+            "metadata": {"name": name, "uid": f"uid-of-{name}", "labels": labels},
             "spec": job["spec"]["template"]["spec"],
             "status": {"phase": "Running"},
         }
@@ -136,6 +156,9 @@ class MemoryCluster:
 
     async def delete_job(self, _namespace: str, name: str, *, uid: str) -> bool:
         return self._write(lambda: self._delete(self.jobs, name, uid))
+
+    async def delete_pod(self, _namespace: str, name: str, *, uid: str) -> bool:
+        return self._write(lambda: self._delete_pod(name, uid))
 
     async def get_claim(self, name: str) -> Document | None:
         return self.claims.get(name)
@@ -202,6 +225,13 @@ class MemoryCluster:
         self.created.append(name)
         return self.add_job(manifest)
 
+    def _delete_pod(self, name: str, uid: str) -> bool:
+        """Mark a pod; its containers go on until the kubelet has heard of it."""
+        if name not in self.pods or self.pods[name]["metadata"]["uid"] != uid:
+            return False
+        self.pods[name]["metadata"]["deletionTimestamp"] = "2026-03-10T12:00:00Z"
+        return True
+
     @staticmethod
     def _delete(documents: dict[str, Document], name: str, uid: str) -> bool:
         if name not in documents:
@@ -213,7 +243,7 @@ class MemoryCluster:
 
 
 def _owner(pod: Document) -> str:
-    return str(pod["metadata"]["labels"]["batch.kubernetes.io/controller-uid"])
+    return str(pod["metadata"]["labels"].get("batch.kubernetes.io/controller-uid"))
 
 
 def _selects(selector: str, document: Document) -> bool:

@@ -197,6 +197,25 @@ async def test_retained_data_needs_no_job() -> None:
     assert reasons(cluster) == [("Normal", "DataRetained")]
 
 
+@pytest.mark.parametrize("policy", ["Retain", "Delete"])
+async def test_executors_are_told_to_end_and_waited_for_before_the_data_is_touched(policy: str) -> None:
+    cluster = deleted_table(policy)
+    executor = cluster.add_executor(next(iter(cluster.jobs.values())))["metadata"]["name"]
+    cluster.cut_off.add(executor)
+    play = Play(cluster)
+    for _ in range(10):
+        await play.one_look()
+        cluster.kubelet()
+    assert "deletionTimestamp" in cluster.pods[executor]["metadata"]
+    assert cluster.created == []
+    assert executor in cluster.tables["flights"]["status"]["message"]
+    assert cluster.claims != {}
+
+    cluster.cut_off.clear()
+    await play.until_it_is_gone()
+    assert len(cluster.created) == (policy == "Delete")
+
+
 GONE = {
     "the class": lambda cluster: cluster.classes.clear(),
     "the claim": lambda cluster: cluster.claims.clear(),

@@ -90,6 +90,7 @@ def the_pod(
             "name": name,
             "namespace": "team-a",
             "labels": labels,
+            "uid": f"uid-of-{name}",
             "creationTimestamp": stamp(CREATED + timedelta(seconds=1)),
             **({"deletionTimestamp": stamp(NOW)} if deleted else {}),
         },
@@ -168,6 +169,60 @@ CAME_BACK = terminated(
 )
 
 
+BEHIND_INIT = waiting("PodInitializing")
+BEHIND_INIT["status"]["initContainerStatuses"] = [
+    {
+        "name": "istio-init",
+        "image": "istio",
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s"}},
+    }
+]
+INIT_WITHOUT_IMAGE = waiting("PodInitializing")
+INIT_WITHOUT_IMAGE["status"]["initContainerStatuses"] = [
+    {"name": "istio-init", "image": "istio", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+]
+INIT_FAILED = the_pod("Failed", state={"waiting": {"reason": "PodInitializing"}})
+INIT_FAILED["status"]["initContainerStatuses"] = [
+    {"name": "istio-init", "image": "istio", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+]
+
+
+def beside(phase: str, other: Document, *, own: Document | None = None, role: str = "driver") -> Document:
+    """A pod with an injected container beside ours."""
+    pod = the_pod(phase, state=own, role=role, name=f"{JOB}-exec-1" if role == "executor" else f"{JOB}-x7k2p")
+    container = {"name": "istio-proxy", "image": "istio", "ready": True, "restartCount": 0, "state": other}
+    pod["status"]["containerStatuses"].insert(0, container)
+    return pod
+
+
+def left_by(
+    *,
+    seconds: int,
+    code: int = 0,
+    word: str = "Completed",
+    native: bool = False,
+    phase: str = "Running",
+    role: str = "driver",
+) -> Document:
+    """A pod of which our container ended so many seconds ago, and an injected one runs on."""
+    ended_at = stamp(NOW - timedelta(seconds=seconds))
+    own = {"terminated": {"exitCode": code, "reason": word, "message": encode_outcome(OUTCOME), "finishedAt": ended_at}}
+    pod = beside(phase, {"running": {"startedAt": stamp(CREATED)}}, own=own, role=role)
+    if native:
+        pod["status"]["initContainerStatuses"] = [pod["status"]["containerStatuses"].pop(0)]
+    return pod
+
+
+def executor(phase: str = "Running", *, number: int = 1, **changes: Any) -> Document:
+    return the_pod(phase, role="executor", name=f"{JOB}-exec-{number}", **changes)
+
+
+def suspended(*, suspend: bool = True) -> Document:
+    job = the_job(status={"conditions": [{"type": "Suspended", "status": "True", "reason": "JobSuspended"}]})
+    job["spec"]["suspend"] = suspend
+    return job
+
+
 def view(*documents: Document, at: datetime = NOW) -> tuple[JobObservation, ...]:
     jobs = [one for one in documents if one.get("kind") == "Job"]
     return observe_jobs(jobs, [one for one in documents if one.get("kind") != "Job"], now=at)
@@ -190,6 +245,44 @@ SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
         ("Starting", "PodConfigurationError"),
     ),
     "no node has room": ([the_job(), UNSCHEDULABLE], ("Starting", "Unschedulable")),
+    "its volume cannot be mounted": ([the_job(), waiting("ContainerCreating", "")], ("Starting", None)),
+    "its injected container has not come up": ([the_job(), BEHIND_INIT], ("Starting", None)),
+    "the image of an injected container is missing": ([the_job(), INIT_WITHOUT_IMAGE], ("Starting", "ImagePullFailed")),
+    "an injected container fails before the driver": (
+        [the_job(status=FAILED), INIT_FAILED],
+        ("Over", "InitContainerFailed"),
+    ),
+    "its program cannot be begun": (
+        [the_job(status=FAILED), terminated(128, "StartError")],
+        ("Over", "PodConfigurationError"),
+    ),
+    "its driver runs while an injected container has no image": (
+        [the_job(), beside("Pending", {"waiting": {"reason": "ErrImagePull"}})],
+        ("Running", None),
+    ),
+    "a queue holds it": ([suspended()], ("Suspended", None)),
+    "a queue has let it go and nobody has heard of it": ([suspended(suspend=False)], ("Suspended", None)),
+    "a queue takes it back while its driver runs": ([suspended(), the_pod(deleted=True)], ("Ending", None)),
+    "its driver has just ended beside an injected container": ([the_job(), left_by(seconds=14)], ("Ending", None)),
+    "only an injected container runs on": ([the_job(), left_by(seconds=16)], ("Over", None)),
+    "only an injected container runs on and it is being deleted": (
+        [the_job(deletionTimestamp=stamp(NOW)), left_by(seconds=16)],
+        ("Ending", None),
+    ),
+    "only an injected container runs on and the node cannot be told": (
+        [the_job(), left_by(seconds=16, phase="Unknown")],
+        ("Running", None),
+    ),
+    "a native sidecar is ending": ([the_job(), left_by(seconds=60, native=True)], ("Ending", None)),
+    "a native sidecar does not end": ([the_job(), left_by(seconds=91, native=True)], ("Over", None)),
+    "its driver was killed beside an injected container": (
+        [the_job(), left_by(seconds=16, code=137, word="OOMKilled")],
+        ("Over", "OutOfMemory"),
+    ),
+    "it is gone while only an injected container runs on": (
+        [the_job(status=COMPLETE), left_by(seconds=1)],
+        ("Over", None),
+    ),
     "its pod waits at a gate": ([the_job(), SCHEDULING_GATED], ("Starting", None)),
     "it has no pod yet": ([the_job(status={})], ("Starting", "PodForbidden")),
     "its driver has ended and the Job does not know yet": (
@@ -243,10 +336,29 @@ SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
         [the_job(status=COMPLETE), terminated(0, "Completed"), the_pod(name=f"{JOB}-second")],
         ("Ending", None),
     ),
-    "only an executor still runs": (
-        [the_job(status=COMPLETE), terminated(0, "Completed"), the_pod(role="executor")],
+    "its driver runs beside executors": ([the_job(), the_pod(), executor()], ("Running", None)),
+    "its driver has ended and an executor still runs": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), executor()],
+        ("Ending", None),
+    ),
+    "its driver was killed and an executor still runs": (
+        [the_job(status=FAILED), terminated(137, "OOMKilled"), executor()],
+        ("Ending", "OutOfMemory"),
+    ),
+    "its driver has ended and a lost node has an executor": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), executor("Unknown", deleted=True)],
+        ("Ending", None),
+    ),
+    "its driver and its executors have ended": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), executor("Succeeded", state={})],
         ("Over", None),
     ),
+    "of its executor only an injected container runs": (
+        [the_job(status=COMPLETE), terminated(0, "Completed"), left_by(seconds=1, role="executor")],
+        ("Over", None),
+    ),
+    "it is gone while an executor still runs": ([executor()], ("Ending", None)),
+    "it is gone while its driver and an executor still run": ([the_pod(deleted=True), executor()], ("Ending", None)),
 }
 
 
@@ -254,6 +366,76 @@ SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
 def test_a_job_is_seen_as_what_it_is_when(situation: str) -> None:
     documents, expected = SITUATIONS[situation]
     assert seen(*documents) == expected
+
+
+def test_a_run_that_only_an_injected_container_keeps_tells_how_it_ended_and_that_it_is_to_be_removed() -> None:
+    (found,) = view(the_job(), left_by(seconds=20))
+    assert (found.phase, found.outcome, found.exit_code, found.remains) == (JobPhase.OVER, OUTCOME, 0, True)
+    (usual,) = view(the_job(status=COMPLETE), terminated(0, "Completed"))
+    assert not usual.remains
+
+
+def test_the_executors_that_nobody_has_told_to_end_are_named_each_for_itself() -> None:
+    pods = [executor(number=number, deleted=number == 1) for number in range(1, 6)]
+    for number, pod in enumerate(pods, 1):
+        pod["metadata"]["uid"] = f"uid-{number}"
+    (found,) = view(the_job(status=FAILED), terminated(137, "Error"), *pods)
+    assert [(one.name, one.uid) for one in found.executors] == [
+        (f"{JOB}-exec-{one}", f"uid-{one}") for one in range(2, 6)
+    ]
+    assert f"{JOB}-exec-1" in found.message
+    assert "and 2 more" in found.message
+
+
+def test_a_running_driver_keeps_its_executors_also_when_its_job_is_gone() -> None:
+    for documents in ([the_job(), the_pod(), executor()], [the_pod(deleted=True), executor()]):
+        (found,) = view(*documents)
+        assert found.executors == ()
+
+
+@pytest.mark.parametrize(
+    ("pod", "words"),
+    [
+        (waiting("ContainerCreating"), "container driver waits: ContainerCreating."),
+        (waiting("ContainerCreating", "mount failed."), "container driver waits: ContainerCreating: mount failed."),
+        (waiting("SomethingNew", "x" * 9000), "container driver waits: SomethingNew: xxx"),
+        (waiting(""), "container driver waits: no reason given."),
+        (BEHIND_INIT, "container istio-init waits: CrashLoopBackOff: back-off 20s."),
+        (the_pod("Pending", state={}), "its pod has not been scheduled."),
+        (SCHEDULING_GATED, "no node fits."),
+    ],
+)
+def test_what_is_known_of_a_pod_that_does_not_start_is_told_after_a_while(pod: Document, words: str) -> None:
+    (found,) = view(the_job(), pod)
+    assert found.message.startswith(words)
+    assert len(found.message) <= 500
+    (early,) = view(the_job(), pod, at=CREATED + timedelta(seconds=5))
+    assert early.message == ""
+
+
+def test_the_gates_that_hold_a_pod_are_named() -> None:
+    gated = copy.deepcopy(SCHEDULING_GATED)
+    gated["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    assert view(the_job(), gated)[0].message == "its scheduling gates hold it: kueue.x-k8s.io/admission."
+
+
+def test_the_time_to_start_counts_from_when_the_queue_let_the_job_go() -> None:
+    freed = the_job(status={"startTime": stamp(NOW - timedelta(seconds=5))})
+    (found,) = view(freed)
+    assert (found.waiting_since, found.trouble) == (NOW - timedelta(seconds=5), None)
+
+
+@pytest.mark.parametrize("figure", [10**30, -(10**30)])
+def test_figures_that_no_status_can_hold_are_no_report(figure: int) -> None:
+    said = encode_outcome(JobOutcome(results=(TaskResult(id="x", outcome=Outcome.SUCCEEDED, rows_read=figure),)))
+    assert view(the_job(status=COMPLETE), terminated(0, "Completed", said))[0].outcome is None
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "\u0664", "-1", "1e3", "", "x" * 300])
+def test_annotations_of_any_length_are_read_as_far_as_they_go(value: str) -> None:
+    names = ("attempt", "generation", "base-instant", "decided-at")
+    (found,) = view(the_job(annotations={f"hudi-operator.io/{name}": value for name in names}))
+    assert (found.attempt, found.generation, found.base_instant, found.decided_at) == (1, None, None, None)
 
 
 @pytest.mark.parametrize(("seconds", "trouble"), [(0, None), (19, None), (20, None), (21, "PodForbidden")])
@@ -269,6 +451,8 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
         service=Service.INGESTION,
         attempt=2,
         created_at=CREATED,
+        waiting_since=CREATED,
+        decided_at="2026-03-10T11:59:00Z",
         phase=JobPhase.RUNNING,
         image=IMAGE,
         base_instant="20260310110000000",

@@ -406,6 +406,46 @@ async def test_a_corrected_spec_starts_a_run_of_its_own_while_the_failed_jobs_of
     assert ingestion["lastRun"]["job"] not in failed
 
 
+async def test_the_next_run_waits_for_the_executors_of_a_killed_driver_and_removes_them() -> None:
+    operator = Operator(living_table(every="1s"))
+    cluster = operator.cluster
+    await operator.look()
+    cluster.kubelet()
+    (first,) = cluster.jobs.values()
+    executor = cluster.add_executor(first)["metadata"]
+    cluster.cut_off.add(executor["name"])
+    cluster.outcome = Outcome.FAILED
+    cluster.kubelet()
+    for _ in range(3):
+        await operator.look()
+    assert "deletionTimestamp" in cluster.pods[executor["name"]]["metadata"]
+    assert [one["state"] for one in operator.status["activeJobs"]] == ["Ending"]
+    assert executor["name"] in operator.status["activeJobs"][0]["message"]
+    assert len(cluster.created) == 1
+
+    cluster.cut_off.clear()
+    cluster.kubelet()
+    await operator.look()
+    assert operator.status["services"]["ingestion"]["failures"] == 1
+
+
+async def test_a_run_whose_driver_ended_beside_an_injected_container_is_over_and_its_job_is_removed() -> None:
+    operator = Operator(living_table())
+    cluster = operator.cluster
+    await operator.look()
+    cluster.kubelet()
+    cluster.kubelet()
+    ((name, job),) = cluster.jobs.items()
+    del job["status"]
+    (pod,) = cluster.pods.values()
+    pod["status"]["phase"] = "Running"
+    pod["status"]["containerStatuses"].append({"name": "istio-proxy", "state": {"running": {}}})
+    await operator.look()
+    assert name not in cluster.jobs
+    assert operator.status["activeJobs"] == []
+    assert operator.status["services"]["ingestion"]["lastRun"]["outcome"] == "NothingToDo"
+
+
 async def test_a_status_that_was_lost_leads_to_no_finished_job() -> None:
     operator = await reference()
     operator.cluster.outcome = None

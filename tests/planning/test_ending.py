@@ -41,6 +41,7 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     Obstacle,
+    PodReference,
     PodTrouble,
     TimelineLook,
     TimelineTrouble,
@@ -48,6 +49,7 @@ from hudi_operator.planning.model import (
 
 BASE_PATH = "s3a://lake/team-a/flights"
 DELETION = "flights-deletion-0123456789"
+EXECUTOR = PodReference(name="flights-ingestion-1-exec-1", uid="executor-uid")
 BEGAN = NOW - minutes(1)
 LATE = BEGAN + PATIENCE + minutes(1)
 LONG_AGO = NOW - minutes(30)
@@ -200,10 +202,38 @@ def test_two_drivers_of_one_name_are_one_job_in_the_status() -> None:
 
 
 def test_executors_that_outlive_their_driver_are_waited_for() -> None:
-    plan = decide_ending(ending(executors=("flights-ingestion-1-exec-1",)), now=NOW)
-    assert plan.launch is None
-    assert plan.ending is None
-    assert "flights-ingestion-1-exec-1" in (plan.status.message or "")
+    left = job(phase=JobPhase.ENDING, message="flights-ingestion-1-exec-1 runs.", executors=(EXECUTOR,))
+    for policy in DeletionPolicy:
+        plan = decide_ending(ending(policy=policy, jobs=(left,)), now=NOW)
+        assert plan.stop == (left,)
+        assert plan.launch is None
+        assert plan.ending is None
+        assert "flights-ingestion-1-exec-1" in (plan.status.message or "")
+    told = replace(left, executors=())
+    assert decide_ending(ending(jobs=(told,)), now=LATE).stop == ()
+    assert decide_ending(ending(jobs=(told,)), now=LATE).ending is None
+
+
+def test_a_run_that_only_the_containers_of_others_keep_is_removed_before_the_end() -> None:
+    kept = deletion_job(phase=JobPhase.OVER, outcome=outcome(Outcome.SUCCEEDED), remains=True)
+    first = decide_ending(ending(jobs=(kept,), status=remembering(jobs=(DELETION,))), now=NOW)
+    assert [run.outcome for run in first.finished] == [Outcome.SUCCEEDED]
+    assert first.stop == (), "its end is written down first"
+    second = decide_ending(ending(jobs=(kept,), status=first.status, look=GONE), now=NOW)
+    assert second.stop == (kept,)
+    assert second.ending is None
+    assert decide_ending(ending(status=second.status, look=GONE), now=NOW).ending is not None
+
+
+@pytest.mark.parametrize("phase", [JobPhase.STARTING, JobPhase.SUSPENDED])
+def test_a_removal_that_does_not_start_is_given_up_and_counted_as_what_it_was(phase: JobPhase) -> None:
+    waiting = deletion_job(phase=phase, message="container driver waits: ContainerCreating.", created_at=NOW)
+    early = decide_ending(ending(jobs=(waiting,), status=remembering(jobs=(DELETION,))), now=NOW + minutes(4))
+    assert early.stop == ()
+    late = decide_ending(ending(jobs=(waiting,), status=remembering(jobs=(DELETION,))), now=LATE)
+    assert [one.name for one in late.stop] == [waiting.name]
+    gone = decide_ending(ending(status=late.status), now=LATE)
+    assert [(run.reason, "ContainerCreating" in run.message) for run in gone.finished] == [("StartTimeout", True)]
 
 
 def test_a_job_that_is_over_stands_in_nobodys_way() -> None:
@@ -351,7 +381,7 @@ def test_data_that_is_gone_is_reported_with_what_the_run_counted() -> None:
     assert "Deleted 7 files, 12345 bytes." in plan.ending.message
 
 
-@pytest.mark.parametrize("change", [{"policy": DeletionPolicy.RETAIN}, {"claim_held": False}, {"executors": ()}])
+@pytest.mark.parametrize("change", [{"policy": DeletionPolicy.RETAIN}, {"claim_held": False}])
 def test_data_that_is_gone_is_reported_whatever_the_spec_says_by_now(change: dict[str, Any]) -> None:
     plan = decide_ending(ending(status=remembering(REPORTED), look=GONE, **change), now=NOW)
     assert plan.ending is not None
@@ -394,7 +424,6 @@ OBSERVATIONS = st.builds(
     claim_held=st.booleans(),
     obstacles=st.sampled_from([(), (NO_CLASS,)]),
     table_class=st.sampled_from([None, table_class()]),
-    executors=st.sampled_from([(), ("executor-1",)]),
     look=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
     spec=st.fixed_dictionaries({"suspend": st.booleans()}),
     status=st.sampled_from(
@@ -420,7 +449,7 @@ def test_nothing_is_removed_and_nobody_goes_while_a_job_of_the_table_runs(
     seen: EndingObservation, elapsed: int
 ) -> None:
     plan = decide_ending(seen, now=NOW + minutes(elapsed))
-    if seen.executors or any(one.phase is not JobPhase.OVER for one in seen.jobs):
+    if any(one.phase is not JobPhase.OVER for one in seen.jobs):
         assert plan.ending is None
         assert plan.launch is None
 
@@ -446,7 +475,7 @@ def test_a_look_at_an_unchanged_world_changes_nothing(seen: EndingObservation) -
         assert second.status == first.status
 
 
-@given(seen=OBSERVATIONS.filter(lambda one: not one.executors))
+@given(seen=OBSERVATIONS)
 def test_every_table_ends_once_no_pod_of_it_runs(seen: EndingObservation) -> None:
     now = NOW
     for _ in range(60):

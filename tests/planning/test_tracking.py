@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,13 +31,16 @@ from hudi_operator.planning.model import (
     JobPhase,
     Observation,
     Obstacle,
+    PodReference,
     PodTrouble,
+    RemoveExecutors,
     StopJob,
     TimelineLook,
     TimelineTrouble,
 )
 from hudi_operator.planning.tracking import Tracked, track
 
+EXECUTOR = PodReference(name=f"{JOB}-exec-1", uid="executor-uid")
 DECIDED = active(uid=None, state="Decided")
 BEFORE = look(("flights-ingestion-before", "20260310115900000"))
 
@@ -138,6 +142,7 @@ START_TROUBLES = [
     PodTrouble.UNSCHEDULABLE,
     PodTrouble.CONFIGURATION,
     PodTrouble.FORBIDDEN,
+    PodTrouble.START_TIMEOUT,
 ]
 
 
@@ -176,9 +181,72 @@ def test_a_job_that_has_started_is_never_stopped(phase: JobPhase) -> None:
     assert tracked((active(),), (old,)).actions == ()
 
 
-def test_a_job_that_starts_slowly_without_trouble_is_left_alone() -> None:
-    slow = job(phase=JobPhase.STARTING, created_at=NOW - minutes(60))
-    assert tracked((active(),), (slow,)).actions == ()
+@pytest.mark.parametrize(("age", "state"), [(4.9, "Starting"), (5.1, "StartTimeout")])
+def test_a_job_that_does_not_start_for_no_known_reason_is_given_up_as_well(age: float, state: str) -> None:
+    message = "container driver waits: ContainerCreating."
+    slow = job(phase=JobPhase.STARTING, message=message, created_at=NOW - minutes(age))
+    found = tracked((active(),), (slow,))
+    assert [(one.state, one.message) for one in found.active] == [(state, message)]
+    assert found.actions == ((StopJob(job=found.active[0], uid="job-uid"),) if state == "StartTimeout" else ())
+
+    gone = tracked(found.active)
+    expected = ("StartTimeout", True) if state == "StartTimeout" else ("JobLost", False)
+    assert [(one.reason, "ContainerCreating" in one.message) for one in gone.finished] == [expected]
+
+
+def test_the_time_to_start_begins_when_the_queue_lets_the_job_go() -> None:
+    freed = job(phase=JobPhase.STARTING, created_at=NOW - minutes(600), waiting_since=NOW - minutes(4))
+    assert tracked((active(),), (freed,)).actions == ()
+    late = replace(freed, waiting_since=NOW - minutes(6))
+    assert [type(one) for one in tracked((active(),), (late,)).actions] == [StopJob]
+
+
+def test_a_job_that_a_queue_holds_is_left_alone_for_as_long_as_that_takes() -> None:
+    queued = job(phase=JobPhase.SUSPENDED, image="another", created_at=NOW - minutes(6000), message="A queue holds it.")
+    found = tracked((active(),), (queued,))
+    assert [(one.state, one.message) for one in found.active] == [("Suspended", "A queue holds it.")]
+    assert found.actions == ()
+
+
+def test_executors_that_outlive_their_driver_are_removed_and_waited_for() -> None:
+    left = job(phase=JobPhase.ENDING, trouble=PodTrouble.OUT_OF_MEMORY, executors=(EXECUTOR,))
+    found = tracked((active(),), (left,))
+    assert names(found) == [JOB]
+    assert found.actions == (RemoveExecutors(job=found.active[0], pods=(EXECUTOR,)),)
+
+    told = replace(left, executors=())
+    assert tracked(found.active, (told,)).actions == ()
+    assert names(tracked(found.active, (told,))) == [JOB]
+    assert [one.reason for one in tracked(found.active, (replace(told, phase=JobPhase.OVER),)).finished] == [
+        "OutOfMemory"
+    ]
+
+
+def test_executors_of_a_run_that_status_has_forgotten_are_removed_as_well() -> None:
+    left = job(uid="", phase=JobPhase.ENDING, executors=(EXECUTOR,))
+    found = tracked((), (left,))
+    assert names(found) == [JOB]
+    assert [type(one) for one in found.actions] == [RemoveExecutors]
+
+
+def test_a_job_that_only_the_containers_of_others_keep_ends_and_is_then_removed() -> None:
+    kept = ended(outcome=succeeded(), remains=True)
+    found = tracked((active(),), (kept,), look=look((JOB, "20260310115900000")))
+    assert [one.outcome for one in found.finished] == ["Succeeded"]
+    assert found.active == ()
+    assert [(type(one), one.uid) for one in found.actions if isinstance(one, StopJob)] == [(StopJob, "job-uid")]
+    again = tracked((), (kept,), look=look((JOB, "20260310115900000")))
+    assert [type(one) for one in again.actions] == [StopJob], "also when the operator died in between"
+
+
+def test_a_job_whose_end_cannot_be_told_yet_is_not_removed() -> None:
+    kept = ended(outcome=succeeded(), remains=True)
+    found = tracked((active(),), (kept,), look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE))
+    assert (names(found), found.actions) == ([JOB], ())
+
+
+def test_no_more_jobs_are_remembered_than_a_status_holds() -> None:
+    assert len(tracked((active(),), tuple(job(f"job-{number}") for number in range(50))).active) == 8
 
 
 @pytest.mark.parametrize("trouble", START_TROUBLES)

@@ -1,5 +1,6 @@
 """Action: what a plan asks for, each step such that doing it again changes nothing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
@@ -13,7 +14,7 @@ from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.planning.decide import spark_image
-from hudi_operator.planning.model import Action, LaunchJob, Observation, StopJob
+from hudi_operator.planning.model import Action, LaunchJob, Observation, PodReference, RemoveExecutors, StopJob
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
@@ -41,11 +42,24 @@ class Actor:
             await self._kube.delete_job(namespace, action.job.name, uid=action.uid)
             _log.info("job stopped", job=action.job.name, state=action.job.state)
             return
+        if isinstance(action, RemoveExecutors):
+            await self.remove_executors(observation.table.metadata.namespace, action.job.name, action.pods)
+            return
         created = await self._create(observation, action.job)
         if created:
             due_at = action.due_at if isinstance(action, LaunchJob) else None
             delay = (self._kube.now() - due_at).total_seconds() if due_at else None
             metrics.job_launched(action.job.service.value, delay_seconds=delay)
+
+    async def remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
+        """Tell executors to end; one that may not be told, or is another by now, is waited for all the same."""
+        for pod in pods:
+            try:
+                await self._kube.delete_pod(namespace, pod.name, uid=pod.uid)
+            except (Conflict, Forbidden) as error:
+                _log.warning("executor not removed", job=run, pod=pod.name, error=str(error))
+            else:
+                _log.info("executor removed", job=run, pod=pod.name)
 
     async def _create(self, observation: Observation, job: ActiveJob) -> bool:
         """Create a Job; return False when it was there already."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.control.claim_index import Claim, ClaimIndex
-from hudi_operator.control.job_view import pod_has_ended
 from hudi_operator.control.keys import TableKey
+from hudi_operator.control.pod_view import pod_has_ended
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict

@@ -11,18 +11,26 @@ from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.job_view import observe_jobs, pod_has_ended
+from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.status_writer import StatusWriter
-from hudi_operator.jobs.names import ROLE_LABEL, table_selector
+from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.ending import awaits_confirmation, decide_ending, refused_ending
 from hudi_operator.planning.ending_model import Ending, EndingObservation, EndingPlan
-from hudi_operator.planning.model import Blocked, LaunchJob, Observation, Obstacle, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import (
+    Blocked,
+    JobObservation,
+    LaunchJob,
+    Observation,
+    Obstacle,
+    TimelineLook,
+    TimelineTrouble,
+)
 from hudi_operator.planning.walls import obstacles_of
 from hudi_operator.telemetry.metrics import metrics
 
@@ -69,9 +77,15 @@ class Finalizer:
         self._record(key, seen, plan.status)
         document = await self._write(document, plan)
         for job in plan.stop:
-            await self._kube.delete_job(key.namespace, job.name, uid=job.uid)
-            _log.info("job stopped", job=job.name, reason="the table is deleted")
+            await self._stop(key, job)
         return await self._launch(key, document, seen, plan)
+
+    async def _stop(self, key: TableKey, job: JobObservation) -> None:
+        if job.executors:
+            await self._actor.remove_executors(key.namespace, job.name, job.executors)
+            return
+        await self._kube.delete_job(key.namespace, job.name, uid=job.uid)
+        _log.info("job stopped", job=job.name, reason="the table is deleted")
 
     async def _observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
         metadata, spec = parsed.metadata, document.get("spec") or {}
@@ -94,7 +108,6 @@ class Finalizer:
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
             jobs=observe_jobs(jobs, pods, now=self._now()),
-            executors=_running_executors(pods),
             look=await self._look(base_path, table_class) if awaits_confirmation(parsed.status) else None,
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
@@ -158,12 +171,3 @@ def _without_executors(table: HudiTable) -> HudiTable:
     """Return a table whose run is one pod: removing files is one process's work."""
     execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
     return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})
-
-
-def _running_executors(pods: list[Document]) -> tuple[str, ...]:
-    """Return the pods, other than drivers, that have not ended: they may still write files."""
-    return tuple(
-        pod["metadata"]["name"]
-        for pod in pods
-        if (pod["metadata"].get("labels") or {}).get(ROLE_LABEL) != "driver" and not pod_has_ended(pod)
-    )

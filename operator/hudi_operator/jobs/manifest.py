@@ -34,6 +34,7 @@ from hudi_operator.jobs.spark_conf import (
 )
 
 DRIVER_CONTAINER = "driver"
+EXECUTOR_CONTAINER = "executor"
 
 _USER = 185  # the user of Spark's own images
 _GRACE_SECONDS = 60
@@ -104,7 +105,11 @@ def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str
             **_common_pod(table_class),
             "automountServiceAccountToken": False,
             "containers": [
-                {"name": "executor", "securityContext": _container_security(), "volumeMounts": [_scratch_mount()]}
+                {
+                    "name": EXECUTOR_CONTAINER,
+                    "securityContext": _container_security(),
+                    "volumeMounts": [_scratch_mount()],
+                }
             ],
             "volumes": [_scratch_volume()],
         },

@@ -153,6 +153,10 @@ class KubernetesClient:
         """Return the pods of a namespace that a label selector names."""
         return await self._list(Kind.POD, namespace, label_selector)
 
+    async def delete_pod(self, namespace: str, name: str, *, uid: str) -> bool:
+        """Tell the pod with this uid to end; False when it was gone already, `Conflict` when it is another one."""
+        return await self._delete(object_path(Kind.POD, name, namespace), uid=uid)
+
     # Claims: one Lease per base path, in the operator's own namespace
 
     async def create_claim(

@@ -9,10 +9,10 @@ in `activeJobs`, its attempts in `history`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_operator.api.base import parse_duration
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
 from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
@@ -33,6 +33,7 @@ from hudi_operator.planning.paths import canonical_path, is_below_bucket
 from hudi_operator.planning.refusal import refused_run
 from hudi_operator.planning.retry import retry_delay
 from hudi_operator.planning.times import format_time, parse_time
+from hudi_operator.planning.tracking import given_up, starts_late
 from hudi_operator.planning.transitions import Transition
 
 ATTEMPTS = 5
@@ -54,8 +55,9 @@ def awaits_confirmation(status: HudiTableStatus) -> bool:
 
 def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
     """Return the next step of the end of one table."""
+    seen = replace(seen, jobs=tuple(given_up(job) if _is_given_up(job, seen, now=now) else job for job in seen.jobs))
     known = Attempts.of(seen, now=now)
-    if known.live or seen.executors:
+    if known.live:
         return _wait_for_jobs(seen, known, now=now)
     if known.finished:
         return _wait(
@@ -65,6 +67,8 @@ def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
             message=known.finished[-1].message,
             now=now,
         )
+    if any(job.remains for job in seen.jobs):
+        return _wait_for_jobs(seen, known, now=now)
     if awaits_confirmation(seen.status):
         return _confirm(seen, known, now=now)
     if seen.policy is not DeletionPolicy.DELETE:
@@ -81,28 +85,37 @@ def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now
 
 
 def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
-    deleting = [job for job in known.live if job.service is Service.DELETION]
-    only_deleting = len(deleting) == len(known.live) and seen.policy is DeletionPolicy.DELETE and not seen.executors
-    if only_deleting:
+    deletes = bool(known.live) and all(job.service is Service.DELETION for job in known.live)
+    if deletes and seen.policy is DeletionPolicy.DELETE:
         job = known.active[0]
         message = f"Job {job.name} removes the data at {seen.base_path}: {job.message or job.state}"
         reason, pause = EndingReason.DELETING_DATA, _LONG_LOOK
     else:
-        names = ", ".join([job.name for job in known.live] or seen.executors)
-        message = f"Waiting for the pods of {names} to end."
+        left = known.live or tuple(job for job in seen.jobs if job.remains)
+        why = next((job.message for job in left if job.phase is JobPhase.ENDING), "")
+        message = f"Waiting for the pods of {', '.join(job.name for job in left)} to end. {why}".rstrip()
         reason, pause = EndingReason.STOPPING_JOBS, SHORT_LOOK
     stop = tuple(job for job in seen.jobs if _must_stop(job, seen, now=now))
     return _wait(seen, known, reason=reason, message=message, stop=stop, next_look=pause, now=now)
 
 
 def _must_stop(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
-    if job.phase not in {JobPhase.STARTING, JobPhase.RUNNING}:
+    if job.phase in {JobPhase.ENDING, JobPhase.OVER}:
+        return job.remains or bool(job.executors)
+    return not _is_wanted(job, seen) or _is_given_up(job, seen, now=now)
+
+
+def _is_wanted(job: JobObservation, seen: EndingObservation) -> bool:
+    return job.service is Service.DELETION and seen.policy is DeletionPolicy.DELETE
+
+
+def _is_given_up(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
+    """Whether a Job that removes the data is stopped because it does not start, or a queue holds it for too long."""
+    if not _is_wanted(job, seen) or job.phase not in {JobPhase.STARTING, JobPhase.SUSPENDED}:
         return False
-    if job.service is not Service.DELETION or seen.policy is not DeletionPolicy.DELETE:
-        return True
     settings = seen.table_class.spec.job if seen.table_class is not None else JobSettings()
-    late = now - job.created_at > parse_duration(settings.start_timeout)
-    return job.trouble in START_TROUBLES and (late or _patience_is_over(seen, now=now))
+    hopeless = job.trouble in START_TROUBLES or job.phase is JobPhase.SUSPENDED
+    return starts_late(job, settings, now=now) or (hopeless and _patience_is_over(seen, now=now))
 
 
 def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:

@@ -59,7 +59,7 @@ class EndingObservation:
     """Everything that one look at a deleted resource has seen.
 
     `table` is None where this version cannot read the spec; `look` is only there when `awaits_confirmation` says so;
-    `claim_held` was read live; `executors` are pods of the table, other than drivers, that have not ended.
+    `claim_held` was read live.
     """
 
     metadata: ObjectMetadata
@@ -72,7 +72,6 @@ class EndingObservation:
     claim_held: bool = True
     namespace_terminating: bool = False
     jobs: tuple[JobObservation, ...] = ()
-    executors: tuple[str, ...] = ()
     look: TimelineLook | None = None
     running_in_class: int = 0
     running_in_namespace: int = 0
@@ -80,7 +79,10 @@ class EndingObservation:
 
 @dataclass(frozen=True, kw_only=True)
 class EndingPlan:
-    """What to do now: write the status, post the notice, stop, launch; or, with `ending`, let the resource go."""
+    """What to do now: write the status, post the notice, stop, launch; or, with `ending`, let the resource go.
+
+    `stop` are Jobs to delete, and executors that outlive their driver.
+    """
 
     status: HudiTableStatus
     stop: tuple[JobObservation, ...] = ()

@@ -44,6 +44,8 @@ _INFRASTRUCTURE = frozenset(
         PodTrouble.UNSCHEDULABLE,
         PodTrouble.CONFIGURATION,
         PodTrouble.FORBIDDEN,
+        PodTrouble.START_TIMEOUT,
+        PodTrouble.INIT_FAILED,
         PodTrouble.EVICTED,
         PodTrouble.NODE_LOST,
         FailureReason.INTERRUPTED,

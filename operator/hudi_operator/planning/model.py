@@ -104,9 +104,12 @@ class TimelineLook:
 
 
 class JobPhase(StrEnum):
-    """How far a Job has come; it is over only when none of its pods runs any more."""
+    """How far a Job has come; it is over only when no driver and no executor of it runs any more."""
 
     STARTING = "Starting"
+    SUSPENDED = "Suspended"
+    """A queue such as Kueue holds the Job, for as long as it likes."""
+
     RUNNING = "Running"
     ENDING = "Ending"
     OVER = "Over"
@@ -127,6 +130,12 @@ class PodTrouble(StrEnum):
     FORBIDDEN = "PodForbidden"
     """The namespace refuses the pod: its quota, limits or Pod Security level."""
 
+    START_TIMEOUT = "StartTimeout"
+    """The pod did not start in time, for a reason that is none of the above."""
+
+    INIT_FAILED = "InitContainerFailed"
+    """A container that was injected before the driver failed."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver's pod was ended for using more memory than its limit."""
 
@@ -141,14 +150,33 @@ class PodTrouble(StrEnum):
 
 
 START_TROUBLES = frozenset(
-    {PodTrouble.IMAGE_PULL_FAILED, PodTrouble.UNSCHEDULABLE, PodTrouble.CONFIGURATION, PodTrouble.FORBIDDEN}
+    {
+        PodTrouble.IMAGE_PULL_FAILED,
+        PodTrouble.UNSCHEDULABLE,
+        PodTrouble.CONFIGURATION,
+        PodTrouble.FORBIDDEN,
+        PodTrouble.START_TIMEOUT,
+    }
 )
 """Troubles of a pod that has not started; the others ended one that had."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class PodReference:
+    """One pod, and no later one of its name."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobObservation:
-    """What is known about one Job and its driver's pod."""
+    """What is known about one Job and its driver's pod.
+
+    `waiting_since` is since when its pod could start: a queue may have held the Job before. `remains` says that a Job
+    which is over keeps a pod of which only containers of others run. `executors` are those that outlive their driver
+    and that nobody has told to end.
+    """
 
     name: str
     uid: str
@@ -165,6 +193,9 @@ class JobObservation:
     trouble: PodTrouble | None = None
     message: str = ""
     exit_code: int | None = None
+    waiting_since: datetime | None = None
+    remains: bool = False
+    executors: tuple[PodReference, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,13 +236,21 @@ class CreateJob:
 
 @dataclass(frozen=True, kw_only=True)
 class StopJob:
-    """Delete a Job that cannot start."""
+    """Delete a Job that cannot start, or that is over and keeps a pod."""
 
     job: ActiveJob
     uid: str
 
 
-Action = LaunchJob | CreateJob | StopJob
+@dataclass(frozen=True, kw_only=True)
+class RemoveExecutors:
+    """Delete executors that outlive their driver."""
+
+    job: ActiveJob
+    pods: tuple[PodReference, ...]
+
+
+Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
 
 
 @dataclass(frozen=True, kw_only=True)

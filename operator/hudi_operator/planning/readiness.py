@@ -25,6 +25,8 @@ _START_ADVICE = {
     PodTrouble.UNSCHEDULABLE.value: "No node has room for it: ask for less, or add nodes.",
     PodTrouble.CONFIGURATION.value: "A Secret or service account that the class names is missing in the namespace.",
     PodTrouble.FORBIDDEN.value: "The namespace refuses the pod: check its quota, limits and Pod Security level.",
+    PodTrouble.START_TIMEOUT.value: "The Events of the pod say more; job.startTimeout of the class bounds the start.",
+    PodTrouble.INIT_FAILED.value: "Whoever injects containers into the pods of this namespace can say more.",
 }
 
 

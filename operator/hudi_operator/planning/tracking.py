@@ -1,9 +1,11 @@
 """Jobs that were decided earlier: which still run, which have ended and how, and which must be helped along."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_class import JobSettings
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import (
@@ -13,10 +15,17 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     Observation,
+    PodTrouble,
+    RemoveExecutors,
     StopJob,
 )
 from hudi_operator.planning.outcomes import conclude
 from hudi_operator.planning.times import format_time, parse_time
+
+_MESSAGE_LIMIT = 500
+
+_MOST_ACTIVE = 8
+"""As many as a status holds; anybody who may create Jobs can make more look like a table's."""
 
 _CREATION_GRACE = timedelta(minutes=2)
 """How long a Job whose intent is recorded may be created late; later the schedule decides anew."""
@@ -44,9 +53,10 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     for job in remembered:
         own, living = _found(job, observation)
         if living is not None:
+            stops = _must_stop(living, observation, desired_image=desired_image, now=now)
+            living = given_up(living) if stops else living
             active.append(refreshed(job, living) if own or job.uid else adopted(living))
-            if _must_stop(living, observation, desired_image=desired_image, now=now):
-                actions.append(StopJob(job=active[-1], uid=living.uid))
+            actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
         elif own is None and job.uid is None and observation.look.instant_of(job.name) is None:
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
@@ -57,7 +67,21 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             active.append(refreshed(job, own) if own else job)
     names = {job.name for job in remembered}
     active += [adopted(job) for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER]
-    return Tracked(active=tuple(active), finished=tuple(finished), actions=tuple(actions))
+    actions += _removals(observation.jobs, active)
+    return Tracked(active=tuple(active[:_MOST_ACTIVE]), finished=tuple(finished), actions=tuple(actions))
+
+
+def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> Iterator[Action]:
+    """Yield how what is left of runs is removed: executors without a driver, Jobs that only containers of others keep.
+
+    The end of such a Job is in the status first, because its outcome goes with it.
+    """
+    unconcluded = {job.name: job for job in active}
+    for found in jobs:
+        if found.executors:
+            yield RemoveExecutors(job=unconcluded.get(found.name) or adopted(found), pods=found.executors)
+        if found.remains and found.name not in unconcluded:
+            yield StopJob(job=adopted(found), uid=found.uid)
 
 
 def _found(job: ActiveJob, observation: Observation) -> tuple[JobObservation | None, JobObservation | None]:
@@ -91,13 +115,24 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
-    if found.phase is not JobPhase.STARTING or found.trouble not in START_TROUBLES:
+    if found.phase is not JobPhase.STARTING:
         return False
-    if found.image != desired_image:
+    if found.trouble in START_TROUBLES and found.image != desired_image:
         return True
-    table_class = observation.table_class
-    timeout = parse_duration(table_class.spec.job.start_timeout) if table_class else timedelta(minutes=5)
-    return now - found.created_at > timeout
+    settings = observation.table_class.spec.job if observation.table_class else JobSettings()
+    return starts_late(found, settings, now=now)
+
+
+def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
+    """Whether the pod of a Job has had the time that its class gives it to start, whatever keeps it from that."""
+    waiting_since = found.waiting_since or found.created_at
+    return found.phase is JobPhase.STARTING and now - waiting_since > parse_duration(settings.start_timeout)
+
+
+def given_up(found: JobObservation) -> JobObservation:
+    """Return a Job that is stopped before it has started, with the trouble that it is remembered for."""
+    message = found.message or "its pod has not started."
+    return replace(found, trouble=found.trouble or PodTrouble.START_TIMEOUT, message=message)
 
 
 def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
@@ -106,7 +141,7 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
         # Stopped for this trouble: what it will be remembered for.
         return job.model_copy(update={"uid": job.uid or found.uid})
     state = found.trouble.value if found.trouble is not None else found.phase.value
-    message = found.message[:500] if found.trouble is not None else ""
+    message = found.message[:_MESSAGE_LIMIT]
     return job.model_copy(update={"uid": job.uid or found.uid, "state": state, "message": message})
 
 
