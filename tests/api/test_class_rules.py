@@ -11,6 +11,12 @@ from hudi_operator.api.crd_kinds import TABLE_CLASS
 Document = dict[str, Any]
 
 ACCEPTED: dict[str, Document] = {
+    "labels and annotations of pods": {
+        "spec.job": {
+            "podLabels": {"sidecar.istio.io/inject": "true", "team": "a", "cost.example.com/center": ""},
+            "podAnnotations": {"prometheus.io/scrape": "true"},
+        }
+    },
     "the smallest class": {},
     "a bucket as a prefix": {"spec.allowedBasePaths": ["s3a://lake"]},
     "a bucket per namespace": {"spec.allowedBasePaths": ["s3://lake-{namespace}/tables/"]},
@@ -174,6 +180,27 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.execution": {"executor": {"cpu": "x"}}},
         "spec.execution.executor.cpu in body should match",
     ),
+    "a pod's label that is the operator's": (
+        {"spec.job": {"podLabels": {"hudi-operator.io/role": "driver"}}},
+        "podLabels must have valid keys",
+    ),
+    "a pod's label that is the Job controller's": (
+        {"spec.job": {"podLabels": {"batch.kubernetes.io/job-name": "x"}}},
+        "podLabels must have valid keys",
+    ),
+    "a pod's label that is no key": ({"spec.job": {"podLabels": {"a b": "x"}}}, "podLabels must have valid keys"),
+    "a pod's label with a value that is none": (
+        {"spec.job": {"podLabels": {"team": "a b"}}},
+        "spec.job.podLabels.team in body should match",
+    ),
+    "a pod's annotation that is the operator's": (
+        {"spec.job": {"podAnnotations": {"hudi-operator.io/request": "{}"}}},
+        "podAnnotations must have valid keys",
+    ),
+    "a pod's annotation with a key without end": (
+        {"spec.job": {"podAnnotations": {"a" * 200: "x"}}},
+        "podAnnotations must have valid keys",
+    ),
     "all Spark settings at once": (
         {"spec.allowedSparkConf": ["*"]},
         "spec.allowedSparkConf[0] in body should match",
@@ -207,4 +234,5 @@ def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..
     expected = [message for _, message in REFUSED.values()]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
     tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
+    tested = {re.sub(r"(Labels)\.\w+$", r"\1{}", part) for part in tested}
     assert patterns - tested == set()

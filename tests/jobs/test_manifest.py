@@ -52,6 +52,10 @@ def annotations(job: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+def documents(job: dict[str, Any]) -> list[str]:
+    return [key for key in annotations(job) if key.startswith("hudi-operator.io/")]
+
+
 def executor_template(job: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load(annotations(job)["hudi-operator.io/executor-template"])
     return found
@@ -118,7 +122,7 @@ def test_executors_have_no_token() -> None:
 
 def test_a_local_run_brings_no_executor_template() -> None:
     job = local()
-    assert list(annotations(job)) == ["hudi-operator.io/request"]
+    assert list(documents(job)) == ["hudi-operator.io/request"]
     (volume,) = [one for one in driver_pod(job)["volumes"] if one["name"] == "job"]
     assert [item["path"] for item in volume["downwardAPI"]["items"]] == ["request.json"]
 
@@ -131,7 +135,7 @@ def test_the_files_of_a_run_with_executors_are_mounted_from_its_annotations() ->
         "request.json": "metadata.annotations['hudi-operator.io/request']",
         "executor.yaml": "metadata.annotations['hudi-operator.io/executor-template']",
     }
-    assert {f"metadata.annotations['{key}']" for key in annotations(job)} == set(paths.values())
+    assert {f"metadata.annotations['{key}']" for key in documents(job)} == set(paths.values())
 
 
 def test_a_job_never_starts_a_second_pod_and_cleans_up_after_itself() -> None:
@@ -168,6 +172,7 @@ def test_jobs_drivers_and_executors_are_found_by_their_labels() -> None:
         "hudi-operator.io/service": "Ingestion",
     }
     assert job["metadata"]["labels"] == {**common, "hudi-operator.io/table-class": "standard"}
+    common["sidecar.istio.io/inject"] = "false"
     assert job["spec"]["template"]["metadata"]["labels"] == {**common, "hudi-operator.io/role": "driver"}
     assert executor_template(job)["metadata"]["labels"] == {**common, "hudi-operator.io/role": "executor"}
 
@@ -224,7 +229,9 @@ def test_containers_write_to_their_scratch_volume_and_nowhere_else() -> None:
 
 def test_every_mount_has_its_volume() -> None:
     for job in (local(), cluster()):
-        pods = [driver_pod(job)] + ([executor_template(job)["spec"]] if len(annotations(job)) == 2 else [])
+        pods = [driver_pod(job)] + (
+            [executor_template(job)["spec"]] if "hudi-operator.io/executor-template" in annotations(job) else []
+        )
         for pod in pods:
             volumes = {one["name"] for one in pod["volumes"]}
             mounts = [mount for container in pod["containers"] for mount in container["volumeMounts"]]
@@ -306,3 +313,27 @@ def test_long_names_that_begin_alike_have_different_labels() -> None:
 
 def test_the_name_of_a_table_with_dots_reads_well() -> None:
     assert re.fullmatch(r"lake-bronze-flights-ingestion-[0-9a-f]{10}", named("lake.bronze.flights"))
+
+
+def metadata_of_pods(job: dict[str, Any]) -> list[dict[str, Any]]:
+    return [job["spec"]["template"]["metadata"], executor_template(job)["metadata"]]
+
+
+def test_no_mesh_is_asked_to_inject_a_container_that_would_outlive_ours() -> None:
+    for metadata in metadata_of_pods(cluster()):
+        assert metadata["labels"]["sidecar.istio.io/inject"] == "false"
+        assert metadata["annotations"]["linkerd.io/inject"] == "disabled"
+
+
+def test_the_class_labels_and_annotates_all_pods_and_takes_nothing_from_the_operator() -> None:
+    mine = {"team": "a", "sidecar.istio.io/inject": "true"}
+    stolen = {"hudi-operator.io/role": "x", "hudi-operator.io/request": "x", "app.kubernetes.io/managed-by": "x"}
+    usual = metadata_of_pods(cluster())
+    job = {"podLabels": {**mine, **stolen}, "podAnnotations": {"note": "b", **stolen}}
+    for metadata, before in zip(metadata_of_pods(cluster(job=job)), usual, strict=True):
+        assert {key: metadata["labels"][key] for key in mine} == mine
+        assert metadata["annotations"]["note"] == "b"
+        for key in before["labels"].keys() - mine.keys():
+            assert metadata["labels"][key] == before["labels"][key]
+    driver = metadata_of_pods(cluster(job=job))[0]
+    assert driver["annotations"]["hudi-operator.io/request"].startswith("{")

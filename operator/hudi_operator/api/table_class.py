@@ -15,6 +15,22 @@ DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
 
 
+LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$", max_length=63)]
+
+_KEY = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
+_RESERVED = ("kubernetes.io", "k8s.io", "hudi-operator.io", "spark-", "controller-uid", "job-name")
+"""Parts of keys by which Kubernetes, Spark and the operator know pods."""
+
+
+def _foreign_keys(field: str) -> tuple[str, str]:
+    """Return the rule that the keys of labels or annotations are valid and nobody else's."""
+    conditions = (f"key.matches('{_KEY}')", "key.size() <= 128", *(f"!key.contains('{part}')" for part in _RESERVED))
+    return (
+        f"!has(self.{field}) || self.{field}.all(key, {' && '.join(conditions)})",
+        f"{field} must have valid keys of at most 128 characters without {', '.join(_RESERVED)}",
+    )
+
+
 class ObjectStore(Model):
     """The S3-compatible store that jobs and the operator use."""
 
@@ -86,8 +102,16 @@ class JobSettings(Model):
     node_selector: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
     """Nodes that jobs may run on."""
 
+    pod_labels: dict[str, LabelValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
+    """Labels of all pods of jobs; `sidecar.istio.io/inject` is "false" unless it is set here."""
+
+    pod_annotations: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
+    """Annotations of all pods of jobs; `linkerd.io/inject` is "disabled" unless it is set here."""
+
     model_config = ConfigDict(
         json_schema_extra=rules(
+            _foreign_keys("podLabels"),
+            _foreign_keys("podAnnotations"),
             at_least("deadline", "1m"),
             at_least("startTimeout", "10s"),
             # The operator reads the outcome from the finished job.

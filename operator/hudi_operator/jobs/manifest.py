@@ -36,6 +36,8 @@ from hudi_operator.jobs.spark_conf import (
 DRIVER_CONTAINER = "driver"
 EXECUTOR_CONTAINER = "executor"
 
+_NO_MESH_LABELS = {"sidecar.istio.io/inject": "false"}
+_NO_MESH_ANNOTATIONS = {"linkerd.io/inject": "disabled"}
 _USER = 185  # the user of Spark's own images
 _GRACE_SECONDS = 60
 
@@ -85,10 +87,11 @@ def build_job(
             "activeDeadlineSeconds": int(parse_duration(job.deadline).total_seconds()),
             "ttlSecondsAfterFinished": int(parse_duration(job.ttl_after_finished).total_seconds()),
             "template": {
-                "metadata": {
-                    "labels": {**labels, ROLE_LABEL: "driver"},
-                    "annotations": _documents(request, table_class=table_class, sizing=sizing, labels=labels),
-                },
+                "metadata": _pod_metadata(
+                    table_class,
+                    labels={**labels, ROLE_LABEL: "driver"},
+                    annotations=_documents(request, table_class=table_class, sizing=sizing, labels=labels),
+                ),
                 "spec": _driver_pod(table_class, sizing=sizing, image=image),
             },
         },
@@ -100,7 +103,7 @@ def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"labels": {**labels, ROLE_LABEL: "executor"}},
+        "metadata": _pod_metadata(table_class, labels={**labels, ROLE_LABEL: "executor"}, annotations={}),
         "spec": {
             **_common_pod(table_class),
             "automountServiceAccountToken": False,
@@ -113,6 +116,20 @@ def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str
             ],
             "volumes": [_scratch_volume()],
         },
+    }
+
+
+def _pod_metadata(
+    table_class: HudiTableClassSpec, *, labels: dict[str, str], annotations: dict[str, str]
+) -> dict[str, Any]:
+    """Return what is said of a pod: that no mesh shall inject into it, what the class says, and what is the operator's.
+
+    A container that is injected would run on after ours, and the pod with it.
+    """
+    job = table_class.job
+    return {
+        "labels": {**_NO_MESH_LABELS, **job.pod_labels, **labels},
+        "annotations": {**_NO_MESH_ANNOTATIONS, **job.pod_annotations, **annotations},
     }
 
 
