@@ -17,7 +17,10 @@ demo: bootstrap ## Start a cluster, install the operator, ingest real data, and 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
 
-.PHONY: test-faults
+.PHONY: test-all test-faults
+test-all: bootstrap ## Run everything in full: every example, moment, history of the model and fault; takes hours
+	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all $(PYTHON) dev/run_tests.py all
+
 test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
 	@$(PYTHON) dev/run_tests.py faults
 

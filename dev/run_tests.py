@@ -1,10 +1,10 @@
-"""Runs the checks and tests in stages and counts them: `run_tests.py [check] [unit] [integration] [cluster] [faults]`.
+"""Runs the checks and tests in stages and counts them: `run_tests.py [STAGE...]` with names of STAGES, or `all`.
 
 A stage is made of groups, and groups run in lanes beside one another, because no lane alone keeps two cores busy: the
 end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is on
 the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last line
 counts what passed and failed. The stage `faults` sweeps every fault point where others draw a few, takes long, and only
-runs when it is asked for.
+runs when it is asked for, by its name or as one of `all`.
 """
 
 import os
@@ -254,7 +254,7 @@ def run_lane(groups: Sequence[Group]) -> list[Result]:
 
 def main() -> int:
     """Run the stages that were asked for, or all."""
-    wanted = [stage for stage in STAGES if stage in sys.argv[1:]]
+    wanted = [stage for stage in STAGES if stage in sys.argv[1:] or "all" in sys.argv[1:]]
     wanted = wanted or [stage for stage in STAGES if stage not in ON_REQUEST]
     REPORTS.mkdir(parents=True, exist_ok=True)
     names = {name for stage in wanted for name in STAGES[stage]}

@@ -28,11 +28,11 @@ async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
 ) -> None:
     reference, writes = await undisturbed(scenario, tmp_path / "undisturbed")
     assert not reference.wrong(), reference.wrong()
-    apart = skews(full=full, start=seed)
     places = [(number, fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
-    points = [Point(write=number, fault=fault, skew=next(apart)) for number, fault in places]
     if not full:
-        points = random.Random(seed).sample(points, BOUNDED[scenario.__name__])
+        places = random.Random(seed).sample(places, BOUNDED[scenario.__name__])
+    apart = skews(full=full, start=seed)
+    points = [Point(write=number, fault=fault, skew=next(apart)) for number, fault in places]
     print(f"{len(points)} of {2 * len(writes)} points: {', '.join(map(str, points))}")  # noqa: T201 - shown with a failure
 
     swept = await sweep(scenario, points, tmp_path, reference=reference)
