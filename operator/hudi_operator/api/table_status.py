@@ -228,6 +228,9 @@ class ServiceStatus(Model):
     """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
 
 
+_UNKNOWN = ServiceStatus()
+
+
 class ServicesStatus(Model):
     """All services of a table."""
 
@@ -248,7 +251,7 @@ class ServicesStatus(Model):
 
     def of(self, service: Service) -> ServiceStatus:
         """Return the status of one service; of one that is no part of a table's life, the default."""
-        status: ServiceStatus = getattr(self, service.lower(), ServiceStatus())
+        status: ServiceStatus = getattr(self, service.lower(), _UNKNOWN)
         return status
 
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:

@@ -1,0 +1,262 @@
+"""One cluster: the resource with its status, the Jobs and pods as the API server shows them, and one operator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from tests.model.lake import Lake
+from tests.model.world import Run, World, moment
+from tests.planning.world import CREATED, IMAGE, at, class_spec, spec, story
+
+from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.jobs.manifest import DRIVER_CONTAINER
+from hudi_operator.jobs.names import ATTEMPT_ANNOTATION, BASE_INSTANT_ANNOTATION, ROLE_LABEL, SERVICE_LABEL
+from hudi_operator.planning.model import JobObservation, Observation, TimelineLook, TimelineTrouble
+from hudi_operator.timeline import CleanSummary, Timeline, TimelineZone
+from hudi_operator.timeline.counters import COMMITS
+
+COMMITS_READ = 10
+DEADLINE = 7200
+TTL = 3600
+
+
+@dataclass
+class Cluster:
+    """What one API server holds, and when its operator looks next."""
+
+    identity: str
+    uid: str
+    spec: str
+    """The spec as JSON."""
+    skew: int = 0
+    status: HudiTableStatus = field(default_factory=HudiTableStatus)
+    stored: str = ""
+    """The status as text, by which states are told apart."""
+    saved: HudiTableStatus | None = None
+    """A backup of the status, as a copy of etcd holds it."""
+    annotations: dict[str, str] = field(default_factory=dict)
+    generation: int = 1
+    class_version: int = 1
+    fault: str = ""
+    """What goes wrong in the next look."""
+    next_look: int = 0
+    seen: object = None
+    told: tuple[str, ...] = ()
+    """The Jobs whose ends have been told."""
+    created: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+    accepted: str = ""
+    """The newest instant of another writer that a person has really accepted."""
+    stalled_since: int | None = None
+    obeyed: int = 0
+
+    def copy(self) -> Cluster:
+        return replace(self, annotations=dict(self.annotations))
+
+    @property
+    def key(self) -> object:
+        return (
+            self.identity, self.skew, self.stored,
+            tuple(sorted(self.annotations.items())), self.generation, self.class_version, self.fault,
+            self.spec, self.obeyed,
+        )  # fmt: skip
+
+
+def observation(world: World, index: int) -> Observation:
+    """What the operator of a cluster sees now."""
+    cluster = world.clusters[index]
+    jobs = job_observations(world, index)
+    return Observation(
+        table=_table(cluster),
+        table_class=_table_class(cluster.class_version),
+        obstacles=(),
+        look=look_at(world) if cluster.fault != "unreachable" else _UNREACHABLE,
+        jobs=jobs,
+    )
+
+
+_UNREACHABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
+
+
+def _table(cluster: Cluster) -> HudiTable:
+    metadata = ObjectMetadata(
+        name="flights",
+        namespace="team-a",
+        uid=cluster.uid,
+        generation=cluster.generation,
+        annotations=cluster.annotations,
+        creation_timestamp=at(CREATED),
+    )
+    return HudiTable(metadata=metadata, spec=_spec(cluster.spec), status=cluster.status)
+
+
+@lru_cache(maxsize=64)
+def _spec(document: str) -> Any:
+    return spec(**json.loads(document))
+
+
+@lru_cache(maxsize=8)
+def _table_class(version: int) -> HudiTableClass:
+    metadata = ObjectMetadata(name="standard", uid="class-uid", generation=version)
+    return HudiTableClass(metadata=metadata, spec=class_spec(retry={"maxDelay": "1m", "maxAttempts": 20}))
+
+
+def downgraded(status: HudiTableStatus) -> HudiTableStatus:
+    """The status as an older version reads it, which does not know one value in it."""
+    document = status.to_document()
+    document["services"]["compaction"]["pending"] = [{"time": "1", "action": "compaction", "state": "x"}]
+    table = parse_table({"metadata": {"name": "flights"}, "spec": _VALID, "status": document})
+    assert isinstance(table, HudiTable)
+    return table.status
+
+
+_VALID = {"basePath": "s3a://lake/team-a/flights", "type": "CopyOnWrite", "recordKey": ["id"]}
+
+
+def look_at(world: World) -> TimelineLook:
+    """One look at the table, as `control/looks.py` makes it."""
+    lake = world.lake
+    if not lake.entries and not lake.archived:
+        return TimelineLook()
+    clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
+    names = frozenset(name for one in lake.entries.values() for name in one.files)
+    zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
+    timeline = _timeline(names, clusterings, lake.cleaned, zone)
+    return _look(timeline, lake)
+
+
+@lru_cache(maxsize=4096)
+def _timeline(
+    names: frozenset[str], clusterings: frozenset[str], cleaned: tuple[str, str] | None, zone: TimelineZone
+) -> Timeline:
+    clean = CleanSummary(last_completed_commit=cleaned[0], earliest_retained=cleaned[1]) if cleaned else None
+    return story(*sorted(names), clusterings=clusterings, clean=clean, zone=zone)
+
+
+def _look(timeline: Timeline, lake: Lake) -> TimelineLook:
+    commits = [one for one in timeline.completed if one.action in COMMITS]
+    newest = sorted(commits, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:COMMITS_READ]
+    runs = tuple((lake.entries[one.time].run, one.time) for one in newest if lake.entries[one.time].run is not None)
+    unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
+    return TimelineLook(timeline=timeline, runs=runs, unmarked=unmarked)
+
+
+def job_observations(world: World, index: int) -> tuple[JobObservation, ...]:
+    """The Jobs of a cluster as `control/job_view.py` reads their documents."""
+    now = world.now + world.clusters[index].skew
+    found = (one for one in world.runs if one.cluster == index and one.pod != "deleted")
+    observed = [one for run in found for one in _observed(run, now)]
+    return tuple(sorted(observed, key=lambda job: (job.created_at, job.name)))
+
+
+def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
+    """What is seen of one Job; it is the same again while neither it nor the minute of its age changes."""
+    decided = run.decided
+    age = min((now - run.created) // 60, 10)
+    key = (
+        decided.name, decided.attempt, decided.base_instant, decided.driver_memory, run.uid, run.created, run.pod,
+        run.sidecar, run.exit_code, run.queued_until, run.result and run.result.results[0], age,
+    )  # fmt: skip
+    if key not in _OBSERVED:
+        pods = [_pod_document(run)] if run.pod in _SHOWN else []
+        _OBSERVED[key] = observe_jobs([_job_document(run)], pods, now=moment(now))
+    return _OBSERVED[key]
+
+
+_OBSERVED: dict[object, tuple[JobObservation, ...]] = {}
+_SHOWN = frozenset({"pending", "stuck", "running", "ended"})
+
+
+def _labels(run: Run) -> dict[str, str]:
+    return {
+        SERVICE_LABEL: run.decided.service.value,
+        ROLE_LABEL: "driver",
+        "batch.kubernetes.io/job-name": run.decided.name,
+        "batch.kubernetes.io/controller-uid": run.uid,
+    }
+
+
+def _job_document(run: Run) -> dict[str, Any]:
+    is_over = run.pod == "gone" or (run.pod == "ended" and not run.sidecar)
+    kind = "Complete" if run.exit_code == 0 and run.pod == "ended" else "Failed"
+    annotations = {
+        ATTEMPT_ANNOTATION: str(run.decided.attempt),
+        BASE_INSTANT_ANNOTATION: run.decided.base_instant or "",
+    }
+    container = {"image": IMAGE, "resources": {"limits": {"memory": run.decided.driver_memory or "2Gi"}}}
+    return {
+        "metadata": {
+            "name": run.decided.name,
+            "uid": run.uid,
+            "creationTimestamp": at(moment(run.created)),
+            "labels": _labels(run),
+            "annotations": annotations,
+        },
+        "spec": {
+            "suspend": run.pod == "none" and run.queued_until > 0,
+            "template": {"spec": {"containers": [container]}},
+        },
+        "status": {"conditions": [{"type": kind, "status": "True"}] if is_over else []},
+    }
+
+
+def _pod_document(run: Run) -> dict[str, Any]:
+    state: dict[str, Any] = {"running": {}}
+    if run.pod == "ended":
+        message = run.result.model_dump_json(by_alias=True) if run.result else ""
+        state = {"terminated": {"exitCode": run.exit_code, "message": message}}
+    elif run.pod in {"pending", "stuck"}:
+        state = {"waiting": {"reason": "ContainerCreating"}}
+    phase = {"pending": "Pending", "stuck": "Pending", "running": "Running"}.get(run.pod)
+    if run.pod == "ended":
+        phase = "Running" if run.sidecar else ("Succeeded" if run.exit_code == 0 else "Failed")
+    return {
+        "metadata": {
+            "name": f"{run.decided.name}-x",
+            "labels": _labels(run),
+            "creationTimestamp": at(moment(run.created)),
+        },
+        "spec": {"containers": [{"name": DRIVER_CONTAINER, "image": IMAGE}]},
+        "status": {"phase": phase, "containerStatuses": [{"name": DRIVER_CONTAINER, "state": state}]},
+    }
+
+
+def collect(world: World) -> None:
+    """End Jobs at their deadline, and remove those whose time to live has passed."""
+    for run in world.runs:
+        if run.created + DEADLINE <= world.now and run.pod not in {"ended", "gone", "deleted"}:
+            run.is_alive, run.exit_code, run.pod = False, 137, "ended"
+        if run.created + DEADLINE <= world.now:
+            run.sidecar = False
+        if run.pod in {"ended", "gone"} and not run.sidecar and run.created + TTL <= world.now:
+            run.pod = "deleted"
+    world.runs = [one for one in world.runs if one.is_alive or one.pod != "deleted"]
+
+
+def create_job(world: World, index: int, decided: ActiveJob) -> None:
+    """Create a Job as `control/actor.py` does: one of that name that exists is taken for it."""
+    cluster = world.clusters[index]
+    found = [one for one in world.runs if one.cluster == index and one.decided.name == decided.name]
+    if any(one.pod != "deleted" for one in found):
+        return
+    world.serial += 1
+    run = Run(decided=decided, cluster=index, uid=f"uid-{world.serial}", created=world.now, skew=world.next_skew)
+    run.pod = "stuck" if world.next_trouble == "stuck" else "pending"
+    run.sidecar = world.next_trouble == "sidecar"
+    if world.next_trouble == "queued":
+        run.pod, run.queued_until = "none", world.now + 900
+    world.next_skew, world.next_trouble = 0, ""
+    world.runs.append(run)
+    cluster.created += (decided.name,)
+
+
+def delete_job(world: World, index: int, name: str) -> None:
+    """Delete a Job; its pod is stopped at once."""
+    for run in world.runs:
+        if run.cluster == index and run.decided.name == name and run.pod != "deleted":
+            run.is_alive, run.pod = False, "deleted"

@@ -1,0 +1,145 @@
+"""Defects that once were in the operator or its drivers, put back in one at a time, each small.
+
+A defect of a driver is a rule of the model that is switched off. One of the decision is the old function in the place
+of today's: kept here as short as it can be, and true to what it did wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import patch
+
+from tests.model import scenarios
+from tests.model.search import Report, search
+from tests.model.world import Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """One defect: where it shows, what puts it back in, and what the checker then says."""
+
+    name: str
+    scenario: Scenario
+    says: str
+    """A part of what the checker finds to be wrong."""
+    without: tuple[str, ...] = ()
+    """The rules of drivers that are switched off."""
+    old: tuple[tuple[str, Callable[..., Any]], ...] = field(default=())
+    """Functions that are replaced, by their path."""
+    deviations: int = 1
+    budget: int = 12_000
+
+    @contextmanager
+    def put_back(self) -> Iterator[Scenario]:
+        with ExitStack() as stack:
+            for path, function in self.old:
+                stack.enter_context(patch(path, function))
+            rules = replace(self.scenario.rules, **dict.fromkeys(self.without, False))
+            yield replace(self.scenario, rules=rules)
+
+    def find(self, *, seed: int = 0) -> Report:
+        """Search for it, and for nothing else."""
+        with self.put_back() as scenario:
+            return search(scenario, deviations=self.deviations, budget=self.budget, only=self.says, seed=seed)
+
+
+DEFECTS = (
+    Defect(
+        name="another tool's live plan is taken over",
+        scenario=scenarios.SHARED,
+        says="the live clustering of another tool is rolled back",
+        without=("leaves_live_plans",),
+    ),
+    Defect(
+        name="a pod that runs on commits beside the next run",
+        scenario=scenarios.PROCESSES,
+        says="acknowledged rows are doubled",
+        without=("ingestion_holds_lease", "rereads_checkpoint"),
+    ),
+    Defect(
+        name="two operators do not notice one another",
+        scenario=scenarios.OPERATORS,
+        says="acknowledged rows are doubled",
+        without=("knows_owner", "ingestion_holds_lease", "rereads_checkpoint"),
+    ),
+    Defect(
+        name="a clock that is behind writes all the same",
+        scenario=scenarios.CLOCKS,
+        says="an older row is over a newer one",
+        without=("guards_clock",),
+    ),
+    Defect(
+        name="a table in local time is written in UTC",
+        scenario=scenarios.LOCAL,
+        says="an older row is over a newer one",
+        without=("writes_in_table_zone", "guards_clock"),
+        deviations=0,
+    ),
+    Defect(
+        name="the newest checkpoint is that of the fastest clock",
+        scenario=scenarios.INSERTING_CLOCKS,
+        says="acknowledged rows are doubled",
+        without=("orders_checkpoints", "guards_clock"),
+    ),
+    Defect(
+        name="a dead write of ours is forgotten with the tenth failure",
+        scenario=scenarios.UNREADABLE,
+        says="is taken for another writer's",
+    ),
+    Defect(
+        name="a write by a clock that is minutes off is another writer's",
+        scenario=scenarios.CLOCKS,
+        says="is taken for another writer's",
+    ),
+    Defect(
+        name="any text accepts other writers' commits",
+        scenario=scenarios.ACCEPTING,
+        says="a run starts beside another writer",
+    ),
+    Defect(
+        name="a plan of ours stays when its service is switched off",
+        scenario=scenarios.LEFT_PLAN,
+        says="it does not come to rest",
+    ),
+    Defect(
+        name="the name of a Job is used again",
+        scenario=scenarios.REFUSED,
+        says="the name of a run that is over is used again",
+    ),
+    Defect(
+        name="a request that was invalid waits for the table's own spec",
+        scenario=scenarios.REFUSED,
+        says="it does not come to rest",
+    ),
+    Defect(
+        name="a sidecar holds the Job of a driver that has ended",
+        scenario=scenarios.PODS,
+        says="it does not come to rest",
+        budget=20_000,
+    ),
+    Defect(
+        name="a Job that waits in a queue is deleted",
+        scenario=scenarios.PODS,
+        says="a Job that waits in a queue is deleted",
+    ),
+    Defect(
+        name="requests without end starve the table's services",
+        scenario=scenarios.REQUESTS,
+        says="starves",
+        deviations=0,
+    ),
+    Defect(
+        name="one field that cannot be read drops the whole status",
+        scenario=scenarios.REQUESTED,
+        says="a request is answered twice",
+    ),
+    Defect(
+        name="an inline log compaction is another writer's",
+        scenario=scenarios.INLINE,
+        says="is taken for another writer's",
+        deviations=0,
+    ),
+)

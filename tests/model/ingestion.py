@@ -1,0 +1,113 @@
+"""Ingestion: what `ingestion/run.py` does, one step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.model.drivers import (
+    LATE_WINDOW,
+    acknowledge,
+    begin_write,
+    clock,
+    clock_is_behind,
+    end,
+    is_stranger,
+    lost_to_another,
+    roll_back_dead_writes,
+    take_lease,
+    unread,
+)
+from tests.model.lake import Checkpoint
+from tests.model.services import run_inline
+from tests.model.world import Run, World
+
+from hudi_jobs.contract import FailureReason, Outcome
+
+
+def step_ingestion(world: World, run: Run) -> None:
+    """One step of `ingestion/run.py`."""
+    _INGESTION[run.step](world, run)
+
+
+def _open(world: World, run: Run) -> None:
+    if is_stranger(world, run):
+        return
+    if world.rules.ingestion_holds_lease and world.is_serialized and not take_lease(world, run):
+        return
+    run.step = "read"
+
+
+def _read(world: World, run: Run) -> None:
+    if any(begin <= world.now < end_ for begin, end_ in world.scenario.unreadable):
+        end(world, run, Outcome.FAILED, reason=FailureReason.SOURCE_UNREADABLE)
+        return
+    checkpoint = world.lake.checkpoint(by_number=world.rules.orders_checkpoints)
+    run.sources = unread(world, checkpoint)
+    run.seen = checkpoint.number
+    if not run.sources:
+        end(world, run, Outcome.NOTHING_TO_DO, more=False)
+        return
+    run.step = "begin"
+
+
+def _begin(world: World, run: Run) -> None:
+    if clock_is_behind(world, run):
+        return
+    if world.rules.rereads_checkpoint:
+        _read(world, run)
+        if not run.is_alive:
+            return
+    if world.is_serialized:
+        roll_back_dead_writes(world, run)
+    if world.scenario.updates and world.lake.plans("clustering"):
+        end(world, run, Outcome.FAILED, reason=FailureReason.CONFLICT)  # with updates: Reject
+        return
+    run.instant = begin_write(world, run.uid, clock(world, run), sources=run.sources)
+    run.step = "complete"
+
+
+def _complete(world: World, run: Run) -> None:
+    entry = world.lake.entries.get(run.instant or "")
+    if entry is None or entry.writer != run.uid:
+        end(world, run, Outcome.FAILED, reason=FailureReason.HUDI_ERROR)
+        return
+    if lost_to_another(world, entry):
+        end(world, run, Outcome.FAILED, reason=FailureReason.CONFLICT)
+        return
+    before = world.lake.checkpoint(by_number=world.rules.orders_checkpoints)
+    known = before.read if world.rules.rereads_checkpoint else frozenset(before.read)
+    newest = max(world.modified[number - 1] for number in run.sources)
+    checkpoint = Checkpoint(
+        number=run.seen + 1,
+        read=known | set(run.sources),
+        floor=max(before.floor, newest - LATE_WINDOW),
+    )
+    world.lake.change(
+        entry.time,
+        state="completed",
+        completed=world.stamp(clock(world, run)),
+        run=run.decided.name,
+        checkpoint=checkpoint,
+    )
+    acknowledge(world, run.sources)
+    run.step = "inline"
+
+
+def _inline(world: World, run: Run) -> None:
+    """Services inside the writer, after its commit; they leave no name of the run in what they commit."""
+    run_inline(world, run)
+    run.step = "report"
+
+
+def _report(world: World, run: Run) -> None:
+    end(world, run, Outcome.SUCCEEDED, instant=run.instant, more=False)
+
+
+_INGESTION: dict[str, Callable[[World, Run], None]] = {
+    "open": _open,
+    "read": _read,
+    "begin": _begin,
+    "complete": _complete,
+    "inline": _inline,
+    "report": _report,
+}

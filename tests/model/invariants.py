@@ -1,0 +1,160 @@
+"""What must hold in every state, and when a table that is left in peace counts as at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tests.model.cluster import Cluster
+from tests.model.drivers import unread
+from tests.model.lake import TOOL_ROWS
+from tests.model.world import World
+
+from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.failures import JOB_REFUSED
+from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
+
+STARVING = 6
+"""How many times its threshold the count of a service that can run may reach."""
+MOST_OBEYED = 3
+"""How often a person may have to do what the status says."""
+
+
+def check_plan(world: World, index: int, seen: Observation, plan: Plan) -> None:
+    """What must hold for every decision."""
+    for what in (*_of_jobs(seen, plan), *_of_strangers(world, index, seen, plan), *_of_order(plan)):
+        world.wrong(what)
+
+
+def _launches(plan: Plan) -> list[ActiveJob]:
+    return [action.job for action in plan.actions if isinstance(action, LaunchJob)]
+
+
+def _of_jobs(seen: Observation, plan: Plan) -> Iterator[str]:
+    living = {one.name for one in seen.jobs if one.phase is not JobPhase.OVER}
+    names = [one.name for one in plan.active_jobs]
+    lanes = [one.service is Service.INGESTION for one in plan.active_jobs]
+    if seen.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED and len(names) > 1:
+        yield "a serialized table has two Jobs"
+    if len(lanes) != len(set(lanes)):
+        yield "two Jobs of one kind"
+    if not living <= set(names):
+        yield "a Job that runs is forgotten"
+    if len(names) != len(set(names)):
+        yield "a Job is remembered twice"
+
+
+def _of_strangers(world: World, index: int, seen: Observation, plan: Plan) -> Iterator[str]:
+    """What the operator did is its own, and what it did not do stops a Serialized table until a person accepts it."""
+    cluster = world.clusters[index]
+    if plan.foreign and not world.intruded:
+        yield f"what the operator did itself is taken for another writer's: {plan.foreign[0].action}"
+    if world.is_serialized and seen.look.timeline is not None and _launches(plan):
+        written = [one.time for one in world.lake.commits if one.sources and one.sources[0] >= TOOL_ROWS]
+        if written and max(written) > cluster.accepted:
+            yield "a run starts beside another writer that nobody has accepted"
+    if cluster.obeyed > MOST_OBEYED:
+        yield "the person does what the status says, and it does not help"
+
+
+def _of_order(plan: Plan) -> Iterator[str]:
+    for service in SERVICES:
+        status = plan.services.of(service)
+        if status.due and (status.counted or 0) >= STARVING * (status.threshold or 1) and not plan.foreign:
+            yield f"{service} starves at {status.counted} of {status.threshold}"
+
+
+def check_creation(world: World, index: int, action: LaunchJob | CreateJob) -> None:
+    """A run has a name of its own: what is created anew must not be a Job that is over."""
+    cluster = world.clusters[index]
+    if isinstance(action, LaunchJob) and action.job.name in cluster.created:
+        found = [one for one in world.runs if one.cluster == index and one.decided.name == action.job.name]
+        if not any(one.is_alive for one in found):
+            world.wrong("the name of a run that is over is used again")
+
+
+def check_stop(world: World, index: int, name: str) -> None:
+    """Only what cannot start is stopped."""
+    for run in world.runs:
+        if run.cluster == index and run.decided.name == name and run.queued_until > world.now:
+            world.wrong("a Job that waits in a queue is deleted")
+
+
+def check_told(world: World, index: int, finished: Iterable[RunStatus]) -> None:
+    """The end of a run is told once, and as the timeline has it."""
+    cluster = world.clusters[index]
+    for run in finished:
+        if run.reason == JOB_REFUSED:
+            continue
+        if run.job in cluster.told:
+            world.wrong("the end of a Job is told twice")
+        cluster.told += (run.job,)
+        if run.outcome is not Outcome.SUCCEEDED or run.instant is None:
+            continue
+        archived = any(one.time == run.instant for one in world.lake.archived)
+        entry = world.lake.entries.get(run.instant)
+        if not archived and (entry is None or entry.state != "completed"):
+            world.wrong("the status claims an instant that the timeline does not hold")
+
+
+def check_answer(world: World, index: int, answered: str) -> None:
+    """A request is answered once."""
+    cluster = world.clusters[index]
+    if answered in cluster.answered:
+        world.wrong("a request is answered twice")
+    cluster.answered += (answered,)
+
+
+def check_writers(world: World) -> None:
+    """A Serialized table never has two writers of ours at once."""
+    if not world.is_serialized:
+        return
+    writing = [one for one in world.runs if one.instant is not None and one.moves and one.step == "complete"]
+    if len({one.instant for one in writing}) > 1:
+        world.wrong("two runs write a serialized table at once")
+
+
+def unrest(world: World) -> str | None:
+    """Return what keeps a table from being at rest, or None."""
+    stalled = _stalled(world)
+    if stalled is not None and world.clusters[0].class_version == world.scenario.wrong_class:
+        return None
+    return next(iter((*_at_work(world), *_unfinished(world), *_owed(world, stalled))), None)
+
+
+def _at_work(world: World) -> Iterator[str]:
+    if world.arrived < len(world.scenario.arrivals):
+        yield "files are still to arrive"
+    if any(one.is_alive for one in world.runs):
+        yield "a driver runs"
+    if any(one.is_alive for one in world.tools):
+        yield "another tool is at work"
+
+
+def _unfinished(world: World) -> Iterator[str]:
+    if world.lake.pending:
+        yield f"the {world.lake.pending[0].action} stays pending"
+    missing = unread(world, world.lake.checkpoint(by_number=True))
+    if missing or not set(range(1, len(world.modified) + 1)) <= world.acknowledged | world.late:
+        yield "input is not ingested"
+
+
+def _owed(world: World, stalled: str | None) -> Iterator[str]:
+    status = _owner(world).status
+    if status.active_jobs:
+        yield "a Job is not told"
+    for service in SERVICES:
+        if service is not Service.INGESTION and status.services.of(service).due:
+            yield f"{service} stays due: {status.services.of(service).reason}"
+    if stalled is not None:
+        yield f"stalled with {stalled}"
+
+
+def _owner(world: World) -> Cluster:
+    return next((one for one in world.clusters if one.identity == world.lake.owner), world.clusters[0])
+
+
+def _stalled(world: World) -> str | None:
+    conditions = _owner(world).status.conditions
+    return next((one.reason for one in conditions if one.type == "Stalled"), None)

@@ -1,0 +1,99 @@
+"""One pass of the operator in the model: observe, decide, write the status, act, in the reconciler's order."""
+
+from __future__ import annotations
+
+from tests.model import invariants
+from tests.model.cluster import Cluster, create_job, delete_job, downgraded, observation
+from tests.model.world import World, moment
+from tests.planning.world import IMAGE
+
+from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning import decide as decision
+from hudi_operator.planning.model import Observation, Plan, StopJob
+from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.status import build_status
+
+LONGEST = 3600
+AGAIN = 15
+BUSY = 60
+OBEYS_AFTER = 1800
+"""How long a condition stands before a person does what it says."""
+
+
+def look(world: World, index: int) -> None:
+    """Look once. What goes wrong in this pass is in `fault`, which is used up by it."""
+    cluster = world.clusters[index]
+    now = moment(world.now + cluster.skew)
+    if cluster.fault == "downgrade":
+        cluster.status = downgraded(cluster.status)
+        cluster.stored = ""
+    seen = observation(world, index)
+    fault, cluster.fault = cluster.fault, ""
+    plan = decision.decide(seen, default_image=IMAGE, poll_seconds=LONGEST, now=now)
+    invariants.check_plan(world, index, seen, plan)
+    cluster.next_look = world.now + max(
+        int(min(plan.next_look or LONGEST, LONGEST)), BUSY if plan.active_jobs else AGAIN
+    )
+    if fault == "conflict":
+        cluster.next_look = world.now + AGAIN
+        return
+    _store(world, index, seen, plan)
+    if fault == "dies":
+        cluster.next_look = world.now + AGAIN
+        return
+    for action in plan.actions:
+        if isinstance(action, StopJob):
+            invariants.check_stop(world, index, action.job.name)
+            delete_job(world, index, action.job.name)
+        elif fault == "refused":
+            after = refused(plan, action.job, observation=seen, message="quota", now=now)
+            _store(world, index, seen, after, counted=len(plan.finished))
+            cluster.next_look = world.now + AGAIN
+            return
+        else:
+            invariants.check_creation(world, index, action)
+            create_job(world, index, action.job)
+    _obey(world, index, plan)
+
+
+def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: int = 0) -> None:
+    """Write the status, as the API server gives it back."""
+    cluster = world.clusters[index]
+    now = moment(world.now + cluster.skew)
+    built = build_status(seen, plan, now=now)
+    stored = built.model_dump_json(by_alias=True, exclude_none=True)
+    if stored != cluster.stored:
+        cluster.stored, cluster.status = stored, HudiTableStatus.model_validate_json(stored)
+    invariants.check_told(world, index, plan.finished[counted:])
+    if plan.answered is not None and not counted:
+        invariants.check_answer(world, index, plan.answered)
+
+
+def _obey(world: World, index: int, plan: Plan) -> None:
+    """Let a person do what the status asks for, half an hour later."""
+    cluster = world.clusters[index]
+    if not plan.foreign:
+        cluster.stalled_since = None
+        return
+    if cluster.stalled_since is None:
+        cluster.stalled_since = world.now
+    elif world.now - cluster.stalled_since >= OBEYS_AFTER and not any(one.is_alive for one in world.tools):
+        cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
+        cluster.accepted = plan.foreign[0].time
+        cluster.obeyed += 1
+        cluster.stalled_since = None
+
+
+def must_look(world: World, cluster: Cluster, seen: object) -> bool:
+    """Whether time or an event calls for a look."""
+    return world.now >= cluster.next_look or seen != cluster.seen
+
+
+def events_of(world: World, index: int) -> object:
+    """What announces itself to the operator of a cluster, and the timeline, which it polls."""
+    cluster = world.clusters[index]
+    jobs = tuple((one.decided.name, one.pod, one.sidecar) for one in world.runs if one.cluster == index)
+    busy = any(one.is_alive for one in world.runs if one.cluster == index)
+    table = None if busy else tuple((one.time, one.state) for one in world.lake.entries.values())
+    return jobs, table, cluster.generation, cluster.class_version, tuple(sorted(cluster.annotations.items()))

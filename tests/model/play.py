@@ -1,0 +1,106 @@
+"""One history: what happens by itself, step by step, until the table is at rest or something is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from tests.model import happenings
+from tests.model.cluster import Cluster, collect
+from tests.model.happenings import Deviation
+from tests.model.invariants import check_writers, unrest
+from tests.model.lake import Entry
+from tests.model.operator import events_of, look, must_look
+from tests.model.running import step
+from tests.model.tools import step_tool
+from tests.model.world import Scenario, World, instant_text
+from tests.planning.world import UID
+
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
+
+STEP = 20
+"""Seconds that a step of a driver takes."""
+PATIENCE = 6600
+"""Seconds within which a table that is left in peace comes to rest: the alarm for pending instants, an hour for a run
+that is not hopeless any more, or half an hour for a person are part of it, a Job's deadline is not."""
+
+
+def begin(scenario: Scenario) -> World:
+    """The first state of a scenario."""
+    world = World(scenario)
+    first = Cluster(identity="operator-1", uid=UID, spec=json.dumps(scenario.spec))
+    first.annotations |= scenario.annotations
+    world.clusters.append(first)
+    if scenario.existing_ahead is not None:
+        time = instant_text(scenario.existing_ahead - 600) + "000"
+        world.lake.put(
+            Entry(time, "deltacommit", "completed", instant_text(scenario.existing_ahead - 590) + "000", sources=(0,))
+        )
+        world.acknowledged = frozenset({0})
+    return world
+
+
+def advance(world: World) -> None:
+    """Let everything that is under way come one step further, or time pass until something is."""
+    world.ticks += 1
+    moving = [one for one in world.runs if one.moves or one.is_frozen]
+    tools = [one for one in world.tools if one.is_alive]
+    waits = [one.waits_until or one.thaws or one.queued_until for one in moving] + [one.waits_until for one in tools]
+    if waits and min(waits) <= world.now + STEP:
+        world.now += STEP
+    else:
+        world.now = max(world.now + 1, min(waits + _coming(world)))
+    for run in moving:
+        if run.is_frozen and run.thaws <= world.now:
+            run.is_frozen, run.thaws = False, 0
+        if run.moves:
+            step(world, run)
+    for tool in tools:
+        step_tool(world, tool)
+    world.calm_since = max([world.calm_since, *(end for _, end in world.scenario.unreadable if end <= world.now)])
+    check_writers(world)
+    _arrive(world)
+    collect(world)
+    for index, cluster in enumerate(world.clusters):
+        seen = events_of(world, index)
+        if must_look(world, cluster, seen):
+            look(world, index)
+            cluster.seen = events_of(world, index)
+            if cluster.saved is None and len(cluster.told) > 1:
+                cluster.saved = cluster.status
+
+
+def _coming(world: World) -> list[int]:
+    left = world.scenario.arrivals[world.arrived :]
+    return [one.next_look for one in world.clusters] + ([left[0]] if left else [])
+
+
+def _arrive(world: World) -> None:
+    for time in world.scenario.arrivals[world.arrived :]:
+        if time <= world.now:
+            world.arrived, world.calm_since = world.arrived + 1, world.now
+            world.modified += (time,)
+            if world.scenario.renews_request:
+                world.clusters[0].annotations[REQUESTED_AT_ANNOTATION] = f"file-{world.arrived}"
+
+
+def play(scenario: Scenario, history: Mapping[int, tuple[Deviation, ...]]) -> World:
+    """Play a history: at each step what the mapping says, then what happens by itself."""
+    world = begin(scenario)
+    while not is_over(world) or any(step >= world.ticks for step in history):
+        for deviation in history.get(world.ticks, ()):
+            happenings.apply(world, deviation)
+        if world.broken:
+            break
+        advance(world)
+    return world
+
+
+def is_over(world: World) -> bool:
+    """Whether a history need not be played on: something is wrong, or the table is at rest."""
+    if world.broken:
+        return True
+    why = unrest(world)
+    if why is not None and world.now - world.calm_since > PATIENCE:
+        world.wrong(f"it does not come to rest: {why}")
+    return why is None or bool(world.broken)

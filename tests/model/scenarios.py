@@ -1,0 +1,121 @@
+"""Where the checker begins: small tables, each of another shape, each with what may befall it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.model.world import Scenario
+
+from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, REQUESTED_AT_ANNOTATION
+
+_SPEC: dict[str, Any] = {
+    "type": "MergeOnRead",
+    "ingestion": {"schedule": {"every": "5m"}},
+    "compaction": {"trigger": {"deltaCommits": 2}},
+    "clustering": {"mode": "Async", "trigger": {"commits": 3}},
+    "cleaning": {"retainCommits": 2},
+    "archival": {"minCommits": 4, "maxCommits": 6},
+}
+_LOCK = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+_INLINE = {
+    "clustering": {"mode": "Inline", "trigger": {"commits": 3}},
+    "compaction": {"mode": "Inline", "trigger": {"deltaCommits": 2}},
+}
+
+PROCESSES = Scenario(
+    name="processes",
+    spec=_SPEC,
+    updates=False,
+    happenings=frozenset({"driver dies", "driver freezes", "pod force-deleted", "job deleted", "fault"}),
+)
+CLOCKS = Scenario(
+    name="clocks", spec=_SPEC, happenings=frozenset({"clock skewed", "driver dies", "operator skewed", "fault"})
+)
+INSERTING_CLOCKS = Scenario(
+    name="inserting clocks", spec=_SPEC, updates=False, happenings=frozenset({"clock skewed", "driver dies"})
+)
+LOCAL = Scenario(
+    name="local time", spec=_SPEC, existing_ahead=7200, happenings=frozenset({"driver dies", "clock skewed"})
+)
+PODS = Scenario(
+    name="pods",
+    spec=_SPEC,
+    happenings=frozenset({"pod trouble", "job deleted", "spec edited", "request"}),
+)
+PEOPLE = Scenario(
+    name="people",
+    spec=_SPEC,
+    happenings=frozenset({"service disabled", "spec edited", "request", "fault", "driver dies", "restore"}),
+)
+STRANGERS = Scenario(
+    name="strangers",
+    spec=_SPEC,
+    happenings=frozenset({"tool", "tool dies", "garbage accepted", "driver dies", "job deleted"}),
+)
+OPERATORS = Scenario(
+    name="operators",
+    spec=_SPEC,
+    updates=False,
+    happenings=frozenset({"second operator", "status restored", "driver dies", "pod force-deleted"}),
+)
+SHARED = Scenario(
+    name="shared",
+    spec={**_SPEC, **_LOCK},
+    optimistic=True,
+    happenings=frozenset({"tool", "tool dies", "driver dies", "driver freezes", "pod force-deleted"}),
+)
+INLINE = Scenario(
+    name="inline",
+    spec={**_SPEC, **_INLINE},
+    inline_log_compaction=True,
+    happenings=frozenset({"driver dies", "job deleted", "service disabled", "fault"}),
+)
+SHARED_INLINE = Scenario(
+    name="shared inline",
+    spec={**_SPEC, **_LOCK, **_INLINE},
+    optimistic=True,
+    happenings=frozenset({"tool", "tool dies", "driver dies"}),
+)
+REQUESTS = Scenario(
+    name="requests",
+    spec=_SPEC,
+    arrivals=tuple(range(0, 3000, 100)),
+    renews_request=True,
+    happenings=frozenset({"driver dies", "fault"}),
+)
+
+REFUSED = Scenario(
+    name="refused", spec=_SPEC, arrivals=(0,), wrong_class=1, happenings=frozenset({"class edited", "fault", "request"})
+)
+UNREADABLE = Scenario(
+    name="unreadable",
+    spec={**_SPEC, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}},
+    arrivals=(0, 120),
+    unreadable=((100, 1500),),
+    happenings=frozenset({"driver dies", "fault"}),
+)
+ACCEPTING = Scenario(
+    name="accepting",
+    spec=_SPEC,
+    annotations=((ACCEPT_FOREIGN_ANNOTATION, "true"),),
+    happenings=frozenset({"tool"}),
+)
+REQUESTED = Scenario(
+    name="requested",
+    spec=_SPEC,
+    arrivals=(0, 300),
+    annotations=((REQUESTED_AT_ANNOTATION, "2026-03-10T12:00:00Z"),),
+    happenings=frozenset({"fault", "job deleted"}),
+)
+LEFT_PLAN = Scenario(
+    name="left plan",
+    spec=_SPEC,
+    arrivals=(0, 300, 600, 900),
+    prefix=((36, ("driver dies", 5)),),
+    happenings=frozenset({"service disabled", "driver dies", "spec edited"}),
+)
+
+EVERY = (
+    PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
+    REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN,
+)  # fmt: skip

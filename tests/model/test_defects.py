@@ -1,0 +1,12 @@
+"""The checker finds every defect that is put back in, and would therefore find it if it came back."""
+
+from __future__ import annotations
+
+import pytest
+from tests.model.defects import DEFECTS, Defect
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda one: one.name)
+def test_the_checker_finds(defect: Defect) -> None:
+    report = defect.find()
+    assert report.broken, f"nothing found in {report.states} states"

@@ -1,0 +1,68 @@
+"""Histories of whole tables under the checker: nothing goes wrong in any that the budget allows."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.model import happenings, scenarios
+from tests.model.budget import DEVIATIONS, STATES, WANDERINGS
+from tests.model.play import advance, begin, is_over, play
+from tests.model.search import by_step, search, shrink, wander
+from tests.model.world import Scenario, World
+
+from hudi_jobs.contract import Service
+
+EVERY = pytest.mark.parametrize("scenario", scenarios.EVERY, ids=lambda one: one.name)
+
+
+@EVERY
+def test_nothing_goes_wrong_in_histories_with_few_deviations(scenario: Scenario) -> None:
+    report = search(scenario, deviations=DEVIATIONS, budget=STATES)
+    assert not report.broken, report.sentence()
+
+
+@EVERY
+def test_nothing_goes_wrong_in_random_histories_with_many_deviations(scenario: Scenario) -> None:
+    for seed in range(WANDERINGS):
+        world, history = wander(scenario, seed=seed, deviations=5, within=60)
+        if world.broken:
+            shortest = shrink(scenario, history, world.broken[0])
+            pytest.fail(f"{world.broken[0]} after {shortest}")
+
+
+@EVERY
+def test_a_history_played_again_goes_the_same_way(scenario: Scenario) -> None:
+    world, history = wander(scenario, seed=1, deviations=3, within=40)
+    again = play(scenario, by_step(history))
+    assert (again.key, again.broken) == (world.key, world.broken)
+
+
+def test_what_one_history_does_leaves_its_siblings_alone() -> None:
+    """Copies share what is not changed in place; a deviation in one must not be seen in the other."""
+    for scenario in scenarios.EVERY:
+        world = begin(scenario)
+        for _ in range(25):
+            advance(world)
+        untouched, before = world.clone(), world.key
+        dice = Random(0)
+        for deviation in dice.choices(list(happenings.possible(world)), k=10):
+            sibling = world.clone()
+            happenings.apply(sibling, deviation)
+            for _ in range(5):
+                advance(sibling)
+        assert world.key == before == untouched.key
+
+
+def _services_that_succeeded(world: World) -> set[Service]:
+    status = world.clusters[0].status
+    return {run.service for run in status.history if run.outcome == "Succeeded"}
+
+
+def test_histories_are_worth_the_name() -> None:
+    """Left alone, a table is ingested, compacted, clustered, cleaned, or what is found says little."""
+    world = begin(scenarios.PROCESSES)
+    while not is_over(world):
+        advance(world)
+    wanted = {Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING}
+    assert wanted <= _services_that_succeeded(world)

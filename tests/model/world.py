@@ -1,0 +1,193 @@
+"""The whole that the checker explores: a table, the clusters whose operators manage it, drivers, tools and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tests.model.lake import Lake
+from tests.model.rules import MENDED, Rules
+from tests.planning.world import NOW
+
+from hudi_jobs.contract import JobOutcome
+from hudi_operator.api.table_status import ActiveJob
+
+if TYPE_CHECKING:
+    from tests.model.cluster import Cluster
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Where a history begins and what may happen in it; times are seconds from its beginning."""
+
+    name: str
+    spec: dict[str, Any]
+    updates: bool = True
+    """Whether ingestion upserts, all files the same row among others, or inserts."""
+    arrivals: tuple[int, ...] = (0, 300, 600)
+    happenings: frozenset[str] = frozenset()
+    """The deviations that are tried."""
+    rules: Rules = MENDED
+    existing_ahead: int | None = None
+    """A commit of an earlier writer exists, so many seconds ahead of UTC; the table's zone is local then."""
+    optimistic: bool = False
+    inline_log_compaction: bool = False
+    renews_request: bool = False
+    """Whether automation asks for a run with every file."""
+    unreadable: tuple[tuple[int, int], ...] = ()
+    """When the source cannot be read, from and until."""
+    annotations: tuple[tuple[str, str], ...] = ()
+    wrong_class: int | None = None
+    """The version of the class with which every run is refused by its driver."""
+    prefix: tuple[tuple[int, tuple[str, int]], ...] = ()
+    """Deviations that every history begins with, each with its step."""
+
+
+@dataclass
+class Run:
+    """One driver and its Job: what it really does, whatever is known of it."""
+
+    decided: ActiveJob
+    cluster: int
+    uid: str
+    created: int
+    skew: int = 0
+    step: str = "starting"
+    waits_until: int = 0
+    is_alive: bool = True
+    is_frozen: bool = False
+    thaws: int = 0
+    has_lease: bool = False
+    took_over: bool = False
+    instant: str | None = None
+    sources: tuple[int, ...] = ()
+    seen: int = 0
+    """The number of the checkpoint that it has read."""
+    result: JobOutcome | None = None
+    exit_code: int | None = None
+    pod: str = "none"
+    """What the API server holds of the driver's pod: none, pending, stuck, running, ended or gone."""
+    sidecar: bool = False
+    queued_until: int = 0
+
+    @property
+    def moves(self) -> bool:
+        """Whether the process gets on by itself."""
+        return self.is_alive and not self.is_frozen and self.pod != "stuck"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (
+            self.decided.name, self.uid, self.skew, self.step, self.waits_until, self.is_alive, self.is_frozen,
+            self.thaws, self.has_lease, self.took_over, self.instant, self.sources, self.seen, self.exit_code, self.pod,
+            self.sidecar, self.queued_until, self.result and self.result.results[0].outcome,
+        )  # fmt: skip
+
+
+@dataclass
+class Tool:
+    """Another program that writes the table or runs services on it."""
+
+    name: str
+    kind: str
+    """write, compaction or clustering"""
+    step: str = "planned"
+    instant: str | None = None
+    is_alive: bool = True
+    waits_until: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.name, self.kind, self.step, self.instant, self.is_alive, self.waits_until)
+
+
+@dataclass
+class World:
+    """One state. `clone` before anything is changed that another history needs."""
+
+    scenario: Scenario
+    now: int = 0
+    lake: Lake = field(default_factory=Lake)
+    clusters: list[Cluster] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
+    arrived: int = 0
+    modified: tuple[int, ...] = ()
+    """The modification times of the source files that are there; a file's number is its place, from 1."""
+    late: frozenset[int] = frozenset()
+    acknowledged: frozenset[int] = frozenset()
+    next_skew: int = 0
+    next_trouble: str = ""
+    """What befalls the next pod: stuck, sidecar, queued or invalid."""
+    serial: int = 0
+    intruded: bool = False
+    """Whether anybody but the operator under test has written, or has taken commits away."""
+    broken: tuple[str, ...] = ()
+    """What was found to be wrong."""
+    ticks: int = 0
+    calm_since: int = 0
+    """When something last befell it."""
+
+    def clone(self) -> World:
+        return replace(
+            self,
+            lake=self.lake.copy(),
+            clusters=[one.copy() for one in self.clusters],
+            runs=[replace(one) for one in self.runs],
+            tools=[replace(one) for one in self.tools],
+        )
+
+    @property
+    def key(self) -> int:
+        """A number that two states share only if the same can follow."""
+        return hash(
+            (
+                self.now, self.lake.key, tuple(one.key for one in self.clusters), tuple(one.key for one in self.runs),
+                tuple(one.key for one in self.tools), self.arrived, self.modified, self.acknowledged, self.next_skew,
+                self.next_trouble, self.intruded, self.calm_since,
+            )
+        )  # fmt: skip
+
+    @property
+    def rules(self) -> Rules:
+        return self.scenario.rules
+
+    @property
+    def is_serialized(self) -> bool:
+        return not self.scenario.optimistic
+
+    def wrong(self, what: str) -> None:
+        """Note that something must not have happened."""
+        self.broken += (what,)
+
+    def stamp(self, skew: int = 0) -> str:
+        """A new instant time by a clock that is so much ahead; no two are the same."""
+        self.serial += 1
+        return f"{instant_text(self.now + skew)}{self.serial % 1000:03d}"
+
+    def run_of(self, uid: str) -> Run | None:
+        return next((one for one in self.runs if one.uid == uid), None)
+
+    def lives(self, writer: str) -> bool:
+        """Whether a run or tool will, or may, still go on with its work."""
+        run = self.run_of(writer)
+        if run is not None:
+            return run.is_alive
+        return any(one.name == writer and one.is_alive for one in self.tools)
+
+    def beats(self, writer: str) -> bool:
+        """Whether Hudi finds a fresh heartbeat: a frozen process sends none."""
+        run = self.run_of(writer)
+        return run.moves if run is not None else self.lives(writer)
+
+
+@lru_cache(maxsize=8192)
+def moment(seconds: int) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+@lru_cache(maxsize=8192)
+def instant_text(seconds: int) -> str:
+    return moment(seconds).strftime("%Y%m%d%H%M%S")
