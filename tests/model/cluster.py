@@ -15,7 +15,14 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadat
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
-from hudi_operator.jobs.names import ATTEMPT_ANNOTATION, BASE_INSTANT_ANNOTATION, ROLE_LABEL, SERVICE_LABEL
+from hudi_operator.jobs.names import (
+    ATTEMPT_ANNOTATION,
+    BASE_INSTANT_ANNOTATION,
+    DECIDED_AT_ANNOTATION,
+    GENERATION_ANNOTATION,
+    ROLE_LABEL,
+    SERVICE_LABEL,
+)
 from hudi_operator.planning.model import JobObservation, Observation, TimelineLook, TimelineTrouble
 from hudi_operator.timeline import CleanSummary, Timeline, TimelineZone
 from hudi_operator.timeline.counters import COMMITS
@@ -159,8 +166,9 @@ def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
     decided = run.decided
     age = min((now - run.created) // 60, 10)
     key = (
-        decided.name, decided.attempt, decided.base_instant, decided.driver_memory, run.uid, run.created, run.pod,
-        run.sidecar, run.exit_code, run.queued_until, run.result and run.result.results[0], age,
+        decided.name, decided.attempt, decided.started_at, decided.generation, decided.base_instant,
+        decided.driver_memory, run.uid, run.created, run.pod, run.sidecar, run.exit_code, run.queued_until,
+        run.result and run.result.results[0], age,
     )  # fmt: skip
     if key not in _OBSERVED:
         pods = [_pod_document(run)] if run.pod in _SHOWN else []
@@ -187,6 +195,8 @@ def _job_document(run: Run) -> dict[str, Any]:
     annotations = {
         ATTEMPT_ANNOTATION: str(run.decided.attempt),
         BASE_INSTANT_ANNOTATION: run.decided.base_instant or "",
+        DECIDED_AT_ANNOTATION: run.decided.started_at,
+        GENERATION_ANNOTATION: str(run.decided.generation or ""),
     }
     container = {"image": IMAGE, "resources": {"limits": {"memory": run.decided.driver_memory or "2Gi"}}}
     return {
@@ -238,12 +248,16 @@ def collect(world: World) -> None:
     world.runs = [one for one in world.runs if one.is_alive or one.pod != "deleted"]
 
 
-def create_job(world: World, index: int, decided: ActiveJob) -> None:
-    """Create a Job as `control/actor.py` does: one of that name that exists is taken for it."""
+def create_job(world: World, index: int, decided: ActiveJob) -> bool:
+    """Create a Job as `control/actor.py` does; return False for the conflict with a Job that another run has.
+
+    A Job that exists under the name is taken for this one if the decision is the same: its reply was lost.
+    """
     cluster = world.clusters[index]
     found = [one for one in world.runs if one.cluster == index and one.decided.name == decided.name]
-    if any(one.pod != "deleted" for one in found):
-        return
+    existing = next((one for one in found if one.pod != "deleted"), None)
+    if existing is not None:
+        return existing.decided.started_at == decided.started_at
     world.serial += 1
     run = Run(decided=decided, cluster=index, uid=f"uid-{world.serial}", created=world.now, skew=world.next_skew)
     run.pod = "stuck" if world.next_trouble == "stuck" else "pending"
@@ -253,6 +267,7 @@ def create_job(world: World, index: int, decided: ActiveJob) -> None:
     world.next_skew, world.next_trouble = 0, ""
     world.runs.append(run)
     cluster.created += (decided.name,)
+    return True
 
 
 def delete_job(world: World, index: int, name: str) -> None:

@@ -6,7 +6,7 @@ of today's: kept here as short as it can be, and true to what it did wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +15,9 @@ from unittest.mock import patch
 from tests.model import scenarios
 from tests.model.search import Report, search
 from tests.model.world import Scenario
+
+from hudi_jobs.contract import Service
+from hudi_operator.jobs import names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,21 @@ class Defect:
         """Search for it, and for nothing else."""
         with self.put_back() as scenario:
             return search(scenario, deviations=self.deviations, budget=self.budget, only=self.says, seed=seed)
+
+
+def _old_name(
+    *,
+    table_name: str,
+    table_uid: str,
+    service: Service,
+    decision: tuple[Any, ...],
+    taken: Collection[str],  # noqa: ARG001 - the defect is not to look at it
+) -> str:
+    """The name without what tells a new decision from an old one."""
+    _, due, base_instant, _, _, _, attempt, _, _ = decision
+    return names.job_name(
+        table_name=table_name, table_uid=table_uid, service=service, decision=(due, base_instant, attempt)
+    )
 
 
 DEFECTS = (
@@ -108,6 +126,7 @@ DEFECTS = (
         name="the name of a Job is used again",
         scenario=scenarios.REFUSED,
         says="the name of a run that is over is used again",
+        old=(("hudi_operator.planning.launch.job_name", _old_name),),
     ),
     Defect(
         name="a request that was invalid waits for the table's own spec",

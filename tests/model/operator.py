@@ -53,7 +53,9 @@ def look(world: World, index: int) -> None:
             return
         else:
             invariants.check_creation(world, index, action)
-            create_job(world, index, action.job)
+            if not create_job(world, index, action.job):
+                cluster.next_look = world.now + AGAIN
+                return
     _obey(world, index, plan)
 
 
@@ -82,6 +84,7 @@ def _obey(world: World, index: int, plan: Plan) -> None:
         cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
         cluster.accepted = plan.foreign[0].time
         cluster.obeyed += 1
+        cluster.next_look, world.calm_since = world.now + AGAIN, world.now
         cluster.stalled_since = None
 
 
