@@ -19,6 +19,7 @@ class Phase(StrEnum):
     STARTED = "started"
     LISTED = "listed"
     READ = "read"
+    RECORDED = "recorded"
     MARKED = "marked"
     PLANNED = "planned"
     DELETING = "deleting"

@@ -41,7 +41,6 @@ ACCEPTED: dict[str, Document] = {
     "ingestion from files with all defaults": INGESTION,
     "a source that is a whole bucket": {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing"},
     "a source on a file system": {**INGESTION, "spec.ingestion.source.files.path": "file:///landing"},
-    "a window of nothing for late files": {**INGESTION, "spec.ingestion.source.files.lateArrivalWindow": "0s"},
     "a schedule by distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1h30m"}},
     "the shortest distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1000ms"}},
     "a schedule by cron with a time zone": {
@@ -198,9 +197,9 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {**INGESTION, "spec.ingestion.source.files.format": "xml"},
         'supported values: "csv", "json", "parquet", "avro", "orc"',
     ),
-    "a window for late files without a unit": (
-        {**INGESTION, "spec.ingestion.source.files.lateArrivalWindow": "10"},
-        "spec.ingestion.source.files.lateArrivalWindow in body should match",
+    "a distance between runs without a unit": (
+        {**INGESTION, "spec.ingestion.schedule": {"every": "10"}},
+        "spec.ingestion.schedule.every in body should match",
     ),
     "a schedule by distance and cron": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "5m", "cron": "0 * * * *"}},

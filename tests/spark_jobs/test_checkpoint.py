@@ -1,32 +1,78 @@
-"""Which files a run reads: none is lost and none is read twice, in whatever order and with whatever times they come."""
+"""Which files a run reads: each version of each file once, in whatever order and with whatever times they come."""
+
+import hashlib
+import json
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudi_jobs.contract import FileFormat
+from hudi_jobs.contract import FileFormat, InvalidRescan, parse_rescan
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import checkpoint as checkpoints
-from hudi_jobs.ingestion.checkpoint import Checkpoint, Position, SourceFile, decode_checkpoint, encode_checkpoint
-from hudi_jobs.ingestion.files import is_candidate, select_files
+from hudi_jobs.ingestion import record as records
+from hudi_jobs.ingestion.checkpoint import (
+    LOOK_BACK,
+    Checkpoint,
+    decode_checkpoint,
+    encode_checkpoint,
+    newest_checkpoint,
+)
+from hudi_jobs.ingestion.choice import Answer, Question
+from hudi_jobs.ingestion.files import Position, SourceFile, is_visible, matches, select_files
+from hudi_jobs.ingestion.floor import Floor, decode_floor
+from hudi_jobs.ingestion.record import Draft, Kind, LoadedSegment, Segment, canonical, fingerprint, grown, opened
 
-WINDOW = 600
-NOTHING_READ = Checkpoint(source="s3a://landing/flights")
+ROOT = "s3://landing/flights"
 
 
 def file(path: str, *, second: float = 0, size: int = 10) -> SourceFile:
     return SourceFile(time=int(second * 1000), path=path, size=size)
 
 
-def read_all(
-    listing: list[SourceFile], before: Checkpoint, *, max_files: int | None = None
-) -> tuple[list[str], Checkpoint]:
-    """One run: what it reads, and the checkpoint that it leaves, as it comes back out of the commit."""
-    selection = select_files(listing, before, max_files=max_files, max_bytes=None)
-    if not selection.files:
-        return [], before
-    after = before.advanced(selection.files, listing, late_arrival_seconds=WINDOW)
-    return [f.path for f in selection.files], decode_checkpoint(encode_checkpoint(after), source=before.source)
+class Table:
+    """A table whose runs commit or die, as the store and the newest commit would hold it."""
+
+    def __init__(self, text: str | None = None) -> None:
+        self.text = text
+        self.store: dict[str, bytes] = {}
+        self.written = 0
+        self.answer = Answer()
+
+    def run(
+        self,
+        listing: list[SourceFile],
+        *,
+        root: str = ROOT,
+        glob: str | None = None,
+        rescan: str | None = None,
+        max_files: int | None = None,
+        dies: bool = False,
+    ) -> list[str]:
+        """One run: what it reads. A run that dies has written its segments and makes no commit."""
+        before = decode_checkpoint(self.text)
+        loaded = [opened(segment, self.store[segment.name]) for segment in before.segments]
+        request = None if rescan in {None, before.rescan} else parse_rescan(rescan)
+        self.answer = Answer()
+        self.answer.examine(Question(glob, FileFormat.CSV, loaded, before.floor, request), root, listing)
+        selection = select_files(self.answer.waiting, max_files=max_files, max_bytes=None)
+        learnt = self.answer.learnt
+        learnt[Kind.READ] |= {fingerprint(root, one) for one in selection.files}
+        growth = grown(loaded, learnt, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
+        sealed = [draft.sealed(sequence=before.sequence + 1, run=f"run-{len(self.store)}") for draft in growth.drafts]
+        self.store |= {segment.name: content for segment, content in sealed}
+        self.written = sum(len(content) for _, content in sealed)
+        after = before.advanced(
+            source=root,
+            read=[one.position for one in selection.files],
+            segments=(*growth.kept, *(segment for segment, _ in sealed)),
+            rescan=rescan,
+            floor=None,
+        )
+        if not dies and (selection.files or before.floor is not None):
+            self.text = encode_checkpoint(after)
+        return [one.path for one in selection.files]
 
 
 @pytest.mark.parametrize(
@@ -42,16 +88,17 @@ def read_all(
         ("day=1/a.csv", "b*", False),
         ("day=1/a.csv", "day=1/*", True),
         ("day=2/a.csv", "day=1/*", False),
+        ("", "nothing", True),
     ],
 )
 def test_what_counts_as_input(path: str, glob: str | None, expected: bool) -> None:
-    assert is_candidate(file(path), glob=glob, format_=FileFormat.CSV) is expected
+    assert (is_visible(file(path), FileFormat.CSV) and matches(file(path), glob)) is expected
 
 
 @pytest.mark.parametrize("file_format", list(FileFormat))
 def test_an_empty_file_is_passed_over_only_where_it_can_be_whole(file_format: FileFormat) -> None:
     text = file_format in {FileFormat.CSV, FileFormat.JSON}
-    assert is_candidate(file("a", size=0), glob=None, format_=file_format) is not text
+    assert is_visible(file("a", size=0), file_format) is not text
 
 
 @pytest.mark.parametrize(
@@ -71,74 +118,272 @@ def test_an_empty_file_is_passed_over_only_where_it_can_be_whole(file_format: Fi
 def test_limits_take_the_oldest_files_and_always_one(
     max_files: int | None, max_bytes: int | None, expected: list[str], more: bool
 ) -> None:
-    listing = [file("a", second=2), file("b", second=1), file("c", second=2)]
-    selection = select_files(listing, NOTHING_READ, max_files=max_files, max_bytes=max_bytes)
+    waiting = [file("a", second=2), file("b", second=1), file("c", second=2)]
+    selection = select_files(waiting, max_files=max_files, max_bytes=max_bytes)
     assert ([f.path for f in selection.files], selection.more) == (expected, more)
 
 
 def test_a_file_that_is_written_again_is_read_again() -> None:
-    _, after = read_all([file("a", second=1)], NOTHING_READ)
-    assert read_all([file("a", second=1)], after)[0] == []
-    assert read_all([file("a", second=2)], after)[0] == ["a"]
+    table = Table()
+    assert table.run([file("a", second=1)]) == ["a"]
+    assert table.run([file("a", second=1)]) == []
+    assert table.run([file("a", second=2)]) == ["a"]
+    assert table.run([file("a", second=2, size=11)]) == ["a"]
 
 
-@pytest.mark.parametrize(("second", "seen"), [(1000, True), (999, True), (401, True), (399, False), (1001, True)])
-def test_a_late_file_is_read_inside_the_window_and_not_before_it(second: float, seen: bool) -> None:
-    first = file("m", second=1000)
-    _, after = read_all([first], NOTHING_READ)
-    late = file("late", second=second)
-    assert read_all([first, late], after)[0] == (["late"] if seen else [])
+def test_a_file_that_was_gone_and_came_back_is_not_read_again() -> None:
+    table = Table()
+    assert table.run([file("a")]) == ["a"]
+    assert table.run([file("b")]) == ["b"]
+    assert table.run([file("a"), file("b")]) == []
 
 
-def test_the_window_never_opens_again() -> None:
-    first = file("m", second=1000)
-    after = NOTHING_READ.advanced([first], [first], late_arrival_seconds=10)
-    second = file("n", second=1001)
-    wider = after.advanced([second], [first, second], late_arrival_seconds=900)
-    assert wider.has_read(file("old", second=989))
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("s3a://lake/a%20b", "s3://lake/a%20b"),
+        ("s3n://lake/a b", "s3://lake/a b"),
+        ("s3://lake/", "s3://lake"),
+        ("file:/in/a", "file:/in/a"),
+        ("file:///in/a", "file:/in/a"),
+        ("hdfs://host:8020/in", "hdfs://host:8020/in"),
+    ],
+)
+def test_a_store_has_one_spelling(path: str, expected: str) -> None:
+    assert canonical(path) == expected
 
 
-def test_another_source_has_nothing_read() -> None:
-    _, after = read_all([file("a")], NOTHING_READ)
-    assert decode_checkpoint(encode_checkpoint(after), source="s3a://landing/other") == Checkpoint(
-        "s3a://landing/other"
-    )
+def test_a_file_is_the_same_by_whichever_source_it_is_found() -> None:
+    table = Table()
+    assert table.run([file("day=1/a.csv")]) == ["day=1/a.csv"]
+    assert table.run([file("a.csv"), file("b.csv")], root=f"{ROOT}/day=1") == ["b.csv"]
+    assert table.run([file("")], root=f"{ROOT}/day=1/a.csv") == []
+    assert table.run([file("day=1/b.csv"), file("day=1/a.csv")]) == []
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"version": 2, "source": "s3a://landing/flights"}'])
+@pytest.mark.parametrize("name", ["line\nbreak", "100%25", "ü", "half \ud800 character", "x" * 4096, "a; size=3}", ""])
+def test_a_name_of_any_kind_is_remembered(name: str) -> None:
+    table = Table()
+    assert table.run([file(f"d/{name}1")]) == [f"d/{name}1"]
+    assert table.run([file(f"d/{name}1"), file(f"d/{name}2")]) == [f"d/{name}2"]
+    assert len(table.text or "") < 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        '{"version": 3}',
+        '{"version": 2, "kind": "offsets"}',
+        '{"version": 1, "source": "s3a://landing/flights"}',
+        "[" * 100_000,
+        "x" * 10_000_000,
+    ],
+)
 def test_a_checkpoint_of_unknown_form_is_refused(text: str) -> None:
     with pytest.raises(TaskFailed, match="release"):
-        decode_checkpoint(text, source=NOTHING_READ.source)
+        decode_checkpoint(text)
 
 
-def test_the_watermark_reads_as_a_time_and_a_path() -> None:
-    assert str(Position(1_700_000_000_123, "a.csv")) == "2023-11-14T22:13:20.123Z a.csv"
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ["../../secret", "read", 1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", "read", 10**9, "0" * 64],
+        ["000000000001-run-0123456789abcdef", "read", -1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", "other", 1, "0" * 64],
+        ["000000000001-run-0123456789abcdef", "read", 1, "0"],
+    ],
+)
+def test_a_segment_that_no_run_can_have_written_is_refused(entry: list[Any]) -> None:
+    document = {**json.loads(encode_checkpoint(Checkpoint())), "segments": [entry]}
+    with pytest.raises(TaskFailed, match="release"):
+        decode_checkpoint(json.dumps(document))
 
 
-def test_no_more_fingerprints_are_kept_than_allowed_and_nothing_is_read_twice() -> None:
-    listing = [file(f"{number:05}", second=1) for number in range(checkpoints.MOST_FINGERPRINTS + 500)]
-    _, after = read_all(listing, NOTHING_READ)
-    assert len(after.recent) == checkpoints.MOST_FINGERPRINTS
-    assert read_all(listing, after)[0] == []
-    assert read_all([*listing, file("99999", second=1)], after)[0] == ["99999"]
+@pytest.mark.parametrize("harm", [lambda c: c[:-1], lambda c: c + b"x", lambda c: c[:-1] + b"\0", lambda _: b""])
+def test_a_damaged_segment_is_noticed(harm: Any) -> None:
+    segment, content = Draft(Kind.READ, b"0123456789").sealed(sequence=1, run="a/../b" * 50)
+    assert opened(segment, content) == LoadedSegment(segment, b"0123456789")
+    assert opened(segment, harm(content)) is None
+
+
+def test_the_checkpoint_reads_as_a_time_and_a_path() -> None:
+    table = Table()
+    table.run([file("a.csv", second=1_700_000_000.123), file("b" * 5000, second=1)])
+    assert json.loads(table.text)["display"] == "2023-11-14T22:13:20.123Z a.csv"
+
+
+@pytest.mark.parametrize("second", [-1, 0, 10**12, 10**15])
+def test_a_file_of_any_time_is_read_once(second: float) -> None:
+    table = Table()
+    assert table.run([file("a", second=second)]) == ["a"]
+    assert table.run([file("a", second=second)]) == []
+    assert json.loads(table.text)["display"].endswith(" a")
+
+
+def test_ten_thousand_files_are_told_apart_one_run_after_another() -> None:
+    listing = [file(f"day={number % 7}/{number:05}.csv", second=number % 90) for number in range(10_000)]
+    table, read = Table(), []
+    while paths := table.run(listing, max_files=1500):
+        read += paths
+    assert sorted(read) == sorted(one.path for one in listing)
+    assert table.run([*listing, file("late.csv")]) == ["late.csv"]
+    assert len(decode_checkpoint(table.text).segments) <= 3
+
+
+def test_a_record_that_is_full_forgets_what_the_source_does_not_hold_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_FINGERPRINTS", 100)
+    table = Table()
+    for number in range(3):
+        assert len(table.run([file(f"{number}-{each}") for each in range(40)])) == 40
+    assert table.run([file(f"2-{each}") for each in range(40)]) == []
+    with pytest.raises(TaskFailed, match="more than 100 files"):
+        table.run([file(str(each)) for each in range(101)])
+
+
+def old(*, floor: Position | None, recent: list[str], source: str = ROOT) -> str:
+    """A checkpoint as release 0.1 wrote it."""
+    place = None if floor is None else {"time": floor.time, "path": floor.path}
+    return json.dumps({"version": 1, "source": source, "watermark": place, "floor": place, "recent": recent})
+
+
+def test_a_checkpoint_of_the_first_release_becomes_a_record_and_late_files_are_read_from_then_on() -> None:
+    listing = [file("a.csv", second=1), file("b.csv", second=2), file("c.csv", second=3), file("d.csv", second=3)]
+    # The first bytes of sha256("3000 c.csv"), as release 0.1 kept them.
+    recent = "bgEnO_epCfmT"
+    table = Table(old(floor=Position(2000, "b.csv"), recent=[recent]))
+    assert table.run([*listing, file("x.txt", second=1)], glob="*.csv") == ["d.csv"]
+    late = [file("late.csv", second=1), file("late.txt", second=1)]
+    assert table.run([*listing, *late], glob="*.csv") == ["late.csv"]
+    assert table.run([*listing, *late, file("x.txt", second=1)]) == ["late.txt"]
+    assert (table.answer.skipped, table.answer.skipped_names) == (1, ["x.txt"])
+
+
+@pytest.mark.parametrize(
+    ("request_", "read"),
+    [
+        ("skipped", ["x.txt"]),
+        ("skipped:*.csv", []),
+        ("assumed", ["a.csv", "x.txt"]),
+        ("read", ["a.csv", "x.txt", "new.csv"]),
+        ("read:n*#1", ["new.csv"]),
+    ],
+)
+def test_a_request_reads_what_it_names_once_and_in_as_many_runs_as_the_limits_ask_for(
+    request_: str, read: list[str]
+) -> None:
+    table = Table(old(floor=Position(2000, ""), recent=[]))
+    listing = [file("a.csv", second=1), file("x.txt", second=1)]
+    assert table.run(listing, glob="*.csv") == []
+    listing.append(file("new.csv", second=4))
+    assert table.run(listing) == ["new.csv"]
+    table.run(listing, rescan=request_, dies=True)
+    found = []
+    while paths := table.run(listing, rescan=request_, max_files=1):
+        found += paths
+    assert found == read
+    assert table.run(listing, rescan=request_) == []
+
+
+@pytest.mark.parametrize("text", ["", "all", "read:", "read\n", "read:" + "*" * 300, "skipped;read", "#1", "READ"])
+def test_what_is_no_request_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRescan, match="is no request"):
+        parse_rescan(text)
+
+
+def test_the_newest_checkpoint_is_the_one_with_the_greatest_sequence() -> None:
+    texts = [encode_checkpoint(Checkpoint(sequence=number)) for number in (5, 7, 6, 5, 4)]
+    assert newest_checkpoint(texts).sequence == 7
+    assert newest_checkpoint([]) is None
+    assert newest_checkpoint([old(floor=None, recent=[]), texts[0]]).sequence == 5
+
+
+def test_only_so_many_commits_are_asked_for_as_are_needed_to_be_sure() -> None:
+    asked = []
+
+    def texts() -> Any:
+        for number in range(100, 0, -1):
+            asked.append(number)
+            yield encode_checkpoint(Checkpoint(sequence=number))
+
+    assert newest_checkpoint(texts()).sequence == 100
+    assert len(asked) == LOOK_BACK + 1
 
 
 arrivals = st.lists(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 30)), max_size=6, unique=True), min_size=1, max_size=8
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 900), st.booleans()), max_size=6, unique=True),
+    min_size=1,
+    max_size=8,
 )
 
 
 @settings(deadline=None)
-@given(arrivals=arrivals, max_files=st.one_of(st.none(), st.integers(1, 3)))
-def test_every_file_that_comes_within_the_window_is_read_exactly_once(
-    arrivals: list[list[tuple[int, int]]], max_files: int | None
+@given(arrivals=arrivals, max_files=st.one_of(st.none(), st.integers(1, 3)), deaths=st.sets(st.integers(0, 20)))
+def test_every_version_of_a_file_is_read_exactly_once_whatever_dies_and_goes_and_comes_back(
+    arrivals: list[list[tuple[int, int, bool]]], max_files: int | None, deaths: set[int]
 ) -> None:
     listing: dict[str, SourceFile] = {}
-    checkpoint, read = NOTHING_READ, []
-    for round_number, arrived in enumerate([*arrivals, *[[]] * 60]):
-        for name, second in arrived:
-            path = f"{round_number}-{name}-{second}"
+    table, read, expected = Table(), [], set()
+    for number, arrived in enumerate([*arrivals, *[[]] * 60]):
+        for name, second, stays in arrived:
+            path = str(name)
             listing[path] = file(path, second=second)
-        paths, checkpoint = read_all(list(listing.values()), checkpoint, max_files=max_files)
-        read += paths
-    assert sorted(read) == sorted(listing)
+            if not stays and number:
+                del listing[path]
+        dies = number in deaths
+        paths = table.run(list(listing.values()), max_files=max_files, dies=dies)
+        if not dies:
+            read += [(path, listing[path].time) for path in paths]
+        expected |= {(path, one.time) for path, one in listing.items()} if number >= len(arrivals) else set()
+    assert len(read) == len(set(read))
+    assert expected <= set(read)
+
+
+prints = st.binary(min_size=10, max_size=10)
+
+
+@settings(deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(list(Kind)), st.sets(prints, max_size=9), st.booleans()), max_size=12),
+    small=st.integers(0, 8),
+)
+def test_a_record_is_a_set_however_it_was_merged(steps: list[tuple[Kind, set[bytes], bool]], small: int) -> None:
+    model: dict[Kind, set[bytes]] = {kind: set() for kind in Kind}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "SMALL_SEGMENT", small)
+        store: list[LoadedSegment] = []
+        for number, (kind, members, forgets) in enumerate(steps):
+            forgotten = members if forgets else set()
+            growth = grown(store, {} if forgets else {kind: members}, forgotten=forgotten)
+            fresh = [draft.sealed(sequence=number, run="r") for draft in growth.drafts]
+            store = [one for one in store if one.segment in growth.kept] + [opened(*pair) for pair in fresh]
+            for each in Kind:
+                model[each] -= forgotten
+            model[kind] |= set() if forgets else members
+            for each in Kind:
+                mine = [one for one in store if one.segment.kind is each]
+                assert set().union(*(set(records.each(one.prints)) for one in mine)) == model[each]
+                sizes = sorted((one.segment.count for one in mine), reverse=True)
+                assert all(larger > smaller for larger, smaller in pairwise(sizes)) or forgets
+    known = records.known_among(set().union(*model.values()), store)
+    order = list(Kind)
+    assert known == {one: max((k for k in Kind if one in model[k]), key=order.index) for one in known}
+
+
+def test_what_a_floor_says_depends_on_the_place_and_the_pattern() -> None:
+    floor = decode_floor(json.loads(old(floor=Position(2000, "b"), recent=[])))
+    assert isinstance(floor, Floor)
+    assert floor.kind_of(file("a", second=2), matched=True) is Kind.ASSUMED
+    assert floor.kind_of(file("a", second=2), matched=False) is Kind.SKIPPED
+    assert floor.kind_of(file("c", second=2), matched=True) is None
+
+
+def test_a_segment_is_named_by_its_run_and_its_content() -> None:
+    segment, content = Draft(Kind.READ, b"0123456789").sealed(sequence=3, run="flights-ingestion-1")
+    assert segment.name == f"000000000003-flights-ingestion-1-{hashlib.sha256(content).hexdigest()[:16]}"
+    assert isinstance(segment, Segment)
+    assert segment.length == len(content)

@@ -166,7 +166,7 @@ def test_names_with_special_characters_are_read(lake: Any) -> None:
     assert succeeded(lake.ingest()).rows_read == 3
 
 
-def test_another_source_path_starts_anew(lake: Any) -> None:
+def test_another_source_path_brings_its_own_files(lake: Any) -> None:
     lake.put("one/a.csv", FIRST)
     lake.put("two/a.csv", CORRECTION)
     succeeded(lake.ingest(files={"path": f"{lake.source}/one"}))

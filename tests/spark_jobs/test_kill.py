@@ -15,7 +15,7 @@ from hudi_jobs.contract import Outcome
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROWS = 5_000
-PHASES = ("listed", "read", "after-commit", "before-outcome")
+PHASES = ("listed", "read", "recorded", "after-commit", "before-outcome")
 MOMENTS = (*PHASES, "writing", "committing")
 
 

@@ -1,7 +1,7 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue and ForeignWriter are abnormal-true:
-they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
+Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, ForeignWriter and InputSkipped are
+abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
 (`fluxcd/pkg/runtime/conditions/check`).
 """
 
@@ -51,6 +51,9 @@ class ConditionType(StrEnum):
 
     FOREIGN_WRITER = "ForeignWriter"
     """A serialized table has commits of another writer that nobody accepted; only there while true."""
+
+    INPUT_SKIPPED = "InputSkipped"
+    """Files of the source are not read although they may never have been; only there while true."""
 
 
 class ConditionStatus(StrEnum):

@@ -5,16 +5,20 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from hudi_jobs.contract import InvalidRescan, parse_rescan
 from hudi_operator.api.base import Model
 from hudi_operator.api.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.table_status import HudiTableStatus, RescanState
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requestedAt"
 """On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""
 
 ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/acceptForeignCommits"
 """On a HudiTable: an instant time; commits of other writers up to it are accepted on a Serialized table."""
+
+RESCAN_ANNOTATION = "hudi-operator.io/rescan"
+"""On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
 
 
 class ObjectMetadata(Model):
@@ -52,12 +56,28 @@ class HudiTable(Model):
         """The name of the Hudi table."""
         return self.spec.table_name or self.metadata.name
 
+    @property
+    def open_rescan(self) -> str | None:
+        """The request to read files once more that the annotation holds, if it is one and has not been served."""
+        value, last = self.metadata.annotations.get(RESCAN_ANNOTATION), self.status.rescan
+        served = last is not None and last.state is RescanState.SERVED and last.value == value
+        return None if value is None or served or rescan_problem(value) is not None else value
+
 
 class HudiTableClass(Model):
     """A class of tables."""
 
     metadata: ObjectMetadata
     spec: HudiTableClassSpec
+
+
+def rescan_problem(value: str) -> str | None:
+    """Return the sentence that says what is wrong with a request to read files once more, or None."""
+    try:
+        parse_rescan(value)
+    except InvalidRescan as error:
+        return f"{error}."
+    return None
 
 
 def is_default_class(document: dict[str, Any]) -> bool:

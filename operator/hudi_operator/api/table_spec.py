@@ -150,10 +150,7 @@ class FileSourceSpec(Model):
     """Columns as Spark DDL, for example `id BIGINT, at TIMESTAMP`; without it CSV columns are strings."""
 
     path_glob: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    """Only files whose name matches this pattern, for example `*.csv`."""
-
-    late_arrival_window: Duration = "10m"
-    """How far behind the newest file that was read a file may appear and still be found."""
+    """Only files whose name matches this pattern, for example `*.csv`; a wider one brings older files too."""
 
 
 class Source(Model):

@@ -1,6 +1,7 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -224,6 +225,12 @@ class ServiceStatus(Model):
     more_input: bool = False
     """Whether the last run left input behind because of its limits."""
 
+    files_skipped: int = 0
+    """Files of the source that are not read, and of which it is not known that they ever were."""
+
+    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
+    """Some of these files, by their paths below the source; at most 3."""
+
     settled_at: InstantTime | None = None
     """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
 
@@ -305,6 +312,32 @@ class ActiveJob(Model):
     """What keeps its pod from starting, as a sentence."""
 
 
+class RescanState(StrEnum):
+    """How far a request to read files once more has come."""
+
+    ASKED = "Asked"
+    """A run was given the request, and has not served it yet."""
+
+    SERVED = "Served"
+    """The files count as unread, or have been read; it is not served again."""
+
+    IGNORED = "Ignored"
+    """The request is not understood."""
+
+
+class RescanStatus(Model):
+    """The newest request to read files once more."""
+
+    value: Annotated[str, Field(max_length=256)]
+    """Value of the annotation hudi-operator.io/rescan, cut to 256 characters."""
+
+    state: RescanState
+    """How far the request has come."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """What is wrong with it, as a sentence."""
+
+
 class HudiTableStatus(Model):
     """The observed state of one Hudi table."""
 
@@ -313,6 +346,9 @@ class HudiTableStatus(Model):
 
     last_handled_reconcile_at: Annotated[str, Field(max_length=128)] | None = None
     """Value of the annotation hudi-operator.io/requestedAt that was handled last."""
+
+    rescan: RescanStatus | None = None
+    """The newest request to read files once more, by the annotation hudi-operator.io/rescan."""
 
     message: Annotated[str, Field(max_length=512)] | None = None
     """The state of the table in one sentence."""

@@ -53,6 +53,7 @@ _PENDING_DATED = 10
 """Oldest pending instants whose age is asked of the store."""
 
 _CHECKPOINT_SHOWN = 500
+_CHECKPOINT_READ = 500_000
 
 _TROUBLES = {
     UnreadableCause.NOT_FOUND: TimelineTrouble.NOT_FOUND,
@@ -272,12 +273,18 @@ def _options(store: ObjectStore | None) -> S3Options | None:
 
 
 def readable_checkpoint(text: str | None) -> str | None:
-    """Return the newest source file that a commit's checkpoint names, with its time, for people."""
-    if text is None:
-        return None
+    """Return how far a commit's checkpoint says that the source has been read, for people.
+
+    A checkpoint says it as `display`, whatever else is in it; that of release 0.1 names a file and its time.
+    """
+    if text is None or len(text) > _CHECKPOINT_READ:
+        return text and text[:_CHECKPOINT_SHOWN]
     try:
-        watermark = json.loads(text)["watermark"]
+        document = json.loads(text)
+        if "display" in document:
+            return document["display"] and str(document["display"])[:_CHECKPOINT_SHOWN]
+        watermark = document["watermark"]
         moment = datetime.fromtimestamp(watermark["time"] / 1000, UTC).isoformat(timespec="milliseconds")
         return f"{moment.replace('+00:00', 'Z')} {watermark['path']}"[:_CHECKPOINT_SHOWN]
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return text[:_CHECKPOINT_SHOWN]

@@ -10,10 +10,9 @@ from hudi_jobs.contract import (
     TableDefinition,
     TableTask,
 )
-from hudi_operator.api.base import parse_duration, quantity_bytes
+from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.jobs.hudi_options import build_hudi_options
 
 _PLANNED = frozenset({Service.COMPACTION, Service.CLUSTERING})
@@ -39,7 +38,7 @@ def build_request(
         table=_definition(table),
         hudi_options=build_hudi_options(table, table_class, service),
         concurrency=table.spec.concurrency.mode,
-        ingestion=_ingestion(table.spec) if service is Service.INGESTION else None,
+        ingestion=_ingestion(table) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if service in _PLANNED else None,
     )
     return JobRequest(run=run, spark_conf=spark_conf, tasks=(task,))
@@ -62,11 +61,11 @@ def _definition(table: HudiTable) -> TableDefinition:
     )
 
 
-def _ingestion(table: HudiTableSpec) -> IngestionTask | None:
-    spec = table.ingestion
-    if spec is None:
+def _ingestion(table: HudiTable) -> IngestionTask | None:
+    ingestion = table.spec.ingestion
+    if ingestion is None:
         return None
-    files = spec.source.files
+    files = ingestion.source.files
     return IngestionTask(
         files=FileSource(
             path=files.path,
@@ -74,13 +73,13 @@ def _ingestion(table: HudiTableSpec) -> IngestionTask | None:
             options=files.options,
             schema_ddl=files.columns,
             path_glob=files.path_glob,
-            late_arrival_seconds=int(parse_duration(files.late_arrival_window).total_seconds()),
         ),
-        transform_sql=spec.transform.sql if spec.transform else None,
-        operation=spec.operation,
-        max_bytes=quantity_bytes(spec.max_bytes_per_run) if spec.max_bytes_per_run else None,
-        max_files=spec.max_files_per_run,
-        bad_records=spec.bad_records.policy,
-        quarantine_path=spec.bad_records.quarantine_path,
-        schema_evolution=table.schema_policy.evolution,
+        transform_sql=ingestion.transform.sql if ingestion.transform else None,
+        operation=ingestion.operation,
+        max_bytes=quantity_bytes(ingestion.max_bytes_per_run) if ingestion.max_bytes_per_run else None,
+        max_files=ingestion.max_files_per_run,
+        bad_records=ingestion.bad_records.policy,
+        quarantine_path=ingestion.bad_records.quarantine_path,
+        schema_evolution=table.spec.schema_policy.evolution,
+        rescan=table.open_rescan,
     )

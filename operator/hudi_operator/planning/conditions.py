@@ -16,6 +16,7 @@ from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Blocked, Observation, Plan
 from hudi_operator.planning.readiness import PROGRESSING, Readiness, readiness
+from hudi_operator.planning.rescan import INPUT_SKIPPED, skipped_message
 from hudi_operator.planning.times import format_time
 
 _CONDITION_OF = {
@@ -76,6 +77,9 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
     if plan.foreign:
         message = foreign_message(plan.foreign)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, FOREIGN_WRITER, message)
+    if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
+        message = skipped_message(plan.services.ingestion)
+        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
     if plan.overdue:
         message = _overdue_message(plan.overdue)
         yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, "Overdue", message)

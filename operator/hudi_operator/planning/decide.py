@@ -18,6 +18,7 @@ from hudi_operator.planning.foreign import check_writers
 from hudi_operator.planning.memory import SERVICES, remember
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.pending import overdue
+from hudi_operator.planning.rescan import rescan_after
 from hudi_operator.planning.services import Case, judge_all, make_case
 from hudi_operator.planning.slots import Hindrance, Started, blocked_message, explained, hindrance_of, start
 from hudi_operator.planning.tracking import Tracked, track
@@ -63,6 +64,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         history=history,
         finished=tracked.finished,
         answered=answered,
+        rescan=rescan_after(observation, tracked.finished, started.launches),
         next_look=_next_look(judged, started, hindrance, alarm_at, poll=poll_seconds, now=now),
     )
 
@@ -79,6 +81,7 @@ def _without_class(
         history=_history(observation.table.status.history, tracked.finished),
         finished=tracked.finished,
         answered=_answered(observation.table, ()),
+        rescan=rescan_after(observation, tracked.finished, ()),
         next_look=poll_seconds,
     )
 

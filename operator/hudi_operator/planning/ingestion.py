@@ -9,6 +9,7 @@ from hudi_operator.api.table_spec import Schedule
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.planning.dueness import Dueness, Priority, Reason
 from hudi_operator.planning.failures import after_failures
+from hudi_operator.planning.rescan import unasked
 from hudi_operator.planning.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.times import format_time, parse_time
 
@@ -20,8 +21,10 @@ def judge(
     ingestion = table.spec.ingestion
     if ingestion is None:
         return _not_due(Reason.NOT_CONFIGURED, "The spec has no ingestion: nothing is ingested.")
-    if requested is not None:
-        return _due(Reason.REQUESTED, f"Requested at {requested}.", at=now, priority=Priority.REQUESTED)
+    rescan = unasked(table)
+    if requested is not None or rescan is not None:
+        message = f"Requested at {requested}." if requested else f"Asked to read files once more: {rescan}."
+        return _due(Reason.REQUESTED, message, at=now, priority=Priority.REQUESTED)
     failed = after_failures(memory, table_class.retry, now=now)
     if failed is not None:
         return _due(Reason.RETRY, failed.message, at=failed.at) if failed.due else failed

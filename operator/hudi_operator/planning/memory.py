@@ -13,6 +13,9 @@ from hudi_operator.planning.model import Observation
 SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
 """The services of a table's life, in the order in which equally urgent ones go."""
 
+_NAMES_SHOWN = 3
+_NAME_SHOWN = 128
+
 
 def remember(observation: Observation, finished: tuple[RunStatus, ...]) -> ServicesStatus:
     """Return what is remembered of all services after this look: of runs that ended, and of the timeline itself."""
@@ -96,4 +99,7 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: I
             job = next((job for job in observation.jobs if job.name == run.job), None)
             results = job.outcome.results if job and job.outcome else ()
             changes["more_input"] = bool(results and results[0].more_input)
+            if results and results[0].files_skipped is not None:
+                changes["files_skipped"] = results[0].files_skipped
+                changes["skipped"] = tuple(name[:_NAME_SHOWN] for name in results[0].skipped[:_NAMES_SHOWN])
     return memory.model_copy(update=changes)

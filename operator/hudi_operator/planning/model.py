@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from hudi_jobs.contract import JobOutcome, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.api.table_status import ActiveJob, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.table_status import ActiveJob, PendingStatus, RescanStatus, RunStatus, ServicesStatus
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.timeline import Instant, Timeline
 from hudi_operator.timeline.files import FileSummary
@@ -259,7 +259,8 @@ class Plan:
 
     `foreign` are instants of other writers that a serialized table must not have, newest first, and
     `verified_up_to` is the completion of the newest commit that was found to be no such instant. `overdue` have been
-    pending for longer than the class allows. `answered` is the request for a run that this plan answers.
+    pending for longer than the class allows. `answered` is the request for a run that this plan answers, `rescan` the
+    newest request to read files once more.
     """
 
     actions: tuple[Action, ...] = ()
@@ -271,4 +272,5 @@ class Plan:
     history: tuple[RunStatus, ...] = ()
     finished: tuple[RunStatus, ...] = ()
     answered: str | None = None
+    rescan: RescanStatus | None = None
     next_look: float | None = None

@@ -32,6 +32,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
     return HudiTableStatus(
         observed_generation=table.metadata.generation,
         last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
+        rescan=plan.rescan,
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         timeline=_timeline(observation, previous.timeline, plan),

@@ -33,6 +33,7 @@ from hudi_jobs.contract.request import (
     TableType,
     WriteOperation,
 )
+from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
 
 __all__ = [
     "CHECKPOINT_KEY",
@@ -45,10 +46,13 @@ __all__ = [
     "FileFormat",
     "FileSource",
     "IngestionTask",
+    "InvalidRescan",
     "JobOutcome",
     "JobRequest",
     "Outcome",
     "PlannedServiceTask",
+    "Rescan",
+    "RescanRequest",
     "RunMode",
     "SchemaEvolution",
     "Service",
@@ -60,4 +64,5 @@ __all__ = [
     "WriteOperation",
     "decode_outcome",
     "encode_outcome",
+    "parse_rescan",
 ]

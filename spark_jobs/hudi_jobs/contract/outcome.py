@@ -74,6 +74,9 @@ class FailureReason(StrEnum):
     TABLE_MISMATCH = "TableMismatch"
     """Another table is at the path."""
 
+    CHECKPOINT_DAMAGED = "CheckpointDamaged"
+    """A part of the record of the files that were read is missing or damaged."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 
@@ -111,6 +114,9 @@ class TaskResult(Document):
     bytes_read: int | None = None
     rows_read: int | None = None
     rows_quarantined: int | None = None
+    files_skipped: int | None = None
+    skipped: tuple[Text, ...] = ()
+    rescan: Text | None = None
     more_input: bool | None = None
     file_groups: int | None = None
     files_written: int | None = None

@@ -133,7 +133,6 @@ class FileSource(Document):
     options: dict[str, str] = Field(default_factory=dict)
     schema_ddl: str | None = None
     path_glob: str | None = None
-    late_arrival_seconds: int = 600
 
 
 class IngestionTask(Document):
@@ -147,6 +146,8 @@ class IngestionTask(Document):
     bad_records: BadRecordPolicy = BadRecordPolicy.FAIL
     quarantine_path: str | None = None
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
+    rescan: str | None = None
+    """A request to read files once more, as the annotation has it; see `RescanRequest`."""
 
 
 class PlannedServiceTask(Document):

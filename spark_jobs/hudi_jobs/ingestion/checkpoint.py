@@ -1,146 +1,138 @@
-"""How far a source has been read: a small value that is committed together with the data that was read.
+"""What has been read, as a small text that is committed together with the data that was read.
 
-A file counts as read when it sorts at or below `floor` in the order of (modification time, path), or when its
-fingerprint is among `recent`. The floor stays the late-arrival window behind the newest file that was read, so a file
-that shows up late with an equal or slightly earlier time (S3 has whole seconds, and a multipart upload carries the time
-at which it began) is still seen, once. At most `MOST_FINGERPRINTS` fingerprints are kept; beyond that the floor rises
-over the oldest of them, and a file that appears later and sorts below that floor is not seen.
+It names the segments of the record that count, and grows by one `sequence` with every commit that reads files. Of the
+checkpoints in a timeline the greatest sequence is the newest: a service carries an older one over, and clocks differ.
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.files import Position
+from hudi_jobs.ingestion.floor import VERSION as FLOOR_VERSION
+from hudi_jobs.ingestion.floor import Floor, decode_floor
+from hudi_jobs.ingestion.record import Kind, Segment
 
-MOST_FINGERPRINTS = 2000
-"""About 30 kB in the commit."""
+VERSION = 2
+KIND = "files"
+LOOK_BACK = 10
+"""Checkpoints in a row that must be no newer than the newest one before older commits are left unread."""
 
-VERSION = 1
-
-
-@dataclass(frozen=True, order=True)
-class Position:
-    """A place in the order of source files; the time is in milliseconds since the epoch."""
-
-    time: int
-    path: str
-
-    def __str__(self) -> str:
-        moment = datetime.fromtimestamp(self.time / 1000, UTC).isoformat(timespec="milliseconds")
-        return f"{moment.replace('+00:00', 'Z')} {self.path}"
-
-
-@dataclass(frozen=True, order=True)
-class SourceFile:
-    """A file of the source; the path is relative to the source, the size in bytes."""
-
-    time: int
-    path: str
-    size: int
-
-    @property
-    def position(self) -> Position:
-        """Where the file stands in the order of reading."""
-        return Position(self.time, self.path)
-
-    @property
-    def fingerprint(self) -> str:
-        """72 bits that stand for this version of this file."""
-        digest = hashlib.sha256(f"{self.time} {self.path}".encode()).digest()
-        return base64.urlsafe_b64encode(digest[:9]).decode()
+_LONGEST = 500_000
+"""Characters; the checkpoints of release 0.1 have about 30,000, later ones a few hundred."""
+_MOST_SEGMENTS = 100
+_SHOWN = 400
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What has been read of the source at one path. Another path starts anew: its files are all unread."""
+    """What has been read of all sources of a table.
 
-    source: str
-    watermark: Position | None = None
-    floor: Position | None = None
-    recent: frozenset[str] = frozenset()
+    `newest` is the newest file that was read of `source`, for people. `rescan` is the request to read files again that
+    was served last. `floor` is what release 0.1 left behind and no run has yet turned into fingerprints.
+    """
 
-    def has_read(self, file: SourceFile) -> bool:
-        """Tell whether the file, in the version that is listed now, has been read."""
-        if self.floor is not None and file.position <= self.floor:
-            return True
-        return file.fingerprint in self.recent
+    sequence: int = 0
+    source: str | None = None
+    newest: Position | None = None
+    segments: tuple[Segment, ...] = ()
+    rescan: str | None = None
+    floor: Floor | None = None
+
+    @property
+    def display(self) -> str | None:
+        """How far the source has been read, for people."""
+        return None if self.newest is None else str(self.newest)
 
     def advanced(
-        self, read: Iterable[SourceFile], listing: Iterable[SourceFile], *, late_arrival_seconds: int
+        self,
+        *,
+        source: str,
+        read: Iterable[Position],
+        segments: tuple[Segment, ...],
+        rescan: str | None,
+        floor: Floor | None,
     ) -> "Checkpoint":
-        """Return the checkpoint after the given files have been read.
-
-        `listing` is everything that the source holds now: fingerprints of files that are gone are dropped.
-        """
-        read = set(read)
-        newest = max(file.position for file in read)
-        watermark = newest if self.watermark is None else max(newest, self.watermark)
-        window = Position(watermark.time - late_arrival_seconds * 1000, "")
-        floor = window if self.floor is None else max(self.floor, window)
-        known = sorted(file for file in {*listing, *read} if file in read or self.has_read(file))
-        remembered = [file for file in known if file.position > floor]
-        excess = len(remembered) - MOST_FINGERPRINTS
-        if excess > 0:
-            floor = remembered[excess - 1].position
-            remembered = remembered[excess:]
-        return Checkpoint(
-            source=self.source,
-            watermark=watermark,
-            floor=floor,
-            recent=frozenset(file.fingerprint for file in remembered),
-        )
+        """Return the checkpoint after the given files of a source have been read."""
+        newest = max((Position(one.time, one.path[:_SHOWN]) for one in read), default=None)
+        if self.newest is not None and (newest is None or source == self.source):
+            newest = self.newest if newest is None else max(newest, self.newest)
+        return Checkpoint(self.sequence + 1, source, newest, segments, rescan or self.rescan, floor)
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> str:
     """Write the checkpoint as the JSON that goes into the commit."""
     document = {
         "version": VERSION,
+        "kind": KIND,
+        "display": checkpoint.display,
+        "sequence": checkpoint.sequence,
         "source": checkpoint.source,
-        "watermark": _encode_position(checkpoint.watermark),
-        "floor": _encode_position(checkpoint.floor),
-        "recent": sorted(checkpoint.recent),
+        "newest": None if checkpoint.newest is None else [checkpoint.newest.time, checkpoint.newest.path],
+        "segments": [[one.name, one.kind, one.count, one.checksum] for one in checkpoint.segments],
+        "rescan": checkpoint.rescan,
+        "floor": None if checkpoint.floor is None else checkpoint.floor.document,
     }
     return json.dumps(document, separators=(",", ":"))
 
 
-def decode_checkpoint(text: str | None, *, source: str) -> Checkpoint:
-    """Read a commit's checkpoint for a source; none, or one of another source, means that nothing has been read.
+def decode_checkpoint(text: str | None) -> Checkpoint:
+    """Read a commit's checkpoint; none means that nothing has been read.
 
     Raises `TaskFailed` for text that this release did not write: to start anew then could repeat every row.
     """
     if text is None:
-        return Checkpoint(source=source)
+        return Checkpoint()
     try:
-        found = _decode(json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
+        if len(text) > _LONGEST:
+            raise ValueError(len(text))  # noqa: TRY301 - one refusal for all that is not a checkpoint
+        return _decode(json.loads(text))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
             "The checkpoint in the table's newest commit is not one that this release can read; "
             "run the release that wrote it.",
         ) from error
-    return found if found.source == source else Checkpoint(source=source)
+
+
+def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
+    """Return the checkpoint with the greatest sequence; the texts come in the order of completion, newest first.
+
+    No more texts are asked for once the last ten have shown nothing newer. Raises as `decode_checkpoint` does.
+    """
+    best, since = None, 0
+    for found in map(decode_checkpoint, texts):
+        if best is None or found.sequence > best.sequence:
+            best, since = found, 0
+        else:
+            since += 1
+        if since == LOOK_BACK:
+            break
+    return best
 
 
 def _decode(document: dict[str, Any]) -> Checkpoint:
-    if document["version"] != VERSION:
+    if document["version"] == FLOOR_VERSION:
+        return _of_floor(decode_floor(document))
+    if (document["version"], document["kind"]) != (VERSION, KIND):
         raise ValueError(document["version"])
+    newest, segments, floor = document["newest"], document["segments"], document["floor"]
+    if len(segments) > _MOST_SEGMENTS:
+        raise ValueError(len(segments))
     return Checkpoint(
-        source=document["source"],
-        watermark=_decode_position(document["watermark"]),
-        floor=_decode_position(document["floor"]),
-        recent=frozenset(document["recent"]),
+        sequence=int(document["sequence"]),
+        source=None if document["source"] is None else str(document["source"]),
+        newest=None if newest is None else Position(int(newest[0]), str(newest[1])),
+        segments=tuple(Segment(str(name), Kind(kind), int(count), str(sha)) for name, kind, count, sha in segments),
+        rescan=None if document["rescan"] is None else str(document["rescan"]),
+        floor=None if floor is None else decode_floor(floor),
     )
 
 
-def _encode_position(position: Position | None) -> dict[str, int | str] | None:
-    return None if position is None else {"time": position.time, "path": position.path}
-
-
-def _decode_position(document: dict[str, int | str] | None) -> Position | None:
-    return None if document is None else Position(int(document["time"]), str(document["path"]))
+def _of_floor(floor: Floor) -> Checkpoint:
+    watermark = floor.document["watermark"]
+    newest = None if watermark is None else Position(int(watermark["time"]), str(watermark["path"]))
+    return replace(Checkpoint(), newest=newest, source=floor.source, floor=floor)

@@ -1,14 +1,43 @@
-"""Which source files a run reads: a pure choice from a listing and a checkpoint."""
+"""Files of a source: which of them are input, and which of the unread ones a run reads."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from hudi_jobs.contract import FileFormat
-from hudi_jobs.ingestion.checkpoint import Checkpoint, SourceFile
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Position:
+    """A place in the order in which files are read; the time is in milliseconds since the epoch."""
+
+    time: int
+    path: str
+
+    def __str__(self) -> str:
+        try:
+            moment = datetime.fromtimestamp(self.time / 1000, UTC).isoformat(timespec="milliseconds")
+        except (ValueError, OverflowError):
+            return f"{self.time} {self.path}"  # a store may give a file a time beyond the year 9999
+        return f"{moment.replace('+00:00', 'Z')} {self.path}"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class SourceFile:
+    """A file of the source; the path is relative to the source, the size in bytes."""
+
+    time: int
+    path: str
+    size: int
+
+    @property
+    def position(self) -> Position:
+        """Where the file stands in the order of reading."""
+        return Position(self.time, self.path)
 
 
 @dataclass(frozen=True)
@@ -24,30 +53,31 @@ class Selection:
         return sum(file.size for file in self.files)
 
 
-def is_candidate(file: SourceFile, *, glob: str | None, format_: FileFormat) -> bool:
-    """Tell whether a listed file is input at all.
+def is_visible(file: SourceFile, format_: FileFormat) -> bool:
+    """Tell whether a listed file can be input, whatever the pattern.
 
-    A name that starts with `_` or `.`, at any level, is hidden, as in Hadoop and Spark. A glob without a slash is
-    matched against the file's name, one with a slash against its path below the source. An empty CSV or JSON file has
+    A name that starts with `_` or `.`, at any level, is hidden, as in Hadoop and Spark. An empty CSV or JSON file has
     no rows and is passed over; an empty file of another format is half-written and stays in, to be refused by name.
     """
-    parts = PurePosixPath(file.path).parts
-    if any(part.startswith(("_", ".")) for part in parts):
-        return False
-    if file.size == 0 and format_ in _TEXT_FORMATS:
-        return False
-    if glob is None:
+    if not file.path:
         return True
-    return fnmatchcase(file.path if "/" in glob else parts[-1], glob)
+    if any(part.startswith(("_", ".")) for part in PurePosixPath(file.path).parts):
+        return False
+    return file.size > 0 or format_ not in _TEXT_FORMATS
 
 
-def select_files(
-    listing: Iterable[SourceFile], checkpoint: Checkpoint, *, max_files: int | None, max_bytes: int | None
-) -> Selection:
-    """Choose the oldest files that have not been read, up to the limits, but always at least one."""
-    waiting = sorted(file for file in listing if not checkpoint.has_read(file))
-    count = _within(waiting, max_files=max_files, max_bytes=max_bytes)
-    return Selection(files=tuple(waiting[:count]), more=count < len(waiting))
+def matches(file: SourceFile, glob: str | None) -> bool:
+    """Tell whether a pattern means the file; without a slash it is about the name, with one about the whole path."""
+    if glob is None or not file.path:
+        return True
+    return fnmatchcase(file.path if "/" in glob else file.path.rpartition("/")[2], glob)
+
+
+def select_files(waiting: Iterable[SourceFile], *, max_files: int | None, max_bytes: int | None) -> Selection:
+    """Choose the oldest of the unread files, up to the limits, but always at least one."""
+    in_order = sorted(waiting)
+    count = _within(in_order, max_files=max_files, max_bytes=max_bytes)
+    return Selection(files=tuple(in_order[:count]), more=count < len(in_order))
 
 
 def _within(files: Sequence[SourceFile], *, max_files: int | None, max_bytes: int | None) -> int:

@@ -1,6 +1,8 @@
 """Listing a source with Hadoop's file systems, so that every store that Spark can read can be a source."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -8,18 +10,28 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.checkpoint import SourceFile
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.ingestion.files import SourceFile
+from hudi_jobs.ingestion.record import canonical
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 _RECURSIVELY = True
+_BATCH = 50_000
 _MARK = "FileStatus{path="
 _STATUS = re.compile(
     r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+); replication=\d+; blocksize=\d+; modification_time=(\d+);"
 )
 
 
-def list_source(spark: SparkSession, path: str) -> list[SourceFile]:
-    """Return every file below a path; raise `TaskFailed` when there is no such path or no access to it."""
+@dataclass(frozen=True)
+class Listing:
+    """All files of a source, in batches, and the source's path in the canonical spelling."""
+
+    root: str
+    batches: Iterator[list[SourceFile]]
+
+
+def list_source(spark: SparkSession, path: str) -> Listing:
+    """List every file below a path; raise `TaskFailed` when there is no such path or no access to it."""
     with stage(f"The source {path} cannot be listed", otherwise=FailureReason.SOURCE_UNREADABLE):
         try:
             return _list(spark, path)
@@ -32,21 +44,36 @@ def list_source(spark: SparkSession, path: str) -> list[SourceFile]:
             raise
 
 
-def _list(spark: SparkSession, path: str) -> list[SourceFile]:
+def qualified(spark: SparkSession, path: str) -> str:
+    """Return the canonical spelling of a path, as the root of a listing has it."""
+    hadoop_path = classes(spark).org.apache.hadoop.fs.Path(path)
+    filesystem = hadoop_path.getFileSystem(hadoop_configuration(spark))
+    return canonical(str(filesystem.makeQualified(hadoop_path).toString()))
+
+
+def _list(spark: SparkSession, path: str) -> Listing:
     root = classes(spark).org.apache.hadoop.fs.Path(path)
     filesystem = root.getFileSystem(hadoop_configuration(spark))
     status = filesystem.getFileStatus(root)
     base = str(status.getPath().toString()).rstrip("/")
     if status.isFile():
-        return [SourceFile(time=int(status.getModificationTime()), path="", size=int(status.getLen()))]
+        only = SourceFile(time=int(status.getModificationTime()), path="", size=int(status.getLen()))
+        return Listing(canonical(base), iter([[only]]))
     statuses = classes(spark).org.apache.hadoop.util.functional.RemoteIterators.toList(
         filesystem.listFiles(root, _RECURSIVELY)
     )
-    # One answer from the JVM for all files: asking for each of 10,000 files in turn takes seconds.
-    files = parse_statuses(str(statuses.toString()))
-    if len(files) != statuses.size():
-        files = [(str(s.getPath().toString()), int(s.getLen()), int(s.getModificationTime())) for s in statuses]
-    return [SourceFile(time=time, path=path[len(base) + 1 :], size=size) for path, size, time in files]
+    return Listing(canonical(base), _batches(statuses, base))
+
+
+def _batches(statuses: JavaObject, base: str) -> Iterator[list[SourceFile]]:
+    total = int(statuses.size())
+    for start in range(0, total, _BATCH):
+        batch = statuses.subList(start, min(start + _BATCH, total))
+        # One answer from the JVM for many files: asking for each of 10,000 files in turn takes seconds.
+        files = parse_statuses(str(batch.toString()))
+        if len(files) != batch.size():
+            files = [(str(s.getPath().toString()), int(s.getLen()), int(s.getModificationTime())) for s in batch]
+        yield [SourceFile(time=time, path=path[len(base) + 1 :], size=size) for path, size, time in files]
 
 
 def parse_statuses(text: str) -> list[tuple[str, int, int]]:
@@ -54,6 +81,5 @@ def parse_statuses(text: str) -> list[tuple[str, int, int]]:
 
     A file whose name imitates that text gives a wrong number of files, or none; the caller compares.
     """
-    if text.count(_MARK) != len(_STATUS.findall(text)):
-        return []
-    return [(path, int(size), int(time)) for path, size, time in _STATUS.findall(text)]
+    found = [(path, int(size), int(time)) for path, size, time in _STATUS.findall(text)]
+    return found if text.count(_MARK) == len(found) else []

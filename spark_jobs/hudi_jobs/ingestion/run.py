@@ -1,14 +1,13 @@
 """One ingestion from its checkpoint to its commit."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
-    CHECKPOINT_KEY,
     BadRecordPolicy,
     FailureReason,
     FileFormat,
@@ -19,9 +18,8 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.checkpoint import Checkpoint, SourceFile, decode_checkpoint, encode_checkpoint
-from hudi_jobs.ingestion.files import Selection, is_candidate, select_files
-from hudi_jobs.ingestion.listing import list_source
+from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.progress import Input, find_input
 from hudi_jobs.ingestion.quality import (
     Counts,
     count,
@@ -35,6 +33,8 @@ from hudi_jobs.ingestion.quality import (
 )
 from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
 from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.segments import SegmentFolder
+from hudi_jobs.ingestion.sweep import sweep_now_and_then
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
@@ -44,18 +44,7 @@ from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
-
-
-@dataclass(frozen=True)
-class _Input:
-    """What there is to read, and the checkpoint that goes with it."""
-
-    selection: Selection
-    listing: tuple[SourceFile, ...]
-    before: Checkpoint
-
-    def after(self, late_arrival_seconds: int) -> Checkpoint:
-        return self.before.advanced(self.selection.files, self.listing, late_arrival_seconds=late_arrival_seconds)
+_SHOWN = 100
 
 
 def ingest(context: TaskContext) -> TaskResult:
@@ -66,12 +55,15 @@ def ingest(context: TaskContext) -> TaskResult:
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
             table.require(context.task.table)
-    found = _find_input(context.spark, task, table)
+    found = find_input(context, task, table)
+    _require_content(task, found)
     reach(Phase.LISTED)
-    if not found.selection.files:
-        return _nothing(context, task, found)
-    context.log("reading", files=len(found.selection.files), bytes=found.selection.size, more=found.selection.more)
-    return _Run(context, task, table, found).commit()
+    run = _Run(context, task, table, found)
+    if found.selection.files:
+        selection = found.selection
+        context.log("reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late)
+        return run.commit()
+    return run.settle() if found.settles else run.nothing()
 
 
 def _task(context: TaskContext) -> IngestionTask:
@@ -82,62 +74,74 @@ def _task(context: TaskContext) -> IngestionTask:
     return context.task.ingestion
 
 
-def _find_input(spark: SparkSession, task: IngestionTask, table: HudiTable | None) -> _Input:
+def _require_content(task: IngestionTask, found: Input) -> None:
     source = task.files
-    root = source.path.rstrip("/")
-    with stage("The table's checkpoint cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        checkpoint = decode_checkpoint(None if table is None else table.newest_note(CHECKPOINT_KEY), source=root)
-    listed = list_source(spark, root)
-    listing = tuple(f for f in listed if not f.path or is_candidate(f, glob=source.path_glob, format_=source.format))
-    selection = select_files(listing, checkpoint, max_files=task.max_files, max_bytes=task.max_bytes)
-    empty = next((file for file in selection.files if file.size == 0 and source.format not in _TEXT_FORMATS), None)
+    empty = next(
+        (file for file in found.selection.files if file.size == 0 and source.format not in _TEXT_FORMATS), None
+    )
     if empty is not None:
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
-            f"The file {root}/{empty.path} is empty, which no {source.format} file can be; replace or remove it.",
+            f"The file {source.path.rstrip('/')}/{empty.path} is empty, which no {source.format} file can be; "
+            "replace or remove it.",
         )
-    return _Input(selection, listing, checkpoint)
-
-
-def _nothing(context: TaskContext, task: IngestionTask, found: _Input) -> TaskResult:
-    return TaskResult(
-        id=context.task.id,
-        outcome=Outcome.NOTHING_TO_DO,
-        message=f"No new files: all {len(found.listing):,} files of {task.files.path} have been read.",
-        checkpoint=None if found.before.watermark is None else str(found.before.watermark),
-        more_input=False,
-    )
 
 
 class _Run:
-    """The part of an ingestion that has files to read."""
+    """What is done with what was found in the source."""
 
-    def __init__(self, context: TaskContext, task: IngestionTask, table: HudiTable | None, found: _Input) -> None:
+    def __init__(self, context: TaskContext, task: IngestionTask, table: HudiTable | None, found: Input) -> None:
         self._context = context
         self._task = task
         self._definition: TableDefinition = context.task.table
         self._table_schema = None if table is None else table.schema()
         self._found = found
         self._paths = absolute_paths(task.files.path, [file.path for file in found.selection.files])
-        self._rows = read_files(context.spark, task.files, self._paths)
 
     def commit(self) -> TaskResult:
         """Read, check, write."""
+        self._rows = read_files(self._context.spark, self._task.files, self._paths)
         try:
             frame, counts = self._checked() if self._rows.columns else self._unparsable()
             reach(Phase.READ)
-            checkpoint = self._found.after(self._task.files.late_arrival_seconds)
-            instant = self._write(frame, encode_checkpoint(checkpoint))
-            reach(Phase.AFTER_COMMIT)
+            instant, checkpoint = self._write(frame, self._task.operation)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint)
 
-    def _write(self, frame: DataFrame, checkpoint: str) -> str:
-        notes = commit_notes(self._context.run, self._context.task.id)
-        settings = self._context.task.hudi_options
-        options = write_options(settings, self._task.operation, notes=notes, checkpoint=checkpoint)
-        return write_commit(self._context.spark, frame, self._definition, options, notes)
+    def settle(self) -> TaskResult:
+        """Commit without rows what counts as read by the checkpoint of release 0.1, so that nothing else ever does."""
+        if self._table_schema is None:
+            return self.nothing()
+        frame = self._context.spark.createDataFrame([], self._table_schema)
+        # Without rows an InsertOverwrite would empty an unpartitioned table.
+        instant, checkpoint = self._write(frame, WriteOperation.UPSERT)
+        return self._result(instant, Counts(read=0, corrupt=0, keyless=0), checkpoint)
+
+    def nothing(self) -> TaskResult:
+        """Say that there is nothing to read."""
+        found = self._found
+        return TaskResult(
+            id=self._context.task.id,
+            outcome=Outcome.NOTHING_TO_DO,
+            message=f"No new files: all {found.answer.candidates:,} files of {self._task.files.path} have been read.",
+            checkpoint=found.before.display,
+            more_input=False,
+            **self._figures(),
+        )
+
+    def _write(self, frame: DataFrame, operation: WriteOperation) -> tuple[str, Checkpoint]:
+        """Write the record, which counts for nothing before the commit names it, and then the commit."""
+        context = self._context
+        checkpoint = self._found.recorded(SegmentFolder(context.spark, context.task.table.base_path), context.run)
+        reach(Phase.RECORDED)
+        notes = commit_notes(context.run, context.task.id)
+        text = encode_checkpoint(checkpoint)
+        options = write_options(context.task.hudi_options, operation, notes=notes, checkpoint=text)
+        instant = write_commit(context.spark, frame, self._definition, options, notes)
+        reach(Phase.AFTER_COMMIT)
+        sweep_now_and_then(context, checkpoint)
+        return instant, checkpoint
 
     def _checked(self) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""
@@ -197,16 +201,25 @@ class _Run:
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED,
-            message=_summary(counts, files=len(selection.files)),
+            message=_summary(counts, self._found),
             instant=instant,
-            checkpoint=str(checkpoint.watermark),
+            checkpoint=checkpoint.display,
             files_read=len(selection.files),
             bytes_read=selection.size,
             rows_read=counts.read,
             rows_quarantined=counts.bad,
             more_input=selection.more,
+            **self._figures(),
         )
 
+    def _figures(self) -> dict[str, Any]:
+        answer = self._found.answer
+        names = tuple(name[:_SHOWN] for name in answer.skipped_names)
+        return {"files_skipped": answer.skipped, "skipped": names, "rescan": self._task.rescan}
 
-def _summary(counts: Counts, *, files: int) -> str:
-    return f"Read {counted(counts.read, 'row')} of {counted(files, 'file')}, {counts.bad:,} quarantined."
+
+def _summary(counts: Counts, found: Input) -> str:
+    files = counted(len(found.selection.files), "file")
+    late = f" {found.late:,} of the files are older than what had been read." if found.late else ""
+    again = f" {counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
+    return f"Read {counted(counts.read, 'row')} of {files}, {counts.bad:,} quarantined.{late}{again}"

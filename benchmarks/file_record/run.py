@@ -1,0 +1,124 @@
+"""What it costs to remember every file that was read: bytes, processor time and memory of one run's choice.
+
+Two ways are compared. `record` is what the driver does: fingerprints in merged segments beside the table, named by the
+checkpoint. `in commit` would put every fingerprint into the checkpoint itself, and so into each commit. A table of N
+files is made by runs of one size; then one more run finds one new file among all of them. The store is memory here: a
+request to a real one and the listing of the source come on top, and are the same for both.
+
+    .venv/bin/python benchmarks/file_record/run.py
+"""
+
+import base64
+import gc
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+from hudi_jobs.contract import FileFormat
+from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.choice import Answer, Question
+from hudi_jobs.ingestion.files import SourceFile, select_files
+from hudi_jobs.ingestion.record import Kind, LoadedSegment, Segment, fingerprint, grown, opened
+
+ROOT = "s3://landing/team-a/flights"
+BATCH = 50_000
+CASES = ((1, 1), (10_000, 1), (10_000, 1_000), (1_000_000, 1_000), (1_000_000, 1_000_000))
+
+
+def listed(files: int) -> Iterator[list[SourceFile]]:
+    """A listing in batches, as the driver reads one; names as long as those of real sources."""
+    for start in range(0, files, BATCH):
+        yield [named(number) for number in range(start, min(start + BATCH, files))]
+
+
+def named(number: int) -> SourceFile:
+    path = f"day=2026-{number % 12:02}-{number % 28:02}/part-{number:08}-7f6c2c51-9d3e-4c09.snappy.parquet"
+    return SourceFile(time=1_700_000_000_000 + number * 1000, path=path, size=1_000_000 + number)
+
+
+class Store:
+    """Segments in memory, with a count of what is written and read."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.segments: tuple[Segment, ...] = ()
+        self.written = 0
+        self.writes = 0
+        self.sequence = 0
+
+    def load(self) -> tuple[LoadedSegment, ...]:
+        found = [opened(segment, self.contents[segment.name]) for segment in self.segments]
+        return tuple(one for one in found if one is not None)
+
+    def commit(self, record: tuple[LoadedSegment, ...], added: set[bytes]) -> None:
+        self.sequence += 1
+        growth = grown(record, {Kind.READ: added})
+        sealed = [draft.sealed(sequence=self.sequence, run="run") for draft in growth.drafts]
+        self.segments = (*growth.kept, *(segment for segment, _ in sealed))
+        self.contents |= {segment.name: content for segment, content in sealed}
+        self.written += sum(len(content) for _, content in sealed)
+        self.writes += 1
+
+    def history(self, files: int, *, per_run: int) -> None:
+        for start in range(0, files, per_run):
+            prints = {fingerprint(ROOT, named(number)) for number in range(start, min(start + per_run, files))}
+            self.commit(self.load(), prints)
+            self.contents = {segment.name: self.contents[segment.name] for segment in self.segments}
+
+
+def choose_by_record(store: Store, files: int) -> Callable[[], int]:
+    def choose() -> int:
+        answer, question = Answer(), Question(None, FileFormat.PARQUET, store.load())
+        for batch in listed(files + 1):
+            answer.examine(question, ROOT, batch)
+        return len(select_files(answer.waiting, max_files=None, max_bytes=None).files)
+
+    return choose
+
+
+def choose_in_commit(text: str, files: int) -> Callable[[], int]:
+    def choose() -> int:
+        known = {base64.urlsafe_b64decode(one) for one in json.loads(text)["read"]}
+        return sum(fingerprint(ROOT, file) not in known for batch in listed(files + 1) for file in batch)
+
+    return choose
+
+
+def measured(choose: Callable[[], int]) -> tuple[float, float]:
+    """Return seconds of processor time and the highest memory in MB, measured apart: tracing slows things down."""
+    gc.collect()
+    began = time.process_time()
+    assert choose() == 1
+    seconds = time.process_time() - began
+    tracemalloc.start()
+    choose()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return seconds, peak / 1e6
+
+
+def main() -> None:
+    print(
+        "| files | per run | way | in each commit | read per run | written per run (mean) | segments | CPU | memory |"
+    )
+    print("|---:|---:|---|---:|---:|---:|---:|---:|---:|")
+    for files, per_run in CASES:
+        store = Store()
+        store.history(files, per_run=per_run)
+        commit = len(encode_checkpoint(Checkpoint(segments=store.segments)))
+        size = sum(segment.length for segment in store.segments)
+        seconds, memory = measured(choose_by_record(store, files))
+        figures = f"{commit:,} B | {commit + size:,} B | {store.written // store.writes:,} B | {len(store.segments)}"
+        print(f"| {files:,} | {per_run:,} | record | {figures} | {seconds:.2f} s | {memory:.0f} MB |")
+        prints = [
+            base64.urlsafe_b64encode(fingerprint(ROOT, file)).decode() for batch in listed(files) for file in batch
+        ]
+        text = json.dumps({"read": prints})
+        seconds, memory = measured(choose_in_commit(text, files))
+        figures = f"{len(text):,} B | {len(text):,} B | {len(text) // 2:,} B | 0"
+        print(f"| {files:,} | {per_run:,} | in commit | {figures} | {seconds:.2f} s | {memory:.0f} MB |")
+
+
+if __name__ == "__main__":
+    main()

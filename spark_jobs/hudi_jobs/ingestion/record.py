@@ -1,0 +1,228 @@
+"""The record of every file that was read: sorted fingerprints in immutable segments that the checkpoint names.
+
+A fingerprint stands for one version of one file: its path as the store has it, under one spelling of the store's
+scheme, its modification time and its size. So it does not matter by which source a file was found. Segments are merged
+in tiers, each at least twice as large as the next, so that a table has few of them and a run writes little. All is
+pure here; `segments` keeps the files.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from struct import Struct
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.files import SourceFile
+
+MOST_FINGERPRINTS = 4_000_000
+"""40 MB. Beyond it, files that the source does not hold any more are forgotten."""
+
+SMALL_SEGMENT = 4_096
+"""Fingerprints up to which a segment is always merged: a request of 40 kB costs what one of 40 bytes costs."""
+
+_GROWTH = 2
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_PRINT = Struct("10s")
+_HEADER = Struct(">8sQ")
+_MAGIC = b"hudifls1"
+_NAME = re.compile(r"[0-9]{12}-[A-Za-z0-9-]{1,64}-[0-9a-f]{16}")
+
+
+class Kind(StrEnum):
+    """Why a file is not read any more."""
+
+    SKIPPED = "skipped"
+    """It lay at or below the floor of a checkpoint of release 0.1, and no pattern of that time is known to match it."""
+
+    ASSUMED = "assumed"
+    """It lay at or below the floor of a checkpoint of release 0.1, which does not say more."""
+
+    READ = "read"
+    """It was read."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One file of the record as the checkpoint names it."""
+
+    name: str
+    kind: Kind
+    count: int
+    checksum: str
+
+    def __post_init__(self) -> None:
+        sound = _NAME.fullmatch(self.name) and 0 < self.count <= MOST_FINGERPRINTS and len(self.checksum) == 64
+        if not sound:
+            raise ValueError(self.name)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the file."""
+        return _HEADER.size + self.count * _PRINT.size
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the checkpoint that the file was written for."""
+        return sequence_of_name(self.name)
+
+
+@dataclass(frozen=True)
+class LoadedSegment:
+    """A segment and its sorted fingerprints, one after another."""
+
+    segment: Segment
+    prints: bytes
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Fingerprints that are to become a segment."""
+
+    kind: Kind
+    prints: bytes
+
+    def sealed(self, *, sequence: int, run: str) -> tuple[Segment, bytes]:
+        """Return the segment and the content of its file; the name tells it from every other run's."""
+        count = len(self.prints) // _PRINT.size
+        content = _HEADER.pack(_MAGIC, count) + self.prints
+        checksum = hashlib.sha256(content).hexdigest()
+        author = re.sub(r"[^A-Za-z0-9-]", "-", run)[:64] or "run"
+        return Segment(f"{sequence:012}-{author}-{checksum[:16]}", self.kind, count, checksum), content
+
+
+def sequence_of_name(name: str) -> int:
+    """Return the sequence that a segment's name begins with; raise `ValueError` for any other name."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(name)
+    return int(name.partition("-")[0])
+
+
+def opened(segment: Segment, content: bytes) -> LoadedSegment | None:
+    """Return what a segment's file holds, or None when it is not what the checkpoint says."""
+    if len(content) != segment.length or hashlib.sha256(content).hexdigest() != segment.checksum:
+        return None
+    magic, count = _HEADER.unpack_from(content)
+    if magic != _MAGIC or count != segment.count:
+        return None
+    return LoadedSegment(segment, content[_HEADER.size :])
+
+
+def canonical(path: str) -> str:
+    """Return one spelling of a path that Hadoop has qualified: S3's schemes are one store, and `file:` has no host.
+
+    Hadoop has removed dot segments and trailing slashes. Percent signs are left alone, because keys of S3 are literal.
+    """
+    scheme, _, rest = path.partition(":")
+    if scheme == "file":
+        rest = f"/{rest.lstrip('/')}"
+    return f"{_SCHEMES.get(scheme, scheme)}:{rest}".rstrip("/")
+
+
+def below(path: str, folder: str) -> str | None:
+    """Return the part of a canonical path below a folder, empty for the folder itself, or None when it is elsewhere."""
+    if path == folder:
+        return ""
+    return path[len(folder) + 1 :] if path.startswith(f"{folder}/") else None
+
+
+def fingerprint(root: str, file: SourceFile) -> bytes:
+    """Return 80 bits that stand for this version of a file below a canonical source."""
+    path = f"{root}/{file.path}" if file.path else root
+    text = f"{file.time} {file.size} {path}"
+    # A name may hold halves of characters, which UTF-8 has no bytes for.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[: _PRINT.size]
+
+
+def each(prints: bytes) -> Iterator[bytes]:
+    """Yield fingerprints one by one."""
+    return chain.from_iterable(_PRINT.iter_unpack(prints))
+
+
+def known_among(wanted: Collection[bytes], record: Iterable[LoadedSegment]) -> dict[bytes, Kind]:
+    """Return which of the fingerprints are in the record, and as what; having been read counts most."""
+    order = list(Kind)
+    return {
+        found: loaded.segment.kind
+        for loaded in sorted(record, key=lambda one: order.index(one.segment.kind))
+        for found in filter(wanted.__contains__, each(loaded.prints))
+    }
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a record becomes: segments that stay as they are, and what is written anew."""
+
+    kept: tuple[Segment, ...]
+    drafts: tuple[Draft, ...]
+
+
+def grown(
+    record: Sequence[LoadedSegment],
+    added: Mapping[Kind, Collection[bytes]],
+    *,
+    forgotten: Collection[bytes] = frozenset(),
+    listed: bytes = b"",
+) -> Growth:
+    """Return the record with the added fingerprints and without the forgotten ones.
+
+    `listed` are those of all that the source holds now: when the record would grow beyond its bound, the rest goes.
+    """
+    total = sum(loaded.segment.count for loaded in record) + sum(len(prints) for prints in added.values())
+    if total > MOST_FINGERPRINTS:
+        return _pruned(record, added, forgotten=forgotten, listed=listed)
+    kept: list[Segment] = []
+    drafts: list[Draft] = []
+    for kind in Kind:
+        mine = [loaded for loaded in record if loaded.segment.kind is kind]
+        stay, prints = _tiered(mine, set(added.get(kind, ())), forgotten)
+        kept += stay
+        drafts += [Draft(kind, prints)] if prints else []
+    return Growth(tuple(kept), tuple(drafts))
+
+
+def _tiered(
+    record: Sequence[LoadedSegment], added: set[bytes], forgotten: Collection[bytes]
+) -> tuple[list[Segment], bytes]:
+    pile = [sorted(added)]
+    rest = sorted(record, key=lambda loaded: -loaded.segment.count)
+    for loaded in record if forgotten else ():
+        if any(map(forgotten.__contains__, each(loaded.prints))):
+            pile.append([one for one in each(loaded.prints) if one not in forgotten])
+            rest.remove(loaded)
+    size = sum(map(len, pile))
+    while size and rest and rest[-1].segment.count <= max(SMALL_SEGMENT, size * _GROWTH):
+        absorbed = rest.pop()
+        pile.append(list(each(absorbed.prints)))
+        size += absorbed.segment.count
+    return [loaded.segment for loaded in rest], _joined(chain.from_iterable(pile))
+
+
+def _pruned(
+    record: Sequence[LoadedSegment],
+    added: Mapping[Kind, Collection[bytes]],
+    *,
+    forgotten: Collection[bytes],
+    listed: bytes,
+) -> Growth:
+    drafts = []
+    present = set(each(listed))
+    for kind in Kind:
+        mine = (each(loaded.prints) for loaded in record if loaded.segment.kind is kind)
+        stay = present.intersection(chain.from_iterable(mine))
+        prints = _joined(stay.difference(forgotten).union(added.get(kind, ())))
+        drafts += [Draft(kind, prints)] if prints else []
+    if sum(len(draft.prints) for draft in drafts) > MOST_FINGERPRINTS * _PRINT.size:
+        raise TaskFailed(
+            FailureReason.SOURCE_UNREADABLE,
+            f"The source holds more than {MOST_FINGERPRINTS:,} files, which is as many as can be told from one "
+            "another; move those that were read elsewhere.",
+        )
+    return Growth((), tuple(drafts))
+
+
+def _joined(prints: Iterable[bytes]) -> bytes:
+    return b"".join(sorted(set(prints)))

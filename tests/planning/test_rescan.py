@@ -1,0 +1,160 @@
+"""Requests to read files once more, from the annotation to the run that served them, and what is said of skips."""
+
+from __future__ import annotations
+
+import pytest
+from tests.planning.world import (
+    JOB,
+    NOW,
+    active,
+    again,
+    at,
+    ended,
+    job,
+    look,
+    memory,
+    minutes,
+    observe,
+    plan_for,
+    run,
+    status,
+    status_of,
+    succeeded,
+    table,
+    table_class,
+)
+
+from hudi_jobs.contract import JobOutcome, Outcome, Service
+from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.api.table_status import HudiTableStatus, RescanState, RescanStatus
+from hudi_operator.control.looks import readable_checkpoint
+from hudi_operator.jobs.request import build_request
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook
+
+ANNOTATION = "hudi-operator.io/rescan"
+RECENTLY = memory(last_run=run(started_at=at(NOW - minutes(1))))
+
+
+def asked(value: str, known: HudiTableStatus | None = None, **changes: object) -> Observation:
+    return observe(table(annotations={ANNOTATION: value}, status=known or status(ingestion=RECENTLY), **changes))
+
+
+def starts(observation: Observation) -> bool:
+    return any(isinstance(action, LaunchJob) for action in plan_for(observation).actions)
+
+
+def given_to_runs(observation: Observation) -> str | None:
+    request = build_request(
+        table=observation.table, table_class=table_class().spec, service=Service.INGESTION, run="r", spark_conf={}
+    )
+    assert request.tasks[0].ingestion is not None
+    return request.tasks[0].ingestion.rescan
+
+
+def after_run(observation: Observation, outcome: JobOutcome, look_: TimelineLook) -> HudiTableStatus:
+    """The status once the run has ended that the request started."""
+    known = observation.table.status.model_copy(update={"active_jobs": (active(),)})
+    one = again(observation, known)
+    return status_of(observe(one.table, jobs=(ended(outcome=outcome),), look=look_))
+
+
+def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served_it() -> None:
+    first = asked("skipped")
+    assert starts(first)
+    assert given_to_runs(first) == "skipped"
+
+    waiting = status_of(first)
+    assert waiting.rescan == RescanStatus(value="skipped", state=RescanState.ASKED)
+    running = again(first, waiting)
+    names = [one.name for one in waiting.active_jobs]
+    assert not starts(observe(running.table, jobs=tuple(job(name) for name in names)))
+
+    committed = look((JOB, "20260310115900000"))
+    unserved = after_run(running, succeeded(), committed)
+    assert unserved.rescan.state is RescanState.ASKED
+    assert not starts(again(first, unserved))
+    assert given_to_runs(again(first, unserved)) == "skipped"
+
+    served = after_run(running, succeeded(rescan="skipped"), committed)
+    assert served.rescan.state is RescanState.SERVED
+    assert not starts(again(first, served))
+    assert given_to_runs(again(first, served)) is None
+
+
+def test_a_request_is_not_served_by_a_run_that_the_timeline_does_not_confirm() -> None:
+    running = again(asked("skipped"), status_of(asked("skipped")))
+    after = after_run(running, succeeded(rescan="skipped"), TimelineLook())
+    assert after.rescan.state is RescanState.ASKED
+
+
+def test_another_value_is_another_request_and_the_last_answer_outlasts_the_annotation() -> None:
+    known = status(ingestion=RECENTLY).model_copy(
+        update={"rescan": RescanStatus(value="read", state=RescanState.SERVED)}
+    )
+    assert not starts(asked("read", known))
+    assert starts(asked("read#2", known))
+    assert status_of(observe(table(status=known))).rescan == known.rescan
+
+
+@pytest.mark.parametrize("value", ["", "everything", "read:", "x" * 100_000, "read\n", "read:\u202e"])
+def test_a_request_that_is_not_understood_starts_nothing_and_says_what_one_looks_like(value: str) -> None:
+    one = asked(value)
+    assert not starts(one)
+    assert given_to_runs(one) is None
+    after = status_of(one)
+    assert after.rescan.state is RescanState.IGNORED
+    assert "skipped, assumed or read" in after.rescan.message
+    assert HudiTableStatus.model_validate(after.to_document()) == after
+
+
+def test_a_table_without_ingestion_has_nothing_to_read_again() -> None:
+    after = status_of(asked("read", ingestion=None))
+    assert after.rescan.state is RescanState.IGNORED
+
+
+def test_skipped_files_are_told_of_until_there_are_none() -> None:
+    names = ("a.csv", "n" * 4000)
+    running = observe(table(status=status(active_jobs=(active(),))))
+    committed = look((JOB, "20260310115900000"))
+
+    after = after_run(running, succeeded(files_skipped=7, skipped=names), committed)
+
+    assert (after.services.ingestion.files_skipped, len(after.services.ingestion.skipped)) == (7, 2)
+    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    assert found.reason == "FilesSkipped"
+    assert "7 files" in found.message
+    assert f"{ANNOTATION}=skipped" in found.message
+    known = again(running, after)
+    silent = after_run(known, JobOutcome(results=()), committed)
+    assert silent.services.ingestion.files_skipped == 7
+    gone = after_run(known, succeeded(files_skipped=0), committed)
+    assert find_condition(gone.conditions, ConditionType.INPUT_SKIPPED) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (None, None),
+        ('{"version": 2, "kind": "files", "display": "2026 a.csv"}', "2026 a.csv"),
+        ('{"version": 9, "kind": "offsets", "display": "topic 7"}', "topic 7"),
+        ('{"version": 2, "display": null}', None),
+        ('{"version": 1, "watermark": {"time": 0, "path": "a"}}', "1970-01-01T00:00:00.000Z a"),
+        ("{" * 600, "{" * 500),
+        ("[" * 100_000, "[" * 500),
+        ('{"display": "' + "x" * 10_000_000, '{"display": "' + "x" * 487),
+    ],
+)
+def test_a_checkpoint_shows_what_its_driver_says_for_people(text: str | None, shown: str | None) -> None:
+    assert readable_checkpoint(text) == shown
+
+
+def test_what_a_driver_says_is_cut_to_what_a_status_holds() -> None:
+    assert len(readable_checkpoint('{"display": "' + "x" * 4000 + '"}')) == 500
+
+
+def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:
+    running = again(asked("skipped"), status_of(asked("skipped")))
+    nothing = (
+        succeeded(rescan="skipped").results[0].model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "instant": None})
+    )
+    assert after_run(running, JobOutcome(results=(nothing,)), TimelineLook()).rescan.state is RescanState.SERVED
