@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -110,6 +112,22 @@ async def client_of(handler: Handler, *, timeout_seconds: float = 5) -> AsyncIte
             yield KubernetesClient(transport, operator_namespace="default")
     finally:
         await runner.cleanup()
+
+
+@pytest.mark.parametrize("status", [200, 404, 503])
+@pytest.mark.parametrize("minutes", [-10, 10])
+async def test_every_answer_sets_the_clock_to_the_servers(status: int, minutes: int) -> None:
+    ahead = timedelta(minutes=minutes)
+
+    async def elsewhere(_request: web.Request) -> web.StreamResponse:
+        date = format_datetime(datetime.now(UTC) + ahead, usegmt=True)
+        return web.json_response({}, status=status, headers={"Date": date})
+
+    async with client_of(elsewhere) as kube:
+        before = kube.now()
+        with suppress(KubernetesError):
+            await kube.get_table("a", "b")
+        assert abs(kube.now() - before - ahead) < timedelta(minutes=1)
 
 
 async def test_no_answer_in_time_is_an_outage() -> None:
