@@ -36,6 +36,8 @@ class Ended:
 
     exit_code: int = 0
     message: str = ""
+    beside: str | None = None
+    """Name of a container beside it that runs on, as one that a service mesh has injected."""
 
 
 Work = Callable[[Document], Awaitable[Ended]]
@@ -67,6 +69,9 @@ class FakeNode:
 
         self.overlaps: list[str] = []
         """Pods that started while another driver of the same table ran: there must never be one."""
+
+        self.silent_about: set[str] = set()
+        """Names of pods as on a node that is cut off: nothing is heard of them, not even that they are gone."""
 
         self._pods: dict[str, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -127,6 +132,8 @@ class FakeNode:
 
     def _see(self, pod: Document) -> None:
         uid = pod["metadata"]["uid"]
+        if pod["metadata"]["name"] in self.silent_about:
+            return
         if pod["metadata"].get("deletionTimestamp"):
             task = self._pods.pop(uid, None)
             if task is not None:
@@ -200,10 +207,11 @@ def _terminated(pod: Document, ended: Ended, *, now: str) -> Document:
             "finishedAt": now,
         }
     }
-    return {
-        "phase": "Failed" if ended.exit_code else "Succeeded",
-        "containerStatuses": [_container(pod, state, ready=False)],
-    }
+    own = _container(pod, state, ready=False)
+    if ended.beside is not None:
+        other = _container(pod, {"running": {"startedAt": now}}, ready=True) | {"name": ended.beside}
+        return {"phase": "Running", "containerStatuses": [other, own]}
+    return {"phase": "Failed" if ended.exit_code else "Succeeded", "containerStatuses": [own]}
 
 
 def _container(pod: Document, state: Document, *, ready: bool) -> Document:
