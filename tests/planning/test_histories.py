@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.simulation import Simulation
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_operator.planning.failures import attempts
 from hudi_operator.planning.memory import SERVICES
 
 SPEC: dict[str, Any] = {
@@ -62,6 +63,16 @@ def test_the_end_of_every_job_is_told_exactly_once() -> None:
         assert len(told) == len(set(told))
         remembered = {one.name for one in simulation.status.active_jobs}
         assert {one.name for one in simulation.launched} <= set(told) | remembered
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=10, deadline=None)
+def test_no_name_is_used_twice_however_often_a_failing_spec_is_edited(seed: int) -> None:
+    """The simulation checks the names; a spec that has just failed is forgiven, and its count begins anew."""
+    simulation = Simulation(Random(seed), dict(SPEC), luck=0.6)
+    for _ in range(STEPS):
+        simulation.step()
+        simulation.generation += bool(attempts(simulation.status.services.ingestion)) and simulation.dice.random() < 0.3
 
 
 def test_what_is_told_of_a_run_is_what_the_timeline_holds() -> None:

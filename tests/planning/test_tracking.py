@@ -245,6 +245,10 @@ def test_a_job_whose_end_cannot_be_told_yet_is_not_removed() -> None:
     assert (names(found), found.actions) == ([JOB], ())
 
 
+def test_two_forgotten_jobs_of_one_name_are_remembered_as_one() -> None:
+    assert names(tracked((), (job(), job(uid="earlier", phase=JobPhase.ENDING)))) == [JOB]
+
+
 def test_no_more_jobs_are_remembered_than_a_status_holds() -> None:
     assert len(tracked((active(),), tuple(job(f"job-{number}") for number in range(50))).active) == 8
 

@@ -66,7 +66,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
         else:
             active.append(refreshed(job, own) if own else job)
     names = {job.name for job in remembered}
-    active += [adopted(job) for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER]
+    forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
+    active += map(adopted, forgotten.values())
     actions += _removals(observation.jobs, active)
     return Tracked(active=tuple(active[:_MOST_ACTIVE]), finished=tuple(finished), actions=tuple(actions))
 
