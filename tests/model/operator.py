@@ -48,7 +48,7 @@ def look(world: World, index: int) -> None:
             delete_job(world, index, action.job.name)
         elif fault == "refused":
             after = refused(plan, action.job, observation=seen, message="quota", now=now)
-            _store(world, index, seen, after, counted=len(plan.finished))
+            _store(world, index, seen, after, counted=len(plan.finished), again=True)
             cluster.next_look = world.now + AGAIN
             return
         else:
@@ -59,7 +59,7 @@ def look(world: World, index: int) -> None:
     _obey(world, index, plan)
 
 
-def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: int = 0) -> None:
+def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: int = 0, again: bool = False) -> None:
     """Write the status, as the API server gives it back."""
     cluster = world.clusters[index]
     now = moment(world.now + cluster.skew)
@@ -68,7 +68,7 @@ def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: 
     if stored != cluster.stored:
         cluster.stored, cluster.status = stored, HudiTableStatus.model_validate_json(stored)
     invariants.check_told(world, index, plan.finished[counted:])
-    if plan.answered is not None and not counted:
+    if plan.answered is not None and not again:
         invariants.check_answer(world, index, plan.answered)
 
 
