@@ -1,11 +1,14 @@
 """What marks a commit as that of one task of one run, in the commit's extra metadata."""
 
-from hudi_jobs.contract import METADATA_PREFIX, RUN_KEY
+from hudi_jobs.contract import METADATA_PREFIX, OPERATOR_KEY, RUN_KEY, TABLE_KEY, TableTask
 
 TASK_KEY = f"{METADATA_PREFIX}task"
 """Which task of the run made the commit: a run may have several for one table."""
 
 
-def commit_notes(run: str, task: str) -> dict[str, str]:
-    """Return what marks the commit of one task of one run."""
-    return {RUN_KEY: run, TASK_KEY: task}
+def commit_notes(run: str, task: TableTask) -> dict[str, str]:
+    """Return what marks the commit of one task of one run, and whose table the run took it for."""
+    notes = {RUN_KEY: run, TASK_KEY: task.id}
+    if task.owner is None:
+        return notes
+    return {**notes, TABLE_KEY: task.owner.table_uid, OPERATOR_KEY: task.owner.operator}

@@ -14,7 +14,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import (
     ConcurrencyMode,
@@ -26,6 +26,7 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
     TableDefinition,
+    TableOwner,
     TableTask,
     TaskResult,
     decode_outcome,
@@ -39,9 +40,6 @@ from toolkit.spark_home import java_options, spark_home
 
 ROWS = 5_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
-
-LEASE = 12.0
-"""Seconds; a busy machine may keep a driver from renewing its marker for some of them."""
 
 NOON = 1_700_000_000
 """Seconds since the epoch at which the files of a test begin to arrive."""
@@ -93,6 +91,10 @@ class Lake:
     metadata_table: bool = ALL
     """Whether the table has one, as by default; it doubles the work of a commit, so only some tests do."""
     runs: int = 0
+    owner: TableOwner | None = None
+    take_over: str | None = None
+    lease: float = 60.0
+    """Seconds of the lease of ingestions; tests that kill drivers make it short, because the next run waits for it."""
 
     @property
     def source(self) -> str:
@@ -145,7 +147,11 @@ class Lake:
             service=Service.INGESTION,
             table=self.definition(),
             hudi_options=self.hudi_options(Service.INGESTION),
+            concurrency=self.spec.get("concurrency", {}).get("mode", ConcurrencyMode.SERIALIZED),
             ingestion=IngestionTask.model_validate(ingestion),
+            owner=self.owner,
+            take_over=self.take_over,
+            lease_seconds=self.lease,
         )
         return JobRequest(run=run or f"run-{self.runs}", spark_conf=conf or {}, tasks=(task,))
 
@@ -195,7 +201,10 @@ class Lake:
             table=self.definition(),
             hudi_options=self.hudi_options(service) | (options or {}),
             concurrency=concurrency,
-            planned=PlannedServiceTask.model_validate({"leaseSeconds": LEASE, **planned}),
+            planned=PlannedServiceTask.model_validate(planned),
+            owner=self.owner,
+            take_over=self.take_over,
+            lease_seconds=LEASE,
         )
         return JobRequest(run=run or f"run-{self.runs}", tasks=(task,))
 
@@ -312,6 +321,7 @@ class Trial:
             bucket = f"trial-{time.monotonic_ns()}"
             s3.create_bucket(Bucket=bucket)
             self.conf = lake.use_store(bucket, s3.meta.endpoint_url)
+        lake.lease = LEASE
         lake.table = {"type": "MergeOnRead" if service is Service.COMPACTION else "CopyOnWrite"}
         lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "cleaning": {"retainCommits": 1}}
         # A commit to it is one of the moments at which a driver is killed or overtaken.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import Outcome
 
@@ -66,7 +66,7 @@ def unfinished(lake: Any) -> set[str]:
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(
     lake: Any, program: Callable[..., Any], operation: str, table_type: str, moments: tuple[str, ...]
 ) -> None:
-    lake.table, lake.metadata_table = {"type": table_type}, True
+    lake.table, lake.metadata_table, lake.lease = {"type": table_type}, True, LEASE
     for number, moment in enumerate(moments):
         lake.put(f"{number}.csv", csv(number * ROWS), at=number)
 

@@ -1,5 +1,6 @@
 """The marker of a table: one holder at a time, whoever runs, dies, freezes or loses a reply. No JVM."""
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +12,14 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
+from hudi_jobs.contract import ConcurrencyMode, Service, TableDefinition, TableTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease import marker as marker_module
+from hudi_jobs.lease import stores
 from hudi_jobs.lease.fence import Fence
-from hudi_jobs.lease.marker import Content, HeldElsewhere, Marker, MarkerMoved, State, decode, take
-from hudi_jobs.lease.stores import LocalMarkers, S3Markers
+from hudi_jobs.lease.holding import _leases_of
+from hudi_jobs.lease.marker import Content, HeldElsewhere, Lease, Marker, MarkerMoved, State, decode, take
+from hudi_jobs.lease.stores import LocalFiles, S3Files, TableFile
 
 RIVALS = 8
 LEASE = 60.0
@@ -40,9 +44,9 @@ def bucket() -> Iterator[S3Store]:
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
     """Each call is another process's view of the same marker."""
     if request.param == "local":
-        return lambda: LocalMarkers(tmp_path / "marker")
+        return lambda: TableFile(LocalFiles(tmp_path / "marker"), "services.json")
     bucket = request.getfixturevalue("bucket")
-    return lambda: S3Markers(bucket, f"{tmp_path.name}/marker")
+    return lambda: TableFile(S3Files(bucket, f"{tmp_path.name}/marker"), "services.json")
 
 
 class Time:
@@ -62,7 +66,8 @@ class Time:
 
 def take_as(store: Any, run: str, time: Time | None = None) -> Marker | HeldElsewhere:
     time = time or Time()
-    return take(store, run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
+    lease = take([store], run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
+    return lease._markers[0] if isinstance(lease, Lease) else lease
 
 
 def abandoned(store: Any, run: str = "dead", state: State = State.HELD) -> None:
@@ -180,6 +185,80 @@ def renewed(store: Any) -> None:
     store.write(found[0].replace(b"Z", b"1Z"), expected=found[1])
 
 
+def test_that_a_holder_may_be_frozen_is_not_forgotten_by_those_who_come_between(open_store: Callable[[], Any]) -> None:
+    """Ingestions hold the lease of the services too, and do not deal with what a frozen service has begun."""
+    abandoned(open_store(), "frozen")
+    for run in ("ingestion", "compaction"):
+        between = take_as(open_store(), run)
+        assert isinstance(between, Marker)
+        between.release()
+    last = take_as(open_store(), "clustering")
+    assert isinstance(last, Marker)
+    assert last.taken_over
+
+
+@pytest.mark.parametrize("content", [b"[" * 5000, b" " * 100_000])
+def test_what_is_no_marker_counts_for_the_lease_and_is_replaced(open_store: Callable[[], Any], content: bytes) -> None:
+    open_store().write(content, expected=None)
+    time = Time()
+    assert isinstance(take_as(open_store(), "second", time), Marker)
+    assert time.now >= LEASE
+
+
+@pytest.fixture
+def two_stores(tmp_path: Path) -> tuple[TableFile, TableFile]:
+    files = LocalFiles(tmp_path / "marker")
+    return TableFile(files, "ingestion.json"), TableFile(files, "services.json")
+
+
+def take_both(stores: Any, run: str, time: Time) -> Lease | HeldElsewhere:
+    return take(stores, run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
+
+
+def test_two_dead_markers_are_waited_for_at_the_same_time(two_stores: Any) -> None:
+    for store in two_stores:
+        abandoned(store)
+    time = Time()
+    taken = take_both(two_stores, "run", time)
+    assert isinstance(taken, Lease)
+    assert taken.taken_over
+    assert LEASE <= time.now < 1.5 * LEASE
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+def test_a_run_that_cannot_have_both_markers_takes_none(two_stores: Any, busy: int) -> None:
+    abandoned(two_stores[1 - busy])
+    holder = take_as(two_stores[busy], "holder")
+    assert isinstance(holder, Marker)
+    before = two_stores[1 - busy].read()
+    found = take_both(two_stores, "run", Time(meanwhile=holder.renew))
+    assert isinstance(found, HeldElsewhere)
+    assert two_stores[1 - busy].read() == before
+
+
+def test_a_marker_that_is_taken_in_the_last_moment_gives_the_first_one_back(two_stores: Any) -> None:
+    class Late(TableFile):
+        def read(self) -> Any:
+            found = super().read()
+            if found is None:
+                abandoned(self, "faster")
+            return found
+
+    second = Late(two_stores[1].files, "services.json")
+    found = take_both((two_stores[0], second), "run", Time())
+    assert isinstance(found, HeldElsewhere)
+    assert "faster" in str(found)
+    assert decode(two_stores[0].read()[0]).state is State.RELEASED
+
+
+def test_a_lease_is_lost_with_any_of_its_markers(two_stores: Any) -> None:
+    lease = take_both(two_stores, "run", Time())
+    assert isinstance(lease, Lease)
+    two_stores[1].write(b"{}", expected=two_stores[1].read()[1])
+    with pytest.raises(MarkerMoved):
+        lease.renew()
+
+
 def test_a_damaged_marker_counts_as_somebody_elses_for_the_lease(open_store: Callable[[], Any]) -> None:
     open_store().write(b"{not json", expected=None)
     time = Time()
@@ -201,7 +280,40 @@ def test_a_store_that_ignores_conditions_is_refused(
 
     monkeypatch.setattr(obstore, "put", careless)
     with pytest.raises(TaskFailed, match="ignores the conditions"):
-        take_as(S3Markers(bucket, f"careless-{ignored}"), "run")
+        take_as(TableFile(S3Files(bucket, f"careless-{ignored}"), "services.json"), "run")
+
+
+def test_two_ingestions_never_share_a_table_and_in_a_serialized_one_no_two_runs_do() -> None:
+    definition = {"name": "flights", "basePath": "/lake/flights", "type": "CopyOnWrite", "recordKey": ["id"]}
+
+    def leases(service: Service, mode: ConcurrencyMode) -> tuple[str, ...]:
+        table = TableDefinition.model_validate(definition)
+        return _leases_of(TableTask(id="t", service=service, table=table, concurrency=mode))
+
+    serialized, optimistic = ConcurrencyMode.SERIALIZED, ConcurrencyMode.OPTIMISTIC
+    for one, other in itertools.product(itertools.product(Service, (serialized, optimistic)), repeat=2):
+        shared = set(leases(*one)) & set(leases(*other))
+        ingestions = [run for run in (one, other) if run[0] is Service.INGESTION]
+        # An ingestion of an Optimistic table and a service of one are what may go on side by side.
+        beside = len(ingestions) == 1 and ingestions[0][1] is optimistic and Service.DELETION not in {one[0], other[0]}
+        assert bool(shared) is not beside, (one, other)
+        orders = [[name for name in leases(*run) if name in shared] for run in (one, other)]
+        assert orders[0] == orders[1], "both take what they share in one order"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("s3a://lake/a/flights", "s3://lake//a/./flights/"),
+        ("s3a://lake/a/flights", "s3n://lake/a/b/../flights"),
+        ("/lake/flights", "file:///lake//flights/"),
+        ("/lake/a#b", "file:///lake/a#b"),
+    ],
+)
+def test_two_spellings_of_a_path_have_one_lease(monkeypatch: pytest.MonkeyPatch, one: str, other: str) -> None:
+    monkeypatch.setattr(stores, "hadoop_configuration", lambda _: {})
+    places = [vars(stores.open_table_files(None, path)) for path in (one, other)]
+    assert len({str(place.get("_prefix", place.get("_folder"))) for place in places}) == 1
 
 
 class Holder:

@@ -12,7 +12,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease.stores import marker_store
+from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.lock import require_lock
 
 pytestmark = pytest.mark.spark
@@ -64,8 +64,8 @@ def test_a_strategy_that_does_not_fit(trial: Callable[[Service, str], Any]) -> N
 
 @pytest.mark.parametrize("base_path", ["abfss://lake@account/table", "gs://lake/table", "hdfs://name/table"])
 def test_a_store_that_is_not_known_to_write_conditionally(lake: Any, base_path: str) -> None:
-    with pytest.raises(TaskFailed, match="use the mode Inline"):
-        marker_store(lake.spark, base_path)
+    with pytest.raises(TaskFailed, match="writes conditionally"):
+        open_table_files(lake.spark, base_path)
 
 
 @pytest.fixture

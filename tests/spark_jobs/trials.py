@@ -3,3 +3,6 @@
 import os
 
 ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
+
+LEASE = 12.0
+"""Seconds; a busy machine may keep a driver from renewing its lease for some of them."""

@@ -77,6 +77,9 @@ class FailureReason(StrEnum):
     CHECKPOINT_DAMAGED = "CheckpointDamaged"
     """A part of the record of the files that were read is missing or damaged."""
 
+    OWNED_ELSEWHERE = "OwnedElsewhere"
+    """Another operator owns the table, or the record of its owner cannot be read."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.ownership import TableOwner
 
 METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
@@ -15,6 +16,12 @@ CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
 
 RUN_KEY = f"{METADATA_PREFIX}run"
 """Name of the Job that made the commit: what tells the operator's own commits from foreign ones."""
+
+TABLE_KEY = f"{METADATA_PREFIX}table"
+"""Uid of the resource that the commit was made for."""
+
+OPERATOR_KEY = f"{METADATA_PREFIX}operator"
+"""Identity of the operator that started the run: another one's commits are foreign too."""
 
 
 class Service(StrEnum):
@@ -160,14 +167,14 @@ class PlannedServiceTask(Document):
 
     mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
     instant: str | None = None
-    lease_seconds: float = 60.0
-    """How long another run's marker on the table counts after it was last renewed."""
 
 
 class TableTask(Document):
     """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time.
 
     `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
+    `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
+    identity of the operator whose table is taken over, because a person has said so.
     """
 
     id: str
@@ -177,6 +184,10 @@ class TableTask(Document):
     concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED
     ingestion: IngestionTask | None = None
     planned: PlannedServiceTask | None = None
+    owner: TableOwner | None = None
+    take_over: str | None = None
+    lease_seconds: float = 60.0
+    """How long another run's lease on the table counts after it was last renewed."""
 
 
 class JobRequest(Document):

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
+    CHECKPOINT_KEY,
     BadRecordPolicy,
     FailureReason,
     FileFormat,
@@ -38,8 +39,10 @@ from hudi_jobs.ingestion.sweep import sweep_now_and_then
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
+from hudi_jobs.lease.holding import while_held
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.preparation import roll_back_dead_writes
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
 
@@ -51,10 +54,26 @@ def ingest(context: TaskContext) -> TaskResult:
     """Write what is new in the source as one commit, or raise `TaskFailed` with nothing written."""
     task = _task(context)
     require_quarantine(task)
-    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.open(context.spark, context.task.table.base_path)
-        if table is not None:
-            table.require(context.task.table)
+    opened = _OpenedTable(context)
+    return while_held(context, lambda _: _ingest(context, task, opened.table), before=opened.open)
+
+
+class _OpenedTable:
+    """The table as it is once the run holds the lease on it."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+        self.table: HudiTable | None = None
+
+    def open(self) -> None:
+        """Look at the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
+        with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+            self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
+            if self.table is not None:
+                self.table.require(self._context.task.table)
+
+
+def _ingest(context: TaskContext, task: IngestionTask, table: HudiTable | None) -> TaskResult:
     found = find_input(context, task, table)
     _require_content(task, found)
     reach(Phase.LISTED)
@@ -87,6 +106,11 @@ def _require_content(task: IngestionTask, found: Input) -> None:
         )
 
 
+def _newest_checkpoint(table: HudiTable | None) -> str | None:
+    """Return the checkpoint of the active timeline as it is written there: it is only compared with itself."""
+    return None if table is None else table.active_note(CHECKPOINT_KEY)
+
+
 class _Run:
     """What is done with what was found in the source."""
 
@@ -95,6 +119,8 @@ class _Run:
         self._task = task
         self._definition: TableDefinition = context.task.table
         self._table_schema = None if table is None else table.schema()
+        self._table_existed = table is not None
+        self._begun_with = _newest_checkpoint(table)
         self._found = found
         self._paths = absolute_paths(task.files.path, [file.path for file in found.selection.files])
 
@@ -104,6 +130,8 @@ class _Run:
         try:
             frame, counts = self._checked() if self._rows.columns else self._unparsable()
             reach(Phase.READ)
+            if self._is_overtaken():
+                return self._conflict()
             instant, checkpoint = self._write(frame, self._task.operation)
         finally:
             self._context.spark.catalog.clearCache()
@@ -113,6 +141,8 @@ class _Run:
         """Commit without rows what counts as read by the checkpoint of release 0.1, so that nothing else ever does."""
         if self._table_schema is None:
             return self.nothing()
+        if self._is_overtaken():
+            return self._conflict()
         frame = self._context.spark.createDataFrame([], self._table_schema)
         # Without rows an InsertOverwrite would empty an unpartitioned table.
         instant, checkpoint = self._write(frame, WriteOperation.UPSERT)
@@ -135,13 +165,38 @@ class _Run:
         context = self._context
         checkpoint = self._found.recorded(SegmentFolder(context.spark, context.task.table.base_path), context.run)
         reach(Phase.RECORDED)
-        notes = commit_notes(context.run, context.task.id)
+        notes = commit_notes(context.run, context.task)
         text = encode_checkpoint(checkpoint)
         options = write_options(context.task.hudi_options, operation, notes=notes, checkpoint=text)
         instant = write_commit(context.spark, frame, self._definition, options, notes)
         reach(Phase.AFTER_COMMIT)
         sweep_now_and_then(context, checkpoint)
         return instant, checkpoint
+
+    def _is_overtaken(self) -> bool:
+        """Tell whether another run has committed a checkpoint since this one has read it.
+
+        The leases are to prevent that. It is seen all the same where a driver of another release, which takes none,
+        still runs: to write then would repeat rows. What such a driver has begun is rolled back first, so that it can
+        not complete after the look.
+        """
+        if self._table_existed or self._table_now() is not None:
+            roll_back_dead_writes(self._context)
+        with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
+            return _newest_checkpoint(self._table_now()) != self._begun_with
+
+    def _table_now(self) -> HudiTable | None:
+        with stage("The table cannot be read before the write", otherwise=FailureReason.HUDI_ERROR):
+            return HudiTable.open(self._context.spark, self._definition.base_path)
+
+    def _conflict(self) -> TaskResult:
+        return TaskResult(
+            id=self._context.task.id,
+            outcome=Outcome.CONFLICT,
+            reason=FailureReason.CONFLICT,
+            message="Another run has committed what it read since this one began, so nothing was written: "
+            "the rows would be in the table twice. The next run goes on from there.",
+        )
 
     def _checked(self) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""

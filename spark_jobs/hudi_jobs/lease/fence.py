@@ -1,4 +1,4 @@
-"""Keeps a run's marker alive while it works on a table, and ends the JVM when the table may be another run's.
+"""Keeps a run's lease alive while it works on a table, and ends the JVM when the table may be another run's.
 
 The times are those of CLOCK_BOOTTIME, which goes on while the process is stopped or the machine sleeps. A process that
 was frozen past its lease finds that out in the moment in which it wakes, and ends the JVM before it completes anything.
@@ -10,23 +10,23 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from hudi_jobs.lease.marker import Marker, MarkerMoved, boot_time
+from hudi_jobs.lease.marker import Lease, MarkerMoved, boot_time
 
 _LOGGER = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 6
 _LOOKS_PER_LEASE = 60
 _SAFE_PART = 0.75
-"""Part of the lease after which the run no longer trusts its marker; the rest is there for ending the JVM."""
+"""Part of the lease after which the run no longer trusts its lease; the rest is there for ending the JVM."""
 
 
 class Fence:
-    """A block within which the marker is renewed. `lost` says that the table is, or may be, another run's."""
+    """A block within which the lease is renewed. `lost` says that the table is, or may be, another run's."""
 
     def __init__(
-        self, marker: Marker, *, lease_seconds: float, end: Callable[[], None], clock: Callable[[], float] = boot_time
+        self, lease: Lease, *, lease_seconds: float, end: Callable[[], None], clock: Callable[[], float] = boot_time
     ) -> None:
-        self._marker = marker
-        self._lease = lease_seconds
+        self._lease = lease
+        self._seconds = lease_seconds
         self._end = end
         self._clock = clock
         self._closing = threading.Event()
@@ -45,29 +45,29 @@ class Fence:
     def __exit__(self, *_: object) -> None:
         self._closing.set()
         for thread in self._threads:
-            thread.join(timeout=self._lease)
+            thread.join(timeout=self._seconds)
 
     def check(self) -> bool:
         """Look once: end the JVM and return False when the table may be another run's."""
-        if self._moved.is_set() or self._clock() - self._marker.written_at > _SAFE_PART * self._lease:
+        if self._moved.is_set() or self._clock() - self._lease.written_at > _SAFE_PART * self._seconds:
             self.lost = True
             self._end()
         return not self.lost
 
     def renew(self) -> None:
-        """Renew the marker once. A store that does not answer is tried again until the lease is used up."""
+        """Renew the lease once. A store that does not answer is tried again until the lease is used up."""
         try:
-            self._marker.renew()
+            self._lease.renew()
         except MarkerMoved:
             self._moved.set()
         except Exception:  # whatever the store did, the lease decides
-            _LOGGER.warning("the marker could not be renewed", exc_info=True)
+            _LOGGER.warning("the lease could not be renewed", exc_info=True)
 
     def _renew_until_closed(self) -> None:
-        while not self._closing.wait(self._lease / _RENEWALS_PER_LEASE) and not self.lost:
+        while not self._closing.wait(self._seconds / _RENEWALS_PER_LEASE) and not self.lost:
             self.renew()
 
     def _watch_until_closed(self) -> None:
         while self.check():
-            if self._closing.wait(min(1.0, self._lease / _LOOKS_PER_LEASE)):
+            if self._closing.wait(min(1.0, self._seconds / _LOOKS_PER_LEASE)):
                 return

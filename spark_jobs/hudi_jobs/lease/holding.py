@@ -1,46 +1,72 @@
-"""The time during which a run has a table to itself, as far as services go."""
+"""The time during which a run has a table to itself, as far as its kind of work goes."""
 
 import logging
 from collections.abc import Callable
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, TaskResult
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, TableTask, TaskResult
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.fence import Fence
-from hudi_jobs.lease.marker import HeldElsewhere, Marker, take
-from hudi_jobs.lease.stores import marker_store
+from hudi_jobs.lease.marker import HeldElsewhere, Lease, take
+from hudi_jobs.lease.owner import require_ownership
+from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
 
+_INGESTION = "ingestion.json"
+_SERVICES = "services.json"
 _LOGGER = logging.getLogger(__name__)
 
 
-def while_held(context: TaskContext, work: Callable[[Marker], TaskResult]) -> TaskResult:
-    """Do the work while the table's marker is ours; answer Fenced when it is, or becomes, another run's."""
-    lease = (context.task.planned or PlannedServiceTask()).lease_seconds
-    with stage("The marker of the table cannot be written", otherwise=FailureReason.HUDI_ERROR):
-        marker = take(marker_store(context.spark, context.task.table.base_path), run=context.run, lease_seconds=lease)
-    if isinstance(marker, HeldElsewhere):
-        return fenced(context, f"The table is being worked on by {marker}; this run leaves it alone.")
-    fence = Fence(marker, lease_seconds=lease, end=end_jvm)
+def while_held(
+    context: TaskContext, work: Callable[[Lease], TaskResult], *, before: Callable[[], None] = lambda: None
+) -> TaskResult:
+    """Do the work while the table is ours; answer Fenced when it is, or becomes, another run's.
+
+    `before` is what has to be seen under the lease before the table is recorded as this operator's, for example that it
+    is the declared one.
+    """
+    seconds = context.task.lease_seconds
+    files = open_table_files(context.spark, context.task.table.base_path)
+    with stage("The lease on the table cannot be taken", otherwise=FailureReason.HUDI_ERROR):
+        stores = [TableFile(files, name) for name in _leases_of(context.task)]
+        lease = take(stores, run=context.run, lease_seconds=seconds)
+    if isinstance(lease, HeldElsewhere):
+        return fenced(context, f"The table is being worked on by {lease}; this run leaves it alone.")
+    fence = Fence(lease, lease_seconds=seconds, end=end_jvm)
     try:
         with fence:
+            before()
+            with stage("The owner of the table cannot be recorded", otherwise=FailureReason.HUDI_ERROR):
+                require_ownership(files, context.task, context.run)
             reach(Phase.MARKED)
-            return work(marker)
+            return work(lease)
     except Exception:
         if not fence.lost:
             raise
         return fenced(context, "This run stood still for longer than its lease, so it was ended before a commit.")
     finally:
-        _release(marker)
+        _release(lease)
 
 
-def _release(marker: Marker) -> None:
-    """Release the marker. Where the store does not let us, the next run waits for the lease."""
+def _leases_of(task: TableTask) -> tuple[str, ...]:
+    """Return the leases that a task needs, in the order in which every run takes them.
+
+    Two ingestions never run at once: Hudi's own lock does not keep them from reading the same files. In a serialized
+    table one run at all may write, and when a table was optimistic until just now, its services still hold theirs.
+    """
+    if task.service is Service.INGESTION:
+        serialized = task.concurrency is ConcurrencyMode.SERIALIZED
+        return (_INGESTION, _SERVICES) if serialized else (_INGESTION,)
+    return (_INGESTION, _SERVICES) if task.service is Service.DELETION else (_SERVICES,)
+
+
+def _release(lease: Lease) -> None:
+    """Release the lease. Where the store does not let us, the next run waits for its end."""
     try:
-        marker.release()
+        lease.release()
     except Exception:
-        _LOGGER.warning("the marker could not be released", exc_info=True)
+        _LOGGER.warning("the lease could not be released", exc_info=True)
 
 
 def fenced(context: TaskContext, message: str) -> TaskResult:

@@ -1,23 +1,20 @@
-"""An atomic marker per table: which run works on it. Only the holder may plan, execute, clean or archive.
+"""A lease on a table, as a marker in the table's own folder: which run works on it.
 
-The marker lies at `.hoodie/.hudi-operator/services.json` of the table, where Hudi looks for nothing. Its holder renews
-it. Whoever else wants it watches it for the whole lease: when it is renewed meanwhile, the holder lives; otherwise it
-is replaced, on the condition that nobody else has replaced it. The clocks of two machines need not agree.
+The holder renews its marker. Whoever else wants it watches it for the whole lease: when it is renewed meanwhile, the
+holder lives; otherwise it is replaced, on the condition that nobody else has replaced it. The clocks of two machines
+need not agree.
 """
 
 import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
-
-FOLDER = ".hoodie/.hudi-operator"
-NAME = "services.json"
 
 _LOOKS_PER_LEASE = 12
 
@@ -35,7 +32,7 @@ class MarkerMoved(Exception):
 
 
 class MarkerStore(Protocol):
-    """Where the marker lies. Writing is conditional on the version found before; None stands for no marker."""
+    """Where a marker lies. Writing is conditional on the version found before; None stands for no marker."""
 
     def read(self) -> tuple[bytes, str] | None:
         """Return the content and its version, or None where there is no marker."""
@@ -53,13 +50,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Content:
-    """What a marker says about its holder."""
+    """What a marker says about its holder.
+
+    `taken_over` says that an earlier holder has never released it, and may be frozen and not dead. It stays once it is
+    true: the holders in between need not have dealt with what the frozen one has begun.
+    """
 
     run: str
     host: str
     attempt: str
     state: State
     refreshed_at: str
+    taken_over: bool = False
 
     def encode(self) -> bytes:
         """Write the marker as JSON."""
@@ -75,7 +77,7 @@ def decode(content: bytes) -> Content | None:
     try:
         document = json.loads(content)
         return Content(**{**document, "state": State(document["state"])})
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
@@ -117,7 +119,7 @@ class Marker:
             self._write(State.RELEASED)
 
     def _write(self, state: State) -> None:
-        content = Content(self._run, socket.gethostname(), _ATTEMPT, state, _now())
+        content = Content(self._run, socket.gethostname(), _ATTEMPT, state, _now(), self.taken_over)
         try:
             self._version = self._store.write(content.encode(), expected=self._version)
         except MarkerMoved:
@@ -128,38 +130,90 @@ class Marker:
             self._version = found[1]
 
 
+class Lease:
+    """Several markers that one run holds together, and loses together."""
+
+    def __init__(self, markers: Sequence[Marker]) -> None:
+        self._markers = tuple(markers)
+
+    @property
+    def written_at(self) -> float:
+        """The moment at which the marker that was renewed longest ago was."""
+        return min(marker.written_at for marker in self._markers)
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether an earlier holder of any of them may be frozen and not dead."""
+        return any(marker.taken_over for marker in self._markers)
+
+    def renew(self) -> None:
+        """Renew all; raise `MarkerMoved` when another run has one of them."""
+        for marker in self._markers:
+            marker.renew()
+
+    def release(self) -> None:
+        """Let the next run begin without waiting for the lease, the marker that was taken last first."""
+        for marker in reversed(self._markers):
+            marker.release()
+
+
 def take(
-    store: MarkerStore,
+    stores: Sequence[MarkerStore],
     *,
     run: str,
     lease_seconds: float,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = boot_time,
-) -> Marker | HeldElsewhere:
-    """Take the marker; wait out the lease where another run seems to have it and may be dead."""
-    found = store.read()
+) -> Lease | HeldElsewhere:
+    """Take all markers or none; wait out the lease where another run seems to have one and may be dead.
+
+    Nothing is held while it waits, and the markers are taken in the order given, so two runs never wait for each other.
+    """
+    found = [store.read() for store in stores]
     since = clock()
-    while found is not None and not _is_released(found[0]) and clock() - since < lease_seconds:
+    while any(map(_is_held, found)) and clock() - since < lease_seconds:
         sleep(lease_seconds / _LOOKS_PER_LEASE)
-        seen = store.read()
-        if seen is not None and seen[1] != found[1] and not _is_released(seen[0]):
-            return HeldElsewhere(decode(seen[0]))
-        found = seen
-    try:
-        return Marker(
-            store,
-            run,
-            found=None if found is None else found[1],
-            taken_over=found is not None and not _is_released(found[0]),
-        )
-    except MarkerMoved:
-        winner = store.read()
-        return HeldElsewhere(None if winner is None else decode(winner[0]))
+        for number, store in enumerate(stores):
+            before = found[number]
+            if not _is_held(before):
+                continue
+            seen = store.read()
+            if seen is not None and before is not None and seen[1] != before[1] and _is_held(seen):
+                return HeldElsewhere(decode(seen[0]))
+            found[number] = seen
+    return _take_as_found(stores, found, run)
 
 
-def _is_released(content: bytes) -> bool:
-    found = decode(content)
-    return found is not None and found.state is State.RELEASED
+def _take_as_found(
+    stores: Sequence[MarkerStore], found: Sequence[tuple[bytes, str] | None], run: str
+) -> Lease | HeldElsewhere:
+    markers: list[Marker] = []
+    for store, seen in zip(stores, found, strict=True):
+        version = None if seen is None else seen[1]
+        try:
+            markers.append(Marker(store, run, found=version, taken_over=_may_be_frozen(seen)))
+        except Exception as error:
+            Lease(markers).release()
+            if not isinstance(error, MarkerMoved):
+                raise
+            winner = store.read()
+            return HeldElsewhere(None if winner is None else decode(winner[0]))
+    return Lease(markers)
+
+
+def _is_held(found: tuple[bytes, str] | None) -> bool:
+    if found is None:
+        return False
+    content = decode(found[0])
+    return content is None or content.state is not State.RELEASED
+
+
+def _may_be_frozen(found: tuple[bytes, str] | None) -> bool:
+    """Tell whether an earlier holder has not released a marker, be it the last one or one before."""
+    if found is None:
+        return False
+    content = decode(found[0])
+    return content is None or content.state is not State.RELEASED or content.taken_over is not False
 
 
 def _now() -> str:

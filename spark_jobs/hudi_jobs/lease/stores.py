@@ -1,14 +1,19 @@
-"""Where the marker is kept: on local files under a lock of the kernel, on S3 with conditional writes."""
+"""The operator's own folder in a table: its files are written only as long as they are in the version expected.
+
+On local files a lock of the kernel sees to that, on S3 conditional writes do.
+"""
 
 import fcntl
 import hashlib
 import os
+import posixpath
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 from urllib.parse import urlsplit
 
 import obstore
@@ -16,10 +21,10 @@ from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import S3Store
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, hadoop_configuration
-from hudi_jobs.lease.marker import FOLDER, NAME, MarkerMoved, MarkerStore
+from hudi_jobs.lease.marker import MarkerMoved
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -30,46 +35,75 @@ _PROBE = "probe"
 _ANOTHER_TAG = '"0123456789abcdef0123456789abcdef"'
 
 
-def marker_store(spark: SparkSession, base_path: str) -> MarkerStore:
-    """Return the place for the marker of a table; raise `TaskFailed` where the store cannot write conditionally."""
-    parts = urlsplit(base_path)
+class TableFiles(Protocol):
+    """The files in the operator's folder of one table. What is too large to be one of them reads as empty."""
+
+    def read(self, name: str) -> tuple[bytes, str] | None:
+        """Return the content of a file and its version, or None where there is none."""
+
+    def write(self, name: str, content: bytes, *, expected: str | None) -> str:
+        """Write if the current version is the expected one and return the new version; else raise `MarkerMoved`."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """One of these files, which is what a marker needs."""
+
+    files: TableFiles
+    name: str
+
+    def read(self) -> tuple[bytes, str] | None:
+        """Return the content and its version."""
+        return self.files.read(self.name)
+
+    def write(self, content: bytes, *, expected: str | None) -> str:
+        """Write on the condition that nobody else has written."""
+        return self.files.write(self.name, content, expected=expected)
+
+
+def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
+    """Return the operator's folder of a table; raise `TaskFailed` where the store cannot write conditionally."""
+    parts = urlsplit(base_path, allow_fragments=False)
+    # As Hadoop's `Path` does it: two spellings of one path are one table, with one lease.
+    path = posixpath.normpath(f"/{parts.path}").lstrip("/")
     if parts.scheme in {"", "file"}:
-        return LocalMarkers(Path(parts.path) / FOLDER)
+        return LocalFiles(Path("/", path, OPERATOR_FOLDER))
     if parts.scheme in {"s3", "s3a", "s3n"}:
         configuration = hadoop_configuration(spark)
         store = _s3_store(parts.netloc, lambda name: _s3a_setting(configuration, parts.netloc, name))
-        return S3Markers(store, f"{parts.path.strip('/')}/{FOLDER}".lstrip("/"))
+        return S3Files(store, posixpath.join(path, OPERATOR_FOLDER))
     raise TaskFailed(
         FailureReason.INVALID_REQUEST,
-        f"Compaction and clustering by a job of their own need a store that writes conditionally, and that is not "
-        f"known of {parts.scheme}; use the mode Inline, or a base path on S3.",
+        f"A run needs a store that writes conditionally, so that no other can work on the table meanwhile, and that is "
+        f"not known of {parts.scheme}; give the table a base path on S3.",
     )
 
 
-class LocalMarkers:
-    """The marker in a local folder. The lock on it is the kernel's, so it ends with the process that holds it."""
+class LocalFiles:
+    """The operator's folder as a local one. The lock on it is the kernel's, so it ends with the process that has it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self) -> tuple[bytes, str] | None:
+    def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content and its digest."""
         try:
-            content = (self._folder / NAME).read_bytes()
+            with (self._folder / name).open("rb") as file:
+                content = file.read(OPERATOR_FILE_LIMIT + 1)
         except FileNotFoundError:
             return None
-        return content, _digest(content)
+        return content if len(content) <= OPERATOR_FILE_LIMIT else b"", _digest(content)
 
-    def write(self, content: bytes, *, expected: str | None) -> str:
+    def write(self, name: str, content: bytes, *, expected: str | None) -> str:
         """Replace the file as a whole while nobody else can."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
-            found = self.read()
+            found = self.read(name)
             if (None if found is None else found[1]) != expected:
                 raise MarkerMoved
-            draft = self._folder / f".{NAME}.draft"
+            draft = self._folder / f".{name}.draft"
             draft.write_bytes(content)
-            draft.replace(self._folder / NAME)
+            draft.replace(self._folder / name)
         return _digest(content)
 
     @contextmanager
@@ -83,32 +117,35 @@ class LocalMarkers:
             yield
 
 
-class S3Markers:
-    """The marker as an object; written with If-None-Match and If-Match, which the store is first seen to obey."""
+class S3Files:
+    """The operator's folder on S3; written with If-None-Match and If-Match, which the store is first seen to obey."""
 
     def __init__(self, store: S3Store, prefix: str) -> None:
         self._store = store
-        self._path = f"{prefix}/{NAME}"
-        self._probe = f"{prefix}/{_PROBE}"
+        self._prefix = prefix
         self._obeys: bool | None = None
 
-    def read(self) -> tuple[bytes, str] | None:
+    def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content and the entity tag."""
         try:
-            found = obstore.get(self._store, self._path)
+            found = obstore.get(self._store, self._path(name))
         except FileNotFoundError:
             return None
-        return bytes(found.bytes()), str(found.meta["e_tag"])
+        content = bytes(found.bytes()) if found.meta["size"] <= OPERATOR_FILE_LIMIT else b""
+        return content, str(found.meta["e_tag"])
 
-    def write(self, content: bytes, *, expected: str | None) -> str:
+    def write(self, name: str, content: bytes, *, expected: str | None) -> str:
         """Write under the condition that the object is as expected."""
         self._require_conditions()
-        return self._put(self._path, content, expected=expected)
+        return self._put(name, content, expected=expected)
 
-    def _put(self, path: str, content: bytes, *, expected: str | None) -> str:
+    def _path(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+    def _put(self, name: str, content: bytes, *, expected: str | None) -> str:
         mode: Literal["create"] | UpdateVersion = "create" if expected is None else {"e_tag": expected}
         try:
-            written = obstore.put(self._store, path, content, mode=mode)
+            written = obstore.put(self._store, self._path(name), content, mode=mode)
         except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
             raise MarkerMoved from error
         return str(written["e_tag"])
@@ -116,18 +153,18 @@ class S3Markers:
     def _require_conditions(self) -> None:
         """Try both conditions once where they must fail: a store that ignores them would fence nothing."""
         if self._obeys is None:
-            obstore.put(self._store, self._probe, b"")
+            obstore.put(self._store, self._path(_PROBE), b"")
             self._obeys = all(self._refuses(expected) for expected in (None, _ANOTHER_TAG))
         if not self._obeys:
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
                 "The object store ignores the conditions If-None-Match or If-Match of a write, so two runs could work "
-                "on the table at once; use the mode Inline, or a store that obeys them.",
+                "on the table at once; keep the table on a store that obeys them.",
             )
 
     def _refuses(self, expected: str | None) -> bool:
         try:
-            self._put(self._probe, b"", expected=expected)
+            self._put(_PROBE, b"", expected=expected)
         except MarkerMoved:
             return True
         return False

@@ -5,9 +5,10 @@ from urllib.parse import unquote, urlsplit
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.lease.holding import while_held
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import nothing
 from hudi_jobs.wording import counted
@@ -20,7 +21,8 @@ _RECURSIVELY = True
 def delete(context: TaskContext) -> TaskResult:
     """Delete the table's folder.
 
-    What identifies the table goes last, so that a run after a crash halfway still knows that the folder is the table's.
+    What identifies the table goes last, so that a run after a crash halfway still knows that the folder is the table's,
+    and after that the operator's own folder with the leases and the owner.
     """
     base_path = context.task.table.base_path
     _require_folder(base_path)
@@ -30,23 +32,40 @@ def delete(context: TaskContext) -> TaskResult:
         if not filesystem.exists(folder):
             return nothing(context, f"There is nothing at {base_path}.")
         _require_table(context, filesystem, folder)
-        summary = filesystem.getContentSummary(folder)
-        files, size = int(summary.getFileCount()), int(summary.getLength())
+    result = while_held(context, lambda _: _delete_data(context, filesystem, folder))
+    if result.outcome is Outcome.SUCCEEDED:
+        with stage("The operator's folder in the table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
+            filesystem.delete(folder, _RECURSIVELY)
+    return result
+
+
+def _delete_data(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> TaskResult:
+    with stage("The table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
+        _require_table(context, filesystem, folder)
+        files, size = _extent(context, filesystem, folder)
         _delete(context, filesystem, folder)
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,
-        message=f"Deleted {counted(files, 'file')} and {counted(size, 'byte')} at {base_path}.",
+        message=f"Deleted {counted(files, 'file')} and {counted(size, 'byte')} at {context.task.table.base_path}.",
         files_deleted=files,
         bytes_deleted=size,
     )
+
+
+def _extent(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> tuple[int, int]:
+    """Return how many files and bytes are the table's, the operator's own left out."""
+    own = classes(context.spark).org.apache.hadoop.fs.Path(folder, OPERATOR_FOLDER)
+    everything, ours = filesystem.getContentSummary(folder), filesystem.getContentSummary(own)
+    files = int(everything.getFileCount()) - int(ours.getFileCount())
+    return files, int(everything.getLength()) - int(ours.getLength())
 
 
 def _require_folder(base_path: str) -> None:
     """Refuse what is not clearly a folder of its own: a bucket, the root, or a path that leads elsewhere."""
     parts = PurePosixPath(unquote(urlsplit(base_path).path)).parts
     names = [part for part in parts if part.strip("/")]
-    if not names or ".." in names or _META_FOLDER in names:
+    if not names or {"..", _META_FOLDER, OPERATOR_FOLDER} & set(names):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"{base_path} is not a folder of its own, so it is not deleted; delete the table's files by hand.",
@@ -57,7 +76,7 @@ def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObj
     """Refuse a folder that holds something else than the declared table."""
     wanted = context.task.table
     if not _exists(context, filesystem, folder, f"{_META_FOLDER}/{_PROPERTIES}"):
-        if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
+        if not _holds_files(filesystem, folder):
             return
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
@@ -69,6 +88,13 @@ def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObj
             FailureReason.TABLE_MISMATCH,
             f"{wanted.base_path} holds the table {name} and not {wanted.name}, so it is not deleted.",
         )
+
+
+def _holds_files(filesystem: JavaObject, folder: JavaObject) -> bool:
+    """Tell whether there is any file in the folder beside the operator's own."""
+    children = [status.getPath() for status in filesystem.listStatus(folder)]
+    others = [path for path in children if str(path.getName()) != OPERATOR_FOLDER]
+    return any(filesystem.listFiles(path, _RECURSIVELY).hasNext() for path in others)
 
 
 def _table_name(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> str:
@@ -84,14 +110,14 @@ def _table_name(context: TaskContext, filesystem: JavaObject, folder: JavaObject
 
 
 def _delete(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> None:
-    path = classes(context.spark).org.apache.hadoop.fs.Path
-    meta = path(folder, _META_FOLDER)
-    for keep, parent in ((_META_FOLDER, folder), (_PROPERTIES, meta)):
-        for status in filesystem.listStatus(parent):
-            if str(status.getPath().getName()) != keep:
+    """Delete everything but the operator's folder, which still says whose the table is."""
+    meta = classes(context.spark).org.apache.hadoop.fs.Path(folder, _META_FOLDER)
+    for keep, parent in (({_META_FOLDER, OPERATOR_FOLDER}, folder), ({_PROPERTIES}, meta)):
+        for status in filesystem.listStatus(parent) if filesystem.exists(parent) else ():
+            if str(status.getPath().getName()) not in keep:
                 filesystem.delete(status.getPath(), _RECURSIVELY)
                 reach(Phase.DELETING)
-    filesystem.delete(folder, _RECURSIVELY)
+    filesystem.delete(meta, _RECURSIVELY)
 
 
 def _exists(context: TaskContext, filesystem: JavaObject, folder: JavaObject, name: str) -> bool:

@@ -3,7 +3,7 @@
 A plan that has been begun may still be in the hands of a driver that is frozen and not dead. A clustering is then
 rolled back and planned anew, so that the old instant can never complete: the instant time is the fencing token. So is a
 clustering that was planned before the newest write. Hudi offers no way to remove the plan of a compaction, which is
-finished under its old instant once the old marker's lease is over.
+finished under its old instant once the old holder's lease is over.
 Outcomes come from the timeline, never from a return value.
 """
 
@@ -18,7 +18,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.holding import fenced, while_held
-from hudi_jobs.lease.marker import Marker
+from hudi_jobs.lease.marker import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
@@ -66,21 +66,21 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
         return missing_table(context)
     service.require(context, table)
 
-    def work(marker: Marker) -> TaskResult:
+    def work(lease: Lease) -> TaskResult:
         roll_back_dead_writes(context)
-        return _Run(context, service, begun_elsewhere=marker.taken_over).result()
+        return _Run(context, service, begun_elsewhere=lease.taken_over).result()
 
     return while_held(context, work)
 
 
 class _Run:
-    """The part of a run that has the table's marker."""
+    """The part of a run that has the lease of the services."""
 
     def __init__(self, context: TaskContext, service: PlannedService, *, begun_elsewhere: bool) -> None:
         self._context = context
         self._service = service
         self._task = context.task.planned or PlannedServiceTask()
-        self._notes = commit_notes(context.run, context.task.id)
+        self._notes = commit_notes(context.run, context.task)
         self._begun_elsewhere = begun_elsewhere
 
     def result(self) -> TaskResult:

@@ -1,0 +1,85 @@
+"""Whose table it is: what a run does with the record of the owner, once it holds a lease on the table.
+
+The record outlives runs, which leases do not. It is what tells two operators from each other: their claims lie in
+clusters of their own, and only the store knows of both.
+"""
+
+from datetime import UTC, datetime
+
+from hudi_jobs.contract import (
+    OWNER_FILE,
+    FailureReason,
+    OwnerRecord,
+    TableOwner,
+    TableTask,
+    UnreadableOwner,
+    decode_owner,
+    encode_owner,
+)
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.marker import MarkerMoved
+from hudi_jobs.lease.stores import TableFiles
+
+_ATTEMPTS = 5
+"""In an optimistic table a run of another service may write the record at the same time."""
+
+
+def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
+    """Record that the table is the task's owner's; raise `TaskFailed`, with nothing written, where it is not.
+
+    The table of another resource of the same operator is taken over: its claims allow one resource per path, so that
+    one is gone.
+    """
+    for _ in range(_ATTEMPTS):
+        found = files.read(OWNER_FILE)
+        record = None if found is None else _decode(found[0], task)
+        _require(record, task)
+        if task.owner is None:
+            return
+        try:
+            content = encode_owner(_renewed(record, task.owner, run))
+            files.write(OWNER_FILE, content, expected=None if found is None else found[1])
+        except MarkerMoved:
+            continue
+        return
+    raise TaskFailed(
+        FailureReason.OWNED_ELSEWHERE,
+        f"The record of the owner of {task.table.base_path} was written by others again and again; "
+        "find out who else works on the table.",
+    )
+
+
+def _decode(content: bytes, task: TableTask) -> OwnerRecord:
+    try:
+        return decode_owner(content)
+    except UnreadableOwner as error:
+        raise TaskFailed(
+            FailureReason.OWNED_ELSEWHERE,
+            f"The record of the owner of {task.table.base_path} cannot be used: {error}. Another operator may own the "
+            f"table; when none does, remove the file {OWNER_FILE} from the table's folder .hudi-operator.",
+        ) from error
+
+
+def _require(record: OwnerRecord | None, task: TableTask) -> None:
+    if record is None:
+        return
+    if task.owner is not None and record.operator in {task.owner.operator, task.take_over}:
+        return
+    raise TaskFailed(
+        FailureReason.OWNED_ELSEWHERE,
+        f"The table at {task.table.base_path} is that of {record.table} of the operator {record.operator}, whose run "
+        f"{record.run} worked on it at {record.renewed_at}. Nothing was written.",
+    )
+
+
+def _renewed(record: OwnerRecord | None, owner: TableOwner, run: str) -> OwnerRecord:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    same = record is not None and (record.operator, record.table_uid) == (owner.operator, owner.table_uid)
+    return OwnerRecord(
+        operator=owner.operator,
+        table_uid=owner.table_uid,
+        table=owner.table,
+        run=run,
+        since=record.since if record is not None and same else now,
+        renewed_at=now,
+    )

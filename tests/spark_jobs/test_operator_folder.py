@@ -1,0 +1,54 @@
+"""The operator's folder inside a table is neither data nor a partition to Hudi 1.2.0, whatever Hudi does."""
+
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import Outcome, Service, TableOwner
+
+pytestmark = pytest.mark.spark
+
+OWNER = TableOwner(operator="cluster/hudi-operator", table_uid="uid", table="team/flights")
+
+
+def partitions(lake: Any, *, from_metadata: bool) -> list[str]:
+    """The partitions as Hudi lists them, from the file system or from the metadata table."""
+    hudi = lake.spark._jvm.org.apache.hudi
+    context = hudi.client.common.HoodieSparkEngineContext(lake.spark._jsc)
+    meta = (
+        hudi.common.table.HoodieTableMetaClient.builder()
+        .setConf(hudi.storage.hadoop.HadoopStorageConfiguration(lake.spark._jsc.hadoopConfiguration()))
+        .setBasePath(lake.base_path)
+        .build()
+    )
+    return sorted(map(str, hudi.common.fs.FSUtils.getAllPartitionPaths(context, meta, from_metadata)))
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_the_operators_folder_is_no_part_of_the_table(lake: Any, table_type: str, partitioned: bool) -> None:
+    lake.owner, lake.metadata_table = OWNER, False
+    lake.table = {"type": table_type} | ({"partitionBy": ["carrier"]} if partitioned else {})
+    lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "cleaning": {"retainCommits": 1}}
+    for number in range(4):
+        # The metadata table is made from what lies in the file system, the operator's folder included.
+        lake.metadata_table = number > 1
+        lake.put(f"{number}.csv", f"id,carrier,v\n1,AA,{number}\n{number + 2},DL,{number}\n", at=number)
+        assert lake.ingest(operation="Upsert").outcome is Outcome.SUCCEEDED
+        (lake.folder / "table/.hudi-operator/read.parquet").write_bytes(b"no parquet")
+    expected = [("1", "AA", "3"), *((str(number + 2), "DL", str(number)) for number in range(4))]
+    assert lake.rows("id", "carrier", "v") == expected
+
+    services = [Service.CLUSTERING, Service.CLEANING]
+    if table_type == "MergeOnRead":
+        services.insert(0, Service.COMPACTION)
+    for service in services:
+        result = lake.serve(service)
+        assert result.outcome is Outcome.SUCCEEDED, result
+        assert lake.rows("id", "carrier", "v") == expected
+    names = ["AA", "DL"] if partitioned else [""]
+    for from_metadata in (False, True):
+        assert [name.removeprefix("carrier=") for name in partitions(lake, from_metadata=from_metadata)] == names
+
+    assert lake.serve(Service.DELETION).outcome is Outcome.SUCCEEDED
+    assert not (lake.folder / "table").exists()
