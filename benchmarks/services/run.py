@@ -163,7 +163,12 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         "spark.driver.extraJavaOptions": flags,
     }
     built = build_request(
-        table=declared, table_class=walls.spec, service=service, run=f"bench-{service.lower()}", spark_conf=conf
+        table=declared,
+        table_class=walls.spec,
+        service=service,
+        run=f"bench-{service.lower()}",
+        spark_conf=conf,
+        operator="bench",
     )
     task = built.tasks[0]
     changes: dict[str, object] = {"table": task.table.model_copy(update={"base_path": str(table / "table")})}

@@ -21,6 +21,7 @@ EVERYTHING: Document = {
     },
     "objectStore": {"credentialsSecretName": "s3-read-only"},
     "operator": {
+        "identity": "team/operator",
         "logLevel": "DEBUG",
         "logFormat": "text",
         "resyncSeconds": 60,
@@ -111,6 +112,7 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_SPARK_IMAGE": "registry.example.com/spark:def",
         "HUDI_OPERATOR_OPERATOR_NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "HUDI_OPERATOR_INSTANCE": {"fieldRef": {"fieldPath": "metadata.name"}},
+        "HUDI_OPERATOR_IDENTITY": "team/operator",
         "HUDI_OPERATOR_LOG_LEVEL": "DEBUG",
         "HUDI_OPERATOR_LOG_FORMAT": "text",
         "HUDI_OPERATOR_RESYNC_SECONDS": "60",

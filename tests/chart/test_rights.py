@@ -32,6 +32,7 @@ NEVER: dict[str, tuple[str, str, str]] = {
     "change classes": (OURS, "huditableclasses", "update"),
     "change roles": ("rbac.authorization.k8s.io", "roles", "update"),
     "act as others": ("", "serviceaccounts", "impersonate"),
+    "read namespaces": ("", "namespaces", "list"),
     "write claims elsewhere": ("coordination.k8s.io", "leases", "create"),
 }
 
@@ -79,6 +80,11 @@ def test_the_operator_may_not(right: tuple[str, str, str], installed: Any) -> No
     assert not may(installed, right, namespace="default")
 
 
+def test_the_operator_may_read_what_tells_its_cluster_from_others(installed: Any) -> None:
+    assert may(installed, ("", "namespaces", "get"), namespace=None, name="kube-system")
+    assert not may(installed, ("", "namespaces", "get"), namespace=None, name="default")
+
+
 def test_a_driver_manages_pods_in_its_namespace_only(installed: Any) -> None:
     for verb in ("get", "list", "watch", "create", "delete", "deletecollection", "patch"):
         assert may(installed, ("", "pods", verb), namespace=installed[1], account="hudi-driver"), verb
@@ -91,12 +97,19 @@ def test_an_executor_may_nothing(installed: Any) -> None:
         assert not may(installed, ("", "pods", verb), namespace=installed[1], account="hudi-executor"), verb
 
 
-def may(installed: Any, right: tuple[str, str, str], *, namespace: str | None, account: str | None = None) -> bool:
+def may(
+    installed: Any,
+    right: tuple[str, str, str],
+    *,
+    namespace: str | None,
+    account: str | None = None,
+    name: str = "",
+) -> bool:
     """Ask the API server whether an account of the release, by default the operator's, has a right."""
     connection, home, operator = installed
     group, resource, verb = right
     resource, _, subresource = resource.partition("/")
-    attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
+    attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb, "name": name}
     if namespace:
         attributes["namespace"] = namespace
     review = {"spec": {"user": f"system:serviceaccount:{home}:{account or operator}", "resourceAttributes": attributes}}

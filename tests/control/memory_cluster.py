@@ -181,6 +181,9 @@ class MemoryCluster:
     async def namespace_is_terminating(self, _about: Document) -> bool:
         return self.terminating
 
+    async def cluster_uid(self) -> str:
+        return "cluster"
+
     async def look_at(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineLook:
         return self.look
 

@@ -17,6 +17,7 @@ from hudi_operator.api.resources import parse_table
 from hudi_operator.control.actor import Actor
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
+from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
@@ -73,13 +74,15 @@ class Play:
         kube = cast("KubernetesClient", self.cluster)
         looks = cast("TimelineLooks", self.looks)
         claims, running = Claims(kube), RunningJobs()
+        identity = OperatorIdentity(kube, namespace="hudi-operator")
         self.finalizer = Finalizer(
             kube=kube,
-            observer=Observer(kube=kube, claims=claims, looks=looks, running=running),
+            observer=Observer(kube=kube, claims=claims, looks=looks, running=running, identity=identity),
             actor=Actor(kube=kube, default_image=IMAGE),
             claims=claims,
             looks=looks,
             running=running,
+            identity=identity,
         )
 
     async def until_it_is_gone(self, *, most: int = 400) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from pathlib import Path
 
@@ -68,3 +69,57 @@ async def test_the_metadata_table_is_read_where_there_are_commits_to_archive(
 ) -> None:
     found = await seen("1.2.0-cow-writes", tmp_path, Questions(commits_to_keep=keep))
     assert (found.metadata is not None) is expected
+
+
+RECORD = {
+    "version": 1,
+    "operator": "cluster/ns",
+    "tableUid": "uid",
+    "table": "team/flights",
+    "run": "run",
+    "since": "2026-01-01T00:00:00Z",
+    "renewedAt": "2026-01-01T00:00:00Z",
+}
+
+
+async def with_record(folder: Path, content: bytes, name: str = "1.2.0-cow-writes") -> TimelineLook:
+    (folder / ".hudi-operator").mkdir()
+    (folder / ".hudi-operator/owner.json").write_bytes(content)
+    return await seen(name, folder)
+
+
+async def test_the_record_of_the_owner_is_read_beside_a_table_and_where_none_is_yet(tmp_path: Path) -> None:
+    beside, alone = tmp_path / "beside", tmp_path / "alone"
+    beside.mkdir()
+    found = await with_record(beside, json.dumps(RECORD).encode())
+    assert found.timeline is not None
+    assert found.owner is not None
+    assert (found.owner.operator, found.owner.table_uid, found.owner_problem) == ("cluster/ns", "uid", "")
+
+    alone.mkdir()
+    (beside / ".hudi-operator").rename(alone / ".hudi-operator")
+    looks = TimelineLooks()
+    assert (await looks.look(str(alone), None)).owner == found.owner
+    assert (await looks.look(str(beside), None)).owner is None
+    looks.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 8000,
+        b"{" + b" " * 100_000 + b"}",
+        json.dumps(RECORD | {"version": 2}).encode(),
+        json.dumps(RECORD | {"operator": "a\nb"}).encode(),
+        json.dumps(RECORD | {"run": "x" * 1000}).encode(),
+        json.dumps(RECORD | {"table": 7}).encode(),
+    ],
+)
+async def test_a_record_that_cannot_be_read_is_told_and_nothing_else_suffers(tmp_path: Path, content: bytes) -> None:
+    found = await with_record(tmp_path, content)
+    assert found.timeline is not None
+    assert (found.trouble, found.owner) == (None, None)
+    assert "remove the file .hudi-operator/owner.json" in found.owner_problem

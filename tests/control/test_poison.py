@@ -53,7 +53,8 @@ def test_no_object_makes_the_reading_of_it_fail(metadata: Any, spec: Any, status
 def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     status: dict[str, Any], annotations: dict[str, str]
 ) -> None:
-    names = dict.fromkeys(("hudi-operator.io/requestedAt", "hudi-operator.io/acceptForeignCommits"), "x" * 300)
+    known = ("requestedAt", "acceptForeignCommits", "takeOver")
+    names = {f"hudi-operator.io/{name}": "x" * 300 for name in known}
     metadata = {"name": "t", "namespace": "team-a", "uid": "u", "annotations": {**annotations, **names}}
     table = parse_table({"metadata": metadata, "spec": SPEC, "status": status})
     assert isinstance(table, HudiTable)

@@ -17,6 +17,7 @@ def test_every_setting_has_a_variable() -> None:
         {
             **IMAGE,
             "HUDI_OPERATOR_OPERATOR_NAMESPACE": "ops",
+            "HUDI_OPERATOR_IDENTITY": "moved/hudi-operator",
             "HUDI_OPERATOR_INSTANCE": "pod-1",
             "HUDI_OPERATOR_WATCH_NAMESPACES": "team-a, team-b,",
             "HUDI_OPERATOR_WORKERS": "4",
@@ -39,6 +40,7 @@ def test_every_setting_has_a_variable() -> None:
     assert settings == Settings(
         spark_image="spark:1",
         operator_namespace="ops",
+        identity="moved/hudi-operator",
         instance="pod-1",
         watch_namespaces=("team-a", "team-b"),
         workers=4,
@@ -68,6 +70,8 @@ def test_the_pod_names_the_instance_unless_told_otherwise() -> None:
     [
         ("SPARK_IMAGE", " "),
         ("WATCH_NAMESPACES", "team-a,team-*"),
+        ("IDENTITY", "two words"),
+        ("IDENTITY", "x" * 300),
         ("WORKERS", "0"),
         ("WORKERS", "many"),
         ("WORKERS", "2.5"),

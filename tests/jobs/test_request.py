@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.planning.world import JOB, class_spec, table
+from tests.planning.world import JOB, OPERATOR, UID, class_spec, table
 
-from hudi_jobs.contract import ConcurrencyMode, JobRequest, PlannedServiceTask, RunMode, Service, TableTask
+from hudi_jobs.contract import ConcurrencyMode, JobRequest, PlannedServiceTask, RunMode, Service, TableOwner, TableTask
 from hudi_operator.jobs.hudi_options import build_hudi_options
 from hudi_operator.jobs.request import build_request
 
@@ -21,6 +21,7 @@ def task(service: Service, run_mode: RunMode | None = None, instant: str | None 
         service=service,
         run=JOB,
         spark_conf={"spark.master": "local[1]"},
+        operator=OPERATOR,
         run_mode=run_mode,
         instant=instant,
     )
@@ -67,3 +68,16 @@ def test_a_pending_plan_is_executed_and_without_one_a_new_plan_is_made(
 @pytest.mark.parametrize("service", Service)
 def test_every_task_knows_whether_others_write_too(service: Service, mode: ConcurrencyMode) -> None:
     assert task(service, concurrency={"mode": mode}).concurrency is mode
+
+
+@pytest.mark.parametrize("service", Service)
+def test_every_run_says_for_whom_it_is(service: Service) -> None:
+    found = task(service)
+    assert found.owner == TableOwner(operator=OPERATOR, table_uid=UID, table="team-a/flights")
+    assert found.take_over is None
+
+
+@pytest.mark.parametrize(("given", "passed_on"), [("other/hudi-operator", "other/hudi-operator"), ("x" * 4000, None)])
+def test_whom_a_table_is_taken_over_from_is_passed_on(given: str, passed_on: str | None) -> None:
+    annotations = {"hudi-operator.io/takeOver": given}
+    assert task(Service.INGESTION, annotations=annotations).take_over == passed_on

@@ -47,6 +47,7 @@ KINDS = {
     FailureReason.STORAGE_FULL: OUTSIDE,
     FailureReason.LOCK_UNAVAILABLE: OUTSIDE,
     FailureReason.CONFLICT: CONFLICT,
+    FailureReason.OWNED_ELSEWHERE: CONFLICT,
     FailureReason.OUT_OF_MEMORY: JOB,
     PodTrouble.DEADLINE_EXCEEDED: JOB,
     DRIVER_DIED: JOB,

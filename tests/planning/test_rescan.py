@@ -6,6 +6,7 @@ import pytest
 from tests.planning.world import (
     JOB,
     NOW,
+    OPERATOR,
     active,
     again,
     at,
@@ -45,7 +46,12 @@ def starts(observation: Observation) -> bool:
 
 def given_to_runs(observation: Observation) -> str | None:
     request = build_request(
-        table=observation.table, table_class=table_class().spec, service=Service.INGESTION, run="r", spark_conf={}
+        table=observation.table,
+        table_class=table_class().spec,
+        service=Service.INGESTION,
+        run="r",
+        operator=OPERATOR,
+        spark_conf={},
     )
     assert request.tasks[0].ingestion is not None
     return request.tasks[0].ingestion.rescan

@@ -37,6 +37,8 @@ IMAGE = "registry.example/hudi-spark:1"
 JOB = "flights-ingestion-0123456789"
 UID = "5c2a8a44-7c31-4f0e-9f4a-1d1c3b7e0a11"
 POLL = 30.0
+OPERATOR = "cluster/hudi-operator"
+"""Identity of the operator."""
 
 
 def minutes(number: float) -> timedelta:
@@ -262,7 +264,7 @@ def status(**changes: Any) -> HudiTableStatus:
 
 def observe(one: HudiTable | None = None, **changes: Any) -> Observation:
     base = Observation(
-        table=one or table(), table_class=table_class(), obstacles=(), look=TimelineLook(), jobs=(), running_in_class=0
+        table=one or table(), table_class=table_class(), obstacles=(), look=TimelineLook(), jobs=(), operator=OPERATOR
     )
     return replace(base, **changes)
 

@@ -1,8 +1,8 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, ForeignWriter and InputSkipped are
-abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's conformance checks
-(`fluxcd/pkg/runtime/conditions/check`).
+Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, ForeignWriter, InputSkipped and
+OwnedElsewhere are abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's
+conformance checks (`fluxcd/pkg/runtime/conditions/check`).
 """
 
 from collections.abc import Iterable
@@ -54,6 +54,9 @@ class ConditionType(StrEnum):
 
     INPUT_SKIPPED = "InputSkipped"
     """Files of the source are not read although they may never have been; only there while true."""
+
+    OWNED_ELSEWHERE = "OwnedElsewhere"
+    """Another operator owns the table, so nothing starts; only there while true."""
 
 
 class ConditionStatus(StrEnum):

@@ -20,6 +20,9 @@ ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/acceptForeignCommits"
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 """On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
 
+TAKE_OVER_ANNOTATION = "hudi-operator.io/takeOver"
+"""On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
+
 
 class ObjectMetadata(Model):
     """The part of an object's metadata that the operator uses."""

@@ -97,6 +97,19 @@ class TimelineStatus(Model):
     """Files of the timeline that could not be understood, with the reason; at most 10."""
 
 
+class OwnerStatus(Model):
+    """What the record beside the table said of its owner when it was this operator's."""
+
+    operator: Annotated[str, Field(max_length=330)]
+    """Identity of the operator."""
+
+    table: Annotated[str, Field(max_length=330)]
+    """The resource, as namespace/name."""
+
+    run: Annotated[str, Field(max_length=330)]
+    """The run that wrote the record."""
+
+
 class RunStatus(Model):
     """One run of a service."""
 
@@ -364,6 +377,9 @@ class HudiTableStatus(Model):
 
     timeline: TimelineStatus | None = None
     """What the table's timeline holds; absent until the table exists."""
+
+    owner: OwnerStatus | None = None
+    """Who owns the table by the record beside it; absent before the first run."""
 
     services: ServicesStatus = ServicesStatus()
     """What each service counted and decided."""

@@ -127,6 +127,7 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         service=job.service,
         run=job.name,
         spark_conf=conf,
+        operator=observation.operator,
         run_mode=job.run_mode,
         instant=job.instant,
     )

@@ -11,6 +11,7 @@ from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
+from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.looks import Questions, TimelineLooks
@@ -25,6 +26,7 @@ from hudi_operator.planning.ending_model import Ending, EndingObservation, Endin
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,
+    JobPhase,
     LaunchJob,
     Observation,
     Obstacle,
@@ -55,6 +57,7 @@ class Finalizer:
         claims: Claims,
         looks: TimelineLooks,
         running: RunningJobs,
+        identity: OperatorIdentity,
     ) -> None:
         self._kube = kube
         self._observer = observer
@@ -62,6 +65,7 @@ class Finalizer:
         self._claims = claims
         self._looks = looks
         self._running = running
+        self._identity = identity
         self._now = kube.now
         self._status = StatusWriter(kube)
 
@@ -97,6 +101,10 @@ class Finalizer:
         jobs = await self._kube.list_jobs(selector, metadata.namespace)
         pods = await self._kube.list_pods(metadata.namespace, selector)
         name = table_class.metadata.name if table_class is not None else ""
+        observed = observe_jobs(jobs, pods, now=self._now())
+        at_rest = all(job.phase is JobPhase.OVER for job in observed)
+        # Before the data is removed, the store says whose it is; after that, whether it is gone.
+        looks = awaits_confirmation(parsed.status) or (deletes and at_rest)
         return EndingObservation(
             metadata=metadata,
             status=parsed.status,
@@ -107,8 +115,9 @@ class Finalizer:
             obstacles=obstacles,
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
-            jobs=observe_jobs(jobs, pods, now=self._now()),
-            look=await self._look(base_path, table_class) if awaits_confirmation(parsed.status) else None,
+            jobs=observed,
+            look=await self._look(base_path, table_class) if looks else None,
+            operator=await self._identity.get(),
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
         )
@@ -135,6 +144,7 @@ class Finalizer:
             obstacles=(),
             look=TimelineLook(),
             jobs=(),
+            operator=seen.operator,
         )
         try:
             await self._actor.act(observation, LaunchJob(job=plan.launch))

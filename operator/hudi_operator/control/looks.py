@@ -3,18 +3,19 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 
-from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY
+from hudi_jobs.contract import CHECKPOINT_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.owner_file import read_owner
 from hudi_operator.control.stores import StoreBusy, StoreThreads
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model import TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import Mark, TimelineLook, TimelineTrouble
 from hudi_operator.storage import (
     CountingFileSystem,
     FileSystem,
@@ -163,9 +164,12 @@ class TimelineLooks:
         try:
             filesystem, path = self._open(base_path, store)
             with _counted(filesystem) as counting:
-                return _read_all(TimelineReader(counting, self._cache), path, questions)
-        except NotAHudiTable:
-            return TimelineLook()
+                try:
+                    look = _read_all(TimelineReader(counting, self._cache), path, questions)
+                except NotAHudiTable:
+                    look = TimelineLook()  # the record of the owner is there before the table is
+                owner, problem = read_owner(counting, path)
+                return replace(look, owner=owner, owner_problem=problem)
         except TableUnreadable as error:
             return TimelineLook(trouble=_TROUBLES[error.cause], message=str(error))
         except CorruptContent as error:
@@ -194,6 +198,11 @@ def _read_all(reader: TimelineReader, path: str, questions: Questions) -> Timeli
         timeline=timeline,
         checkpoint=readable_checkpoint(checkpoint),
         runs=tuple((extra[RUN_KEY], instant.time) for instant, extra in extras if RUN_KEY in extra),
+        marks=tuple(
+            Mark(instant=instant, run=extra[RUN_KEY], table_uid=extra.get(TABLE_KEY), operator=extra.get(OPERATOR_KEY))
+            for instant, extra in extras
+            if RUN_KEY in extra
+        ),
         unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
         files=summarise_files(commits, small_file_limit=questions.small_file_limit),
         written=_written(reader, path, timeline),

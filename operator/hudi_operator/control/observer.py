@@ -11,6 +11,7 @@ from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.classes import TableClasses
+from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.looks import Questions, TimelineLooks
@@ -25,12 +26,21 @@ from hudi_operator.planning.walls import obstacles_of
 class Observer:
     """Reads the class, the claim, the Jobs and the timeline of a table."""
 
-    def __init__(self, *, kube: KubernetesClient, claims: Claims, looks: TimelineLooks, running: RunningJobs) -> None:
+    def __init__(
+        self,
+        *,
+        kube: KubernetesClient,
+        claims: Claims,
+        looks: TimelineLooks,
+        running: RunningJobs,
+        identity: OperatorIdentity,
+    ) -> None:
         self._kube = kube
         self._classes = TableClasses(kube)
         self._claims = claims
         self._looks = looks
         self._running = running
+        self._identity = identity
 
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
@@ -61,6 +71,7 @@ class Observer:
             jobs=jobs,
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
+            operator=await self._identity.get(),
         )
 
     async def jobs(self, metadata: ObjectMetadata) -> tuple[JobObservation, ...]:

@@ -17,6 +17,7 @@ from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
+from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.observer import Observer
@@ -63,7 +64,8 @@ class Reconciler:
         self._seeding = asyncio.Lock()
         self._seeded = False
         self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
-        self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running)
+        identity = OperatorIdentity(kube, namespace=settings.operator_namespace, given=settings.identity)
+        self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running, identity=identity)
         self._actor = Actor(kube=kube, default_image=settings.spark_image)
         self._finalizer = Finalizer(
             kube=kube,
@@ -72,6 +74,7 @@ class Reconciler:
             claims=self._claims,
             looks=looks,
             running=self._running,
+            identity=identity,
         )
 
     async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:

@@ -10,6 +10,7 @@ from typing import Self
 PREFIX = "HUDI_OPERATOR_"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NAMESPACE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_IDENTITY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -26,6 +27,9 @@ class Settings:
 
     operator_namespace: str = "hudi-operator"
     """Namespace of the operator itself, where it keeps the claims on base paths."""
+
+    identity: str = ""
+    """What tells this operator from others on the same tables; by default the cluster and the operator's namespace."""
 
     instance: str = "hudi-operator"
     """Name of this process in events: the pod's name."""
@@ -92,6 +96,7 @@ class Settings:
         settings = cls(
             spark_image=image,
             operator_namespace=read.text("OPERATOR_NAMESPACE", _own_namespace()),
+            identity=read.identity("IDENTITY"),
             instance=read.text("INSTANCE", environment.get("HOSTNAME") or cls.instance),
             watch_namespaces=read.names("WATCH_NAMESPACES"),
             workers=read.whole_number("WORKERS", cls.workers, least=1, most=1000),
@@ -149,6 +154,14 @@ class _Reader:
         if not value >= least or value == float("inf"):
             raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a number that is at least {least:g}")
         return value
+
+    def identity(self, name: str) -> str:
+        text = self.text(name, "")
+        if text and not _IDENTITY.fullmatch(text):
+            raise InvalidSettings(
+                f"{PREFIX}{name} is {text[:100]!r}; give it at most 253 letters, digits, dots, slashes and hyphens"
+            )
+        return text
 
     def whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
         text = self.text(name, str(default))

@@ -8,13 +8,15 @@ from hudi_jobs.contract import (
     RunMode,
     Service,
     TableDefinition,
+    TableOwner,
     TableTask,
 )
 from hudi_operator.api.base import quantity_bytes
-from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.jobs.hudi_options import build_hudi_options
 
+_LONGEST_NAME = 330
 _PLANNED = frozenset({Service.COMPACTION, Service.CLUSTERING})
 
 
@@ -25,12 +27,14 @@ def build_request(
     service: Service,
     run: str,
     spark_conf: dict[str, str],
+    operator: str,
     run_mode: RunMode | None = None,
     instant: str | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
 
-    `run_mode` and `instant` are for compaction and clustering: which pending plan to execute, or to make a new one.
+    `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
+    pending plan to execute, or to make a new one.
     """
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
@@ -40,6 +44,12 @@ def build_request(
         concurrency=table.spec.concurrency.mode,
         ingestion=_ingestion(table) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if service in _PLANNED else None,
+        owner=TableOwner(
+            operator=operator,
+            table_uid=table.metadata.uid,
+            table=f"{table.metadata.namespace}/{table.metadata.name}",
+        ),
+        take_over=_take_over(table),
     )
     return JobRequest(run=run, spark_conf=spark_conf, tasks=(task,))
 
@@ -47,6 +57,12 @@ def build_request(
 def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTask:
     default = RunMode.SCHEDULE_AND_EXECUTE if instant is None else RunMode.EXECUTE
     return PlannedServiceTask(mode=run_mode or default, instant=instant)
+
+
+def _take_over(table: HudiTable) -> str | None:
+    """Return whom the table is taken over from; what is too long to be a name would be too long for the Job too."""
+    named = table.metadata.annotations.get(TAKE_OVER_ANNOTATION, "")
+    return named if 0 < len(named) <= _LONGEST_NAME else None
 
 
 def _definition(table: HudiTable) -> TableDefinition:

@@ -124,6 +124,11 @@ class KubernetesClient:
         announced = {entry.get("name") for entry in (groups or {}).get("groups", ())}
         return {"huditables", "huditableclasses"} <= served and GROUP in announced
 
+    async def cluster_uid(self) -> str | None:
+        """Return what tells this cluster from all others: the uid of a namespace that is in each, made with it."""
+        namespace = await self._get(object_path(Kind.NAMESPACE, "kube-system"))
+        return None if namespace is None else str(namespace["metadata"]["uid"])
+
     # Jobs and pods
 
     async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:

@@ -14,6 +14,7 @@ class Kind(StrEnum):
     JOB = "/apis/batch/v1:jobs"
     POD = "/api/v1:pods"
     EVENT = "/api/v1:events"
+    NAMESPACE = "/api/v1:namespaces"
     LEASE = "/apis/coordination.k8s.io/v1:leases"
 
 

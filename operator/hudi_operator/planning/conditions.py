@@ -15,6 +15,7 @@ from hudi_operator.planning.failures import attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Blocked, Observation, Plan
+from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.readiness import PROGRESSING, Readiness, readiness
 from hudi_operator.planning.rescan import INPUT_SKIPPED, skipped_message
 from hudi_operator.planning.times import format_time
@@ -74,6 +75,8 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
     if observation.table.spec.suspend:
         message = "No new job starts until spec.suspend is false; running jobs finish."
         yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, "Suspended", message)
+    if plan.owned_elsewhere is not None:
+        yield make(ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, OWNED_ELSEWHERE, plan.owned_elsewhere)
     if plan.foreign:
         message = foreign_message(plan.foreign)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, FOREIGN_WRITER, message)

@@ -17,6 +17,7 @@ from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import check_writers
 from hudi_operator.planning.memory import SERVICES, remember
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.ownership import check_ownership
 from hudi_operator.planning.pending import overdue
 from hudi_operator.planning.rescan import rescan_after
 from hudi_operator.planning.services import Case, judge_all, make_case
@@ -36,8 +37,15 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         return _without_class(observation, tracked, services, poll_seconds=poll_seconds)
     history = _history(observation.table.status.history, tracked.finished)
     runs = known_runs(services, (*tracked.finished, *history))
-    writers = check_writers(observation, runs=runs, windows=windows_of(runs, tracked.active))
-    hindrance = hindrance_of(observation, writers.foreign)
+    ownership = check_ownership(observation, runs=runs, active=tracked.active)
+    writers = check_writers(
+        observation,
+        runs=runs,
+        windows=windows_of(runs, tracked.active),
+        active=tracked.active,
+        owned_elsewhere=ownership.elsewhere is not None,
+    )
+    hindrance = hindrance_of(observation, writers.foreign, ownership.elsewhere)
     case = make_case(
         observation,
         table_class=observation.table_class.spec,
@@ -66,6 +74,8 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         next_look=_next_look(judged, started, hindrance, alarm_at, poll=poll_seconds, now=now),
+        owned_elsewhere=ownership.elsewhere,
+        owner=ownership.remembered,
     )
 
 
@@ -83,6 +93,7 @@ def _without_class(
         answered=_answered(observation.table, ()),
         rescan=rescan_after(observation, tracked.finished, ()),
         next_look=poll_seconds,
+        owner=observation.table.status.owner,
     )
 
 

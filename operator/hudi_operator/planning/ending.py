@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
 from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
@@ -29,12 +30,14 @@ from hudi_operator.planning.ending_model import (
 )
 from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, TimelineTrouble
 from hudi_operator.planning.outcomes import NOT_CONFIRMED
+from hudi_operator.planning.ownership import elsewhere
 from hudi_operator.planning.paths import canonical_path, is_below_bucket
 from hudi_operator.planning.refusal import refused_run
 from hudi_operator.planning.retry import retry_delay
 from hudi_operator.planning.times import format_time, parse_time
 from hudi_operator.planning.tracking import given_up, starts_late
 from hudi_operator.planning.transitions import Transition
+from hudi_operator.planning.windows import known_runs
 
 ATTEMPTS = 5
 """Failed attempts at removing the data after which it stays."""
@@ -43,7 +46,13 @@ PATIENCE = timedelta(minutes=10)
 """How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
 
 _LONG_LOOK = 10.0
-_WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value, FailureReason.TABLE_MISMATCH.value})
+_WITHOUT_HOPE = frozenset(
+    {
+        FailureReason.INVALID_REQUEST.value,
+        FailureReason.TABLE_MISMATCH.value,
+        FailureReason.OWNED_ELSEWHERE.value,
+    }
+)
 _UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE})
 
 
@@ -163,12 +172,23 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         yield "basePath is not a folder below a bucket."
     if not seen.claim_held:
         yield "this resource does not hold the claim on basePath, so the folder may be another table's."
+    if (owned := _owned_elsewhere(seen)) is not None:
+        yield owned
     if seen.namespace_terminating:
         yield "its namespace is being deleted, so no job can start there."
     if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
         yield "the table was only observed (spec.managementPolicy)."
     if seen.table is not None and seen.table.spec.suspend:
         yield "the table was suspended, and no job starts while it is (spec.suspend)."
+
+
+def _owned_elsewhere(seen: EndingObservation) -> str | None:
+    if seen.look is None:
+        return None
+    known = {job.name for job in seen.status.active_jobs} | {job.name for job in seen.jobs}
+    known |= {run.job for run in known_runs(seen.status.services, seen.status.history)}
+    take_over = seen.metadata.annotations.get(TAKE_OVER_ANNOTATION)
+    return elsewhere(seen.look, operator=seen.operator, status=seen.status, known=known, take_over=take_over)
 
 
 def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str | None:

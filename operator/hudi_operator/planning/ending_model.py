@@ -58,8 +58,8 @@ class Ending:
 class EndingObservation:
     """Everything that one look at a deleted resource has seen.
 
-    `table` is None where this version cannot read the spec; `look` is only there when `awaits_confirmation` says so;
-    `claim_held` was read live.
+    `table` is None where this version cannot read the spec; `look` is there when `awaits_confirmation` says so, and
+    before the data is removed; `operator` is the identity of the operator that looks; `claim_held` was read live.
     """
 
     metadata: ObjectMetadata
@@ -75,6 +75,7 @@ class EndingObservation:
     look: TimelineLook | None = None
     running_in_class: int = 0
     running_in_namespace: int = 0
+    operator: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

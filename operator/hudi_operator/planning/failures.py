@@ -65,7 +65,7 @@ def failure_kind(run: RunStatus) -> FailureKind | None:
         return FailureKind.CONFLICT
     if run.outcome is not Outcome.FAILED:
         return None
-    if run.reason == FailureReason.CONFLICT:
+    if run.reason in {FailureReason.CONFLICT, FailureReason.OWNED_ELSEWHERE}:
         return FailureKind.CONFLICT
     return FailureKind.INFRASTRUCTURE if run.reason in _INFRASTRUCTURE else FailureKind.JOB
 

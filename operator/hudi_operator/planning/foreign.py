@@ -4,14 +4,15 @@ A Serialized table has no lock: a second writer loses updates, and a cleaning be
 everything stops, ingestion too, until a person has decided who writes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import RunStatus
+from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.ownership import is_ours
 from hudi_operator.planning.times import instant_time, parse_time
 from hudi_operator.planning.windows import Window
 from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone
@@ -30,12 +31,20 @@ class Writers:
     verified_up_to: str | None = None
 
 
-def check_writers(observation: Observation, *, runs: tuple[RunStatus, ...], windows: tuple[Window, ...]) -> Writers:
+def check_writers(
+    observation: Observation,
+    *,
+    runs: tuple[RunStatus, ...],
+    windows: tuple[Window, ...],
+    active: Iterable[ActiveJob] = (),
+    owned_elsewhere: bool = False,
+) -> Writers:
     """Look for commits and inflight writes that nobody but the operator may have made, and it did not.
 
     Once a look has found none, only what completes later is checked: the table may be older than its resource, and
     what is known of runs does not go back for ever. In the first look, commits from before the first one of ours are
-    taken for old, and without any of ours those from before the creation of the resource.
+    taken for old, and without any of ours those from before the creation of the resource. What the owner of a table
+    that is not ours writes is its own affair.
     """
     spec, timeline = observation.table.spec, observation.look.timeline
     known = observation.table.status.timeline
@@ -44,10 +53,10 @@ def check_writers(observation: Observation, *, runs: tuple[RunStatus, ...], wind
         return Writers(verified_up_to=verified)
     newest = max((_completion(one) for one in timeline.completed if one.action in COMMITS), default=verified)
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized:
+    if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere:
         return Writers(verified_up_to=newest)
     found = (
-        *_completed(observation, timeline, verified, runs=runs, windows=windows),
+        *_completed(observation, timeline, verified, runs=runs, windows=windows, jobs={job.name for job in active}),
         *_inflight(observation, timeline, windows=windows),
     )
     accepted = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION, "")
@@ -75,15 +84,20 @@ def _completed(
     timeline: Timeline,
     verified: str | None,
     *,
-    runs: Iterable[RunStatus],
+    runs: Collection[RunStatus],
     windows: tuple[Window, ...],
+    jobs: Collection[str],
 ) -> Iterator[Instant]:
     known = {run.instant for run in runs if run.instant is not None}
-    first = min(known | {time for _, time in observation.look.runs}, default=None)
-    for instant in observation.look.unmarked:
+    names = {*jobs, *(run.job for run in runs)}
+    sure = verified is not None and bool(windows)
+    others = [one.instant for one in observation.look.marks if not is_ours(one, observation, runs=names, sure=sure)]
+    first = min((known | {time for _, time in observation.look.runs}) - {one.time for one in others}, default=None)
+    for instant in (*observation.look.unmarked, *others):
         # Of a first look's old compactions and clusterings, and without any memory of runs, nothing can be said.
         unknowable = verified is None or not windows or _in_any(windows, instant)
-        if instant.time in known or (_may_lack_mark(instant, timeline) and unknowable):
+        unmarked = instant not in others
+        if unmarked and (instant.time in known or (_may_lack_mark(instant, timeline) and unknowable)):
             continue
         if verified is not None:
             is_new = _completion(instant) > verified

@@ -4,9 +4,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hudi_jobs.contract import JobOutcome, Service
+from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.api.table_status import ActiveJob, PendingStatus, RescanStatus, RunStatus, ServicesStatus
+from hudi_operator.api.table_status import (
+    ActiveJob,
+    OwnerStatus,
+    PendingStatus,
+    RescanStatus,
+    RunStatus,
+    ServicesStatus,
+)
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.timeline import Instant, Timeline
 from hudi_operator.timeline.files import FileSummary
@@ -77,6 +84,16 @@ class TimelineTrouble(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a recent commit says of the run that made it; earlier releases named the run alone."""
+
+    instant: Instant
+    run: str
+    table_uid: str | None = None
+    operator: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
@@ -84,7 +101,8 @@ class TimelineLook:
     that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `files` sums up what
     recent commits wrote; `written` says when files of pending instants were written, in milliseconds since 1970;
     `plans` how large the plans of pending instants are that will be executed first. `metadata` is the timeline of the
-    metadata table, which is read where there are commits to archive.
+    metadata table, which is read where there are commits to archive. `marks` are the recent commits that name a run.
+    `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     """
 
     timeline: Timeline | None = None
@@ -97,6 +115,9 @@ class TimelineLook:
     written: tuple[tuple[str, int], ...] = ()
     plans: tuple[tuple[str, PlanSize], ...] = ()
     metadata: Timeline | None = None
+    marks: tuple[Mark, ...] = ()
+    owner: OwnerRecord | None = None
+    owner_problem: str = ""
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still says so."""
@@ -200,7 +221,7 @@ class JobObservation:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Everything that one look at a table has seen."""
+    """Everything that one look at a table has seen; `operator` is the identity of the operator that looks."""
 
     table: HudiTable
     table_class: HudiTableClass | None
@@ -209,6 +230,7 @@ class Observation:
     jobs: tuple[JobObservation, ...]
     running_in_class: int = 0
     running_in_namespace: int = 0
+    operator: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,6 +283,7 @@ class Plan:
     `verified_up_to` is the completion of the newest commit that was found to be no such instant. `overdue` have been
     pending for longer than the class allows. `answered` is the request for a run that this plan answers, `rescan` the
     newest request to read files once more.
+    `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
     """
 
     actions: tuple[Action, ...] = ()
@@ -274,3 +297,5 @@ class Plan:
     answered: str | None = None
     rescan: RescanStatus | None = None
     next_look: float | None = None
+    owned_elsewhere: str | None = None
+    owner: OwnerStatus | None = None

@@ -12,6 +12,7 @@ from hudi_operator.planning.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble
+from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 
 PROGRESSING = "Progressing"
 """The first run of a spec is under way."""
@@ -46,6 +47,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
     """Return how a table is after this look."""
     return (
         _blocked(observation)
+        or _owned_elsewhere(plan)
         or _foreign(plan)
         or _starting_trouble(plan)
         or _failing(observation, plan)
@@ -59,6 +61,12 @@ def _blocked(observation: Observation) -> Readiness | None:
         return None
     message = " ".join(obstacle.message for obstacle in observation.obstacles)
     return Readiness(ready=ConditionStatus.FALSE, reason=observation.obstacles[0].reason, message=message, stalled=True)
+
+
+def _owned_elsewhere(plan: Plan) -> Readiness | None:
+    if plan.owned_elsewhere is None:
+        return None
+    return Readiness(ready=ConditionStatus.FALSE, reason=OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True)
 
 
 def _foreign(plan: Plan) -> Readiness | None:

@@ -13,6 +13,7 @@ from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.launch import launch
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.services import Case, surroundings
 from hudi_operator.timeline import Instant
 
@@ -104,12 +105,16 @@ def _waits_for(
     )
 
 
-def hindrance_of(observation: Observation, foreign: tuple[Instant, ...]) -> Hindrance | None:
+def hindrance_of(
+    observation: Observation, foreign: tuple[Instant, ...], owned_elsewhere: str | None = None
+) -> Hindrance | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_hindrances(observation, foreign), None)
+    return next(_hindrances(observation, foreign, owned_elsewhere), None)
 
 
-def _hindrances(observation: Observation, foreign: tuple[Instant, ...]) -> Iterator[Hindrance]:
+def _hindrances(
+    observation: Observation, foreign: tuple[Instant, ...], owned_elsewhere: str | None
+) -> Iterator[Hindrance]:
     spec = observation.table.spec
     if spec.suspend:
         yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
@@ -117,6 +122,8 @@ def _hindrances(observation: Observation, foreign: tuple[Instant, ...]) -> Itera
         yield OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
     if observation.obstacles or observation.table_class is None:
         yield BLOCKED, blocked_message(observation)
+    if owned_elsewhere is not None:
+        yield OWNED_ELSEWHERE, owned_elsewhere
     if foreign:
         yield FOREIGN_WRITER, foreign_message(foreign)
     if observation.look.trouble is not None:

@@ -36,6 +36,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         message=_message(conditions, observation, plan),
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         timeline=_timeline(observation, previous.timeline, plan),
+        owner=plan.owner,
         services=plan.services,
         active_jobs=plan.active_jobs,
         history=plan.history,

@@ -18,7 +18,7 @@ class Transition:
     message: str
 
 
-_ALARMS = (ConditionType.FOREIGN_WRITER, ConditionType.PENDING_INSTANT_OVERDUE)
+_ALARMS = (ConditionType.OWNED_ELSEWHERE, ConditionType.FOREIGN_WRITER, ConditionType.PENDING_INSTANT_OVERDUE)
 _WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, *_ALARMS)
 
 

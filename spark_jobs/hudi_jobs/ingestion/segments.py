@@ -6,12 +6,12 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.record import LoadedSegment, Segment, opened, sequence_of_name
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
-FOLDER = ".hudi-operator/files"
+FOLDER = f"{OPERATOR_FOLDER}/files"
 
 _PIECE = 1_000_000
 """Bytes that go between the JVM and this process at once."""

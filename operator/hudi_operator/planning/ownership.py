@@ -1,0 +1,104 @@
+"""Whose table it is, by the record that drivers keep beside it.
+
+Claims lie in the operator's own cluster, so two operators do not see each other's. The record lies where both do. As
+long as it names another operator, or a run of this operator that it did not start, nothing starts until a person has
+said who goes on.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hudi_jobs.contract import OwnerRecord
+from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
+from hudi_operator.planning.model import Mark, Observation, TimelineLook
+
+OWNED_ELSEWHERE = "OwnedElsewhere"
+"""Another operator owns the table, or its owner's record cannot be read."""
+
+_SHOWN = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ownership:
+    """What the record means: `elsewhere` says why nothing may start, `remembered` what status keeps of it."""
+
+    elsewhere: str | None = None
+    remembered: OwnerStatus | None = None
+
+
+def check_ownership(
+    observation: Observation, *, runs: Collection[RunStatus], active: Collection[ActiveJob]
+) -> Ownership:
+    """Return whose table it is after this look; a table that is only observed may be anybody's."""
+    table, look = observation.table, observation.look
+    if table.spec.management_policy is ManagementPolicy.OBSERVE:
+        return Ownership()
+    known = {run.job for run in runs} | {job.name for job in active} | {job.name for job in observation.jobs}
+    take_over = table.metadata.annotations.get(TAKE_OVER_ANNOTATION)
+    remembered = table.status.owner
+    why = elsewhere(look, operator=observation.operator, status=table.status, known=known, take_over=take_over)
+    if why is not None or look.trouble is not None or look.owner_problem:
+        return Ownership(elsewhere=why, remembered=remembered)
+    record = look.owner
+    if record is None or record.operator != observation.operator:
+        return Ownership()
+    return Ownership(remembered=OwnerStatus(operator=record.operator, table=record.table, run=record.run))
+
+
+def elsewhere(
+    look: TimelineLook, *, operator: str, status: HudiTableStatus, known: Collection[str], take_over: str | None
+) -> str | None:
+    """Return the sentence that says whose the table is and what to do, or None where it is this operator's.
+
+    `known` are the runs that this operator knows of. A run that it does not know is another one's only where the status
+    remembers which run the record named before: what one look after the other has seen is complete, the history is not.
+    """
+    if look.owner_problem:
+        return look.owner_problem
+    record = look.owner
+    if record is None:
+        return None
+    if record.operator != operator:
+        if take_over == record.operator:
+            return None
+        return (
+            f"The table is that of {record.table} of another operator, {record.operator}, whose run {record.run} "
+            f"worked on it at {record.renewed_at}. Nothing starts, because two operators repeat each other's rows. "
+            "When the other one no longer works on it, set the annotation "
+            f"{TAKE_OVER_ANNOTATION}={record.operator}.{_ignored(take_over)}"
+        )
+    return _copy(record, status=status, known=known, take_over=take_over)
+
+
+def is_ours(mark: Mark, observation: Observation, *, runs: Collection[str], sure: bool) -> bool:
+    """Tell whether a commit that names a run was made for this very table by this operator.
+
+    Earlier releases named the run alone. Such a commit is ours when the run is known, and unless we are `sure` to know
+    all runs of late.
+    """
+    if mark.operator is None and mark.table_uid is None:
+        return not sure or mark.run in runs
+    return (mark.operator, mark.table_uid) == (observation.operator, observation.table.metadata.uid)
+
+
+def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str], take_over: str | None) -> str | None:
+    """Tell a copy of this operator, such as one from a backup of its cluster, by a run that this one did not start."""
+    before = status.owner
+    if before is None or before.operator != record.operator:
+        return None
+    if record.run in {before.run, take_over} or record.run in known:
+        return None
+    return (
+        f"The run {record.run} of {record.table} worked on the table at {record.renewed_at}, and this operator did not "
+        "start it: a copy of it may run elsewhere, for example from a backup of its cluster. Nothing starts, because "
+        "both would write the same rows. When only this one runs, set the annotation "
+        f"{TAKE_OVER_ANNOTATION}={record.run}.{_ignored(take_over)}"
+    )
+
+
+def _ignored(take_over: str | None) -> str:
+    if take_over is None:
+        return ""
+    return f" Its present value {take_over[:_SHOWN]!r} is something else, and is ignored."

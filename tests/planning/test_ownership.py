@@ -1,0 +1,220 @@
+"""Whose table it is: another operator's, a copy's of this one, or this one's, by the record beside the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.world import (
+    JOB,
+    OPERATOR,
+    UID,
+    active,
+    ago,
+    done,
+    job,
+    observe,
+    plan_for,
+    run,
+    status,
+    status_of,
+    story,
+    table,
+)
+
+from hudi_jobs.contract import OwnerRecord
+from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.api.table_status import OwnerStatus, TimelineStatus
+from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineLook, TimelineTrouble
+from hudi_operator.timeline import Action, Instant, State
+
+OTHER = "other-cluster/hudi-operator"
+TAKE_OVER = "hudi-operator.io/takeOver"
+
+
+def record(**changes: Any) -> OwnerRecord:
+    fields = {
+        "operator": OPERATOR,
+        "table_uid": UID,
+        "table": "team-a/flights",
+        "run": JOB,
+        "since": "2026-03-10T11:00:00Z",
+        "renewed_at": "2026-03-10T11:59:00Z",
+    }
+    return OwnerRecord.model_validate(fields | changes)
+
+
+def remembered(run_name: str = JOB) -> dict[str, Any]:
+    return {"owner": OwnerStatus(operator=OPERATOR, table="team-a/flights", run=run_name)}
+
+
+def seen(
+    owner: OwnerRecord | None,
+    *,
+    take_over: str | None = None,
+    problem: str = "",
+    known: dict[str, Any] | None = None,
+    jobs: Any = (),
+    **spec: Any,
+) -> Observation:
+    annotations = {} if take_over is None else {TAKE_OVER: take_over}
+    one = table(annotations=annotations, status=status(**(known or {})), **spec)
+    look = TimelineLook(timeline=story(done("commit", 30)), owner=owner, owner_problem=problem)
+    return observe(one, look=look, jobs=jobs)
+
+
+def launches(observation: Observation) -> list[LaunchJob]:
+    return [action for action in plan_for(observation).actions if isinstance(action, LaunchJob)]
+
+
+def elsewhere(observation: Observation) -> str | None:
+    condition = find_condition(status_of(observation).conditions, ConditionType.OWNED_ELSEWHERE)
+    return condition.message if condition else None
+
+
+def test_nothing_starts_on_the_table_of_another_operator_until_a_person_names_it() -> None:
+    foreign = record(operator=OTHER, table_uid="theirs", table="x/y", run="their-run")
+    for refused in (seen(foreign), seen(foreign, take_over="true"), seen(foreign, take_over="their-run")):
+        assert not launches(refused)
+        after = status_of(refused)
+        assert {one.type: one.reason for one in after.conditions if one.type in {"Ready", "Stalled"}} == {
+            "Ready": "OwnedElsewhere",
+            "Stalled": "OwnedElsewhere",
+        }
+        assert after.services.ingestion.reason == "OwnedElsewhere"
+        assert f"x/y of another operator, {OTHER}," in (elsewhere(refused) or "")
+        assert f"{TAKE_OVER}={OTHER}." in (elsewhere(refused) or "")
+    assert "'true' is something else, and is ignored" in (elsewhere(seen(foreign, take_over="true")) or "")
+
+    named = seen(foreign, take_over=OTHER)
+    assert launches(named)
+    assert elsewhere(named) is None
+    assert status_of(named).owner is None
+
+
+@pytest.mark.parametrize("value", ["", "x" * 100_000, "\x00\n", OTHER + " ", OTHER.upper()])
+def test_an_annotation_that_does_not_name_the_owner_changes_nothing(value: str) -> None:
+    observation = seen(record(operator=OTHER), take_over=value)
+    assert not launches(observation)
+    assert "is ignored" in (elsewhere(observation) or "")
+
+
+def test_a_record_that_cannot_be_used_stops_everything_and_is_told() -> None:
+    observation = seen(None, problem="It cannot be used.", known=remembered())
+    assert not launches(observation)
+    assert elsewhere(observation) == "It cannot be used."
+    assert status_of(observation).owner == remembered()["owner"]
+
+
+def test_the_next_resource_of_this_operator_goes_on_where_the_last_one_was() -> None:
+    observation = seen(record(table_uid="of-the-resource-before", run="its-run"))
+    assert launches(observation)
+    assert status_of(observation).owner == remembered("its-run")["owner"]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {},
+        remembered("new-run"),
+        remembered() | {"active_jobs": (active("new-run"),)},
+        remembered() | {"history": (run(job="new-run"),)},
+        remembered() | {"cleaning": {"last_run": run(job="new-run", service="Cleaning")}},
+    ],
+)
+def test_a_run_that_this_operator_knows_is_no_copys(known: dict[str, Any]) -> None:
+    observation = seen(record(run="new-run"), known=known)
+    assert elsewhere(observation) is None
+    assert status_of(observation).owner == remembered("new-run")["owner"]
+
+
+def test_a_run_whose_job_the_status_has_forgotten_is_no_copys() -> None:
+    assert elsewhere(seen(record(run="new-run"), known=remembered(), jobs=(job("new-run"),))) is None
+
+
+def test_a_run_that_only_a_copy_of_this_operator_can_have_started_stops_everything() -> None:
+    copied = record(run="run-of-the-copy")
+    observation = seen(copied, known=remembered())
+    assert not launches(observation)
+    assert f"{TAKE_OVER}=run-of-the-copy." in (elsewhere(observation) or "")
+    assert status_of(observation).owner == remembered()["owner"]
+
+    accepted = seen(copied, known=remembered(), take_over="run-of-the-copy")
+    assert launches(accepted)
+    assert status_of(accepted).owner == remembered("run-of-the-copy")["owner"]
+    assert elsewhere(seen(record(run="its-next-run"), known=remembered(), take_over="run-of-the-copy")) is not None
+
+
+def test_a_run_that_fell_out_of_the_history_is_still_known_by_the_look_before() -> None:
+    failures = tuple(run(job=f"failed-{number}") for number in range(10))
+    assert elsewhere(seen(record(), known=remembered() | {"history": failures})) is None
+
+
+def test_a_table_that_is_only_observed_may_be_anybodys() -> None:
+    assert elsewhere(seen(record(operator=OTHER), managementPolicy="Observe")) is None
+
+
+def test_what_is_remembered_outlives_a_store_that_does_not_answer() -> None:
+    observation = seen(None, known=remembered())
+    observation = observe(observation.table, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Away."))
+    assert status_of(observation).owner == remembered()["owner"]
+
+
+# Commits that name a run
+
+
+def marked(instant: Instant, **changes: Any) -> Mark:
+    return Mark(**{"instant": instant, "run": "some-run", "table_uid": UID, "operator": OPERATOR} | changes)
+
+
+MINE = Instant(ago(40), Action.DELTA_COMMIT, State.COMPLETED, ago(39.9))
+NEW = Instant(ago(20), Action.DELTA_COMMIT, State.COMPLETED, ago(19.9))
+
+
+def with_commits(*marks: Mark, verified: float | None = 30, owner: OwnerRecord | None = None) -> Observation:
+    verified_up_to = {} if verified is None else {"timeline": TimelineStatus(verified_up_to=ago(verified))}
+    one = table(type="MergeOnRead", status=status(history=(run(job="mine", instant=ago(40)),), **verified_up_to))
+    look = TimelineLook(
+        timeline=story(done("deltacommit", 40), done("deltacommit", 20)),
+        runs=tuple((mark.run, mark.instant.time) for mark in marks),
+        marks=marks,
+        owner=owner,
+    )
+    return observe(one, look=look)
+
+
+def foreign(observation: Observation) -> list[str]:
+    return [one.time for one in plan_for(observation).foreign]
+
+
+OURS = marked(MINE, run="mine")
+
+
+@pytest.mark.parametrize("verified", [30, None])
+@pytest.mark.parametrize("changes", [{"operator": OTHER}, {"table_uid": "another"}, {"operator": None}])
+def test_a_commit_for_another_table_or_of_another_operator_is_foreign(changes: Any, verified: float | None) -> None:
+    assert foreign(with_commits(marked(NEW, **changes), OURS, verified=verified)) == [ago(20)]
+
+
+def test_a_commit_of_this_operator_for_this_table_is_not_foreign() -> None:
+    assert foreign(with_commits(marked(NEW), OURS)) == []
+
+
+def test_what_the_resource_before_has_written_is_old() -> None:
+    assert foreign(with_commits(marked(NEW), marked(MINE, table_uid="before"))) == []
+
+
+@pytest.mark.parametrize(("name", "found"), [("mine", []), ("not-mine", [ago(20)])])
+def test_a_commit_of_an_earlier_release_is_ours_when_its_run_is_known(name: str, found: list[str]) -> None:
+    assert foreign(with_commits(marked(NEW, run=name, table_uid=None, operator=None), OURS)) == found
+
+
+def test_without_a_verified_look_a_commit_of_an_earlier_release_is_believed() -> None:
+    assert foreign(with_commits(marked(NEW, table_uid=None, operator=None), OURS, verified=None)) == []
+
+
+def test_what_the_owner_of_a_table_writes_is_its_own_affair_and_stays_so_when_it_is_taken_over() -> None:
+    theirs = marked(NEW, operator=OTHER, table_uid="theirs")
+    before = with_commits(theirs, OURS, owner=record(operator=OTHER))
+    assert foreign(before) == []
+    assert plan_for(before).verified_up_to == ago(19.9)
