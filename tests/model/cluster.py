@@ -176,6 +176,11 @@ def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
     return _OBSERVED[key]
 
 
+def forget_observed() -> None:
+    """Read all documents anew: whoever replaces a function that reads them calls this before and after."""
+    _OBSERVED.clear()
+
+
 _OBSERVED: dict[object, tuple[JobObservation, ...]] = {}
 _SHOWN = frozenset({"pending", "stuck", "running", "ended"})
 

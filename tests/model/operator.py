@@ -10,7 +10,7 @@ from tests.planning.world import IMAGE
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning import decide as decision
-from hudi_operator.planning.model import Observation, Plan, StopJob
+from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status import build_status
 
@@ -46,6 +46,8 @@ def look(world: World, index: int) -> None:
         if isinstance(action, StopJob):
             invariants.check_stop(world, index, action.job.name)
             delete_job(world, index, action.job.name)
+        elif not isinstance(action, LaunchJob | CreateJob):
+            continue  # the model's drivers have no executors
         elif fault == "refused":
             after = refused(plan, action.job, observation=seen, message="quota", now=now)
             _store(world, index, seen, after, counted=len(plan.finished), again=True)

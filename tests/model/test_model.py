@@ -13,7 +13,7 @@ from tests.model.world import Scenario, World
 
 from hudi_jobs.contract import Service
 
-_OPEN = {"clocks", "inserting clocks", "pods", "requests", "requested", "refused", "unreadable", "accepting"}
+_OPEN = {"clocks", "inserting clocks", "requests", "requested", "refused", "unreadable", "accepting"}
 _OPEN |= {"left plan", "inline"}
 """Where today's decision is known to go wrong."""
 EVERY = pytest.mark.parametrize(
