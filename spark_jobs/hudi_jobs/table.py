@@ -3,16 +3,17 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from hudi_jobs.archive import newest_archived_note
 from hudi_jobs.contract import FailureReason, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 _META_FOLDER = ".hoodie"
+_LAYOUT_OF_HISTORY = 2
 _WITH_HUDI_COLUMNS = False
 _RECURSIVELY = True
 
@@ -92,7 +93,7 @@ class HudiTable:
         yield from self._read(timeline)
 
     def _archived_commits(self) -> Iterator[Commit]:
-        """Yield the completed commits of the archive, newest completion first."""
+        """Yield the completed commits of the archive, newest completion first; all of it is loaded."""
         archive = self._meta.getArchivedTimeline()
         archive.loadCompletedInstantDetailsInMemory()
         yield from self._read(archive.getCommitsTimeline().filterCompletedInstants())
@@ -111,8 +112,13 @@ class HudiTable:
 
         Commits of other tools carry no notes of ours, so older ones are asked in turn, those in the archive last.
         """
-        everything = chain(self.commits(), self._archived_commits())
-        return next((commit.notes[key] for commit in everything if key in commit.notes), None)
+        active = next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
+        if active is not None:
+            return active
+        layout = self._meta.getTableConfig().getTimelineLayoutVersion()
+        if layout.isPresent() and int(layout.get().getVersion()) == _LAYOUT_OF_HISTORY:
+            return newest_archived_note(self._spark, self._meta, key)
+        return next((commit.notes[key] for commit in self._archived_commits() if key in commit.notes), None)
 
     def active_note(self, key: str) -> str | None:
         """Return what `newest_note` does without asking the archive, which costs much and never gains the newest."""

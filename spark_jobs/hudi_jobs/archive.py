@@ -1,0 +1,61 @@
+"""The newest note of ours in an archive of layout 2, found without holding the archive in memory.
+
+Hudi's own `loadCompletedInstantDetailsInMemory` keeps the metadata of every archived commit on the heap of the driver,
+which for a table that is years old is more than a driver has. Here the archive is read once, as a stream.
+"""
+
+import json
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.jvm import JavaObject, classes
+
+_ACTIONS = ("commit", "deltacommit", "replacecommit")
+_COLUMNS = "instantTime STRING, completionTime STRING, action STRING, metadata BINARY"
+_CONTAINER = b"Obj\x01"
+
+
+def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str | None:
+    """Return the value that the archived commit with this key that completed last carries.
+
+    Spark looks at each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row comes to the driver.
+    """
+    folder = meta.getArchivePath()
+    manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)
+    files = [f"{folder.toString()}/{name}" for name in manifest.getFileNames()]
+    if not files:
+        return None
+    candidates = _candidates(spark, files, key)
+    while row := candidates.orderBy(sf.desc("completed"), sf.desc("instantTime")).first():
+        value = _extra_metadata(spark, row).get(key)
+        if value is not None:
+            return str(value)
+        time, earlier = sf.col("completed"), sf.col("instantTime") < row["instantTime"]
+        candidates = candidates.where((time < row["completed"]) | ((time == row["completed"]) & earlier))
+    return None
+
+
+def _candidates(spark: SparkSession, files: list[str], key: str) -> DataFrame:
+    """Return the rows whose metadata may hold the key: those with its text, and compressed ones."""
+    session = spark.newSession()
+    # Batches of rows would hold the metadata of thousands of commits.
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
+    rows = session.read.schema(_COLUMNS).parquet(*files)
+    text = [sf.contains(sf.col("metadata"), sf.lit(bytearray(each, "ascii"))) for each in (key, "avro.codec")]
+    completed = sf.coalesce("completionTime", "instantTime").alias("completed")
+    found = rows.where(sf.col("action").isin(*_ACTIONS) & (text[0] | text[1]))
+    return found.select(completed, "instantTime", "action", "metadata")
+
+
+def _extra_metadata(spark: SparkSession, row: Row) -> JavaObject:
+    """Return the extra metadata of an archived commit: Avro, or JSON from before an upgrade of the table."""
+    content = bytes(row["metadata"])
+    if not content.startswith(_CONTAINER):
+        return json.loads(content).get("extraMetadata") or {}
+    jvm = classes(spark)
+    model = jvm.org.apache.hudi.avro.model
+    kind = model.HoodieReplaceCommitMetadata if row["action"] == "replacecommit" else model.HoodieCommitMetadata
+    read = jvm.org.apache.hudi.common.table.timeline.TimelineMetadataUtils.deserializeAvroMetadata
+    stream = jvm.java.io.ByteArrayInputStream(bytearray(content))
+    return read(stream, kind().getClass()).getExtraMetadata() or {}

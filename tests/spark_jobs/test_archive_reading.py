@@ -1,0 +1,60 @@
+"""The newest checkpoint in an archive, whatever else that holds, and without holding it in memory."""
+
+from typing import Any
+
+import pytest
+from tests.spark_jobs.trials import ALL
+
+from hudi_jobs.contract import CHECKPOINT_KEY, Outcome, Service
+from hudi_jobs.table import HudiTable
+
+pytestmark = pytest.mark.spark
+
+
+def commit(lake: Any, number: int, notes: dict[str, str]) -> None:
+    """Write one commit of another tool, or of ours when it has notes."""
+    options = {
+        "hoodie.table.name": "flights",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.operation": "insert_overwrite" if number % 5 == 4 else "upsert",
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.metadata.enable": "false",
+        "hoodie.table.timeline.timezone": "UTC",
+        "hoodie.datasource.write.commitmeta.key.prefix": "hudi-operator.",
+        "hoodie.clean.automatic": "false",
+        "hoodie.archive.automatic": "false",
+        "hoodie.embed.timeline.server": "false",
+        **notes,
+    }
+    rows = lake.spark.sql(f"SELECT 'x{number}' AS id, {number} AS v")
+    rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+
+
+def archive(lake: Any) -> None:
+    lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    lake.serve(Service.CLEANING)
+    assert lake.serve(Service.ARCHIVAL).outcome is Outcome.SUCCEEDED
+
+
+def newest_note(lake: Any, key: str = CHECKPOINT_KEY) -> str | None:
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    assert not any(key in commit.notes for commit in table.commits())
+    return table.newest_note(key)
+
+
+def test_the_newest_checkpoint_of_an_archive_is_found(lake: Any) -> None:
+    marked = {2: "second", 5: "fifth", 4: "fourth"}
+    for number in range(12 if not ALL else 40):
+        commit(lake, number, {CHECKPOINT_KEY: marked[number]} if number in marked else {})
+    archive(lake)
+    assert newest_note(lake) == "fifth"
+    assert newest_note(lake, "hudi-operator.other") is None
+
+
+def test_a_text_that_only_looks_like_a_note_is_passed_over(lake: Any) -> None:
+    commit(lake, 0, {CHECKPOINT_KEY: "the one"})
+    for number in range(1, 9):
+        commit(lake, number, {"hudi-operator.remark": f"speaks of {CHECKPOINT_KEY}"})
+    archive(lake)
+    assert newest_note(lake) == "the one"
