@@ -23,7 +23,7 @@ from hudi_jobs.ingestion.record import Kind, LoadedSegment, Segment, fingerprint
 
 ROOT = "s3://landing/team-a/flights"
 BATCH = 50_000
-CASES = ((1, 1), (10_000, 1), (10_000, 1_000), (1_000_000, 1_000), (1_000_000, 1_000_000))
+CASES = ((1, 1), (10_000, 1), (10_000, 1_000), (1_000_000, 10_000), (1_000_000, 1_000_000))
 
 
 def listed(files: int) -> Iterator[list[SourceFile]]:

@@ -1,9 +1,11 @@
 """One ingestion from its checkpoint to its commit."""
 
+from functools import cached_property
 from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
@@ -118,11 +120,14 @@ class _Run:
         self._context = context
         self._task = task
         self._definition: TableDefinition = context.task.table
-        self._table_schema = None if table is None else table.schema()
-        self._table_existed = table is not None
+        self._table = table
         self._begun_with = _newest_checkpoint(table)
         self._found = found
         self._paths = absolute_paths(task.files.path, [file.path for file in found.selection.files])
+
+    @cached_property
+    def _table_schema(self) -> StructType | None:
+        return None if self._table is None else self._table.schema()
 
     def commit(self) -> TaskResult:
         """Read, check, write."""
@@ -180,7 +185,7 @@ class _Run:
         still runs: to write then would repeat rows. What such a driver has begun is rolled back first, so that it can
         not complete after the look.
         """
-        if self._table_existed or self._table_now() is not None:
+        if self._table is not None or self._table_now() is not None:
             roll_back_dead_writes(self._context)
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
             return _newest_checkpoint(self._table_now()) != self._begun_with
