@@ -155,8 +155,8 @@ def test_a_service_that_has_given_up_stalls_the_table_and_says_what_to_do() -> N
     assert stalled.reason == "RetriesExhausted"
     assert stalled.message == (
         "It broke. Failed 10 times in a row, as often as the class allows, at last with HudiError. Remove the cause, "
-        "then change the spec or set the annotation hudi-operator.io/requestedAt; without that it is tried again at "
-        f"{at(NOW + minutes(30))}."
+        "then change the spec or the class, or set the annotation hudi-operator.io/requestedAt; without that it is "
+        f"tried again at {at(NOW + minutes(30))}."
     )
     assert find_condition(after.conditions, ConditionType.RECONCILING) is None
     assert after.services.ingestion.next_attempt_at == at(NOW + minutes(30))

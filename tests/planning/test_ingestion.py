@@ -59,7 +59,9 @@ RAN = memory(last_run=run(started_at=at(NOW - minutes(2))))
         (after_failures(5), {"requested": "now"}, (True, "Requested")),
         (after_failures(1, reason="InvalidRequest"), {}, (False, "WaitingForSpecChange")),
         (after_failures(1, reason="InvalidRequest"), {"requested": "now"}, (True, "Requested")),
-        (after_failures(1, reason="InvalidRequest"), {"now": NOW + minutes(10**5)}, (False, "WaitingForSpecChange")),
+        (after_failures(1, reason="InvalidRequest"), {"now": NOW + minutes(58)}, (False, "WaitingForSpecChange")),
+        (after_failures(1, reason="InvalidRequest"), {"now": NOW + minutes(59)}, (True, "Retry")),
+        (after_failures(99, reason="InvalidRequest"), {"now": NOW + minutes(59)}, (True, "Retry")),
     ],
 )
 def test_ingestion_is_due_or_says_what_it_waits_for(

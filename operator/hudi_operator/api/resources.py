@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 
 from hudi_jobs.contract import InvalidRescan, parse_rescan
 from hudi_operator.api.base import Model
+from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus, RescanState
@@ -45,14 +46,19 @@ class InvalidObject:
     metadata: ObjectMetadata
     message: str
     status: HudiTableStatus = field(default_factory=HudiTableStatus)
+    unreadable: tuple[str, ...] = ()
 
 
 class HudiTable(Model):
-    """One table as its owner declared it, and what is known about it."""
+    """One table as its owner declared it, and what is known about it.
+
+    `unreadable` are the parts of its stored status that this version cannot read and leaves out.
+    """
 
     metadata: ObjectMetadata
     spec: HudiTableSpec
     status: HudiTableStatus = HudiTableStatus()
+    unreadable: tuple[str, ...] = ()
 
     @property
     def table_name(self) -> str:
@@ -91,15 +97,16 @@ def is_default_class(document: dict[str, Any]) -> bool:
 def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
     """Read a HudiTable from its document.
 
-    A spec that this version does not accept gives an `InvalidObject`. A status that cannot be read is dropped: it is
-    the operator's own and is made anew from the timeline and the Jobs.
+    A spec that this version does not accept gives an `InvalidObject`. Parts of a status that cannot be read are left
+    out: the status is the operator's own, and they are made anew from the timeline and the Jobs.
     """
     metadata = _metadata(document)
+    status, unreadable = read_by_parts(HudiTableStatus, document.get("status"))
     try:
         spec = HudiTableSpec.model_validate(document.get("spec"))
     except ValidationError as error:
-        return InvalidObject(metadata=metadata, message=_sentence(error), status=_status(document.get("status")))
-    return HudiTable(metadata=metadata, spec=spec, status=_status(document.get("status")))
+        return InvalidObject(metadata=metadata, message=_sentence(error), status=status, unreadable=unreadable)
+    return HudiTable(metadata=metadata, spec=spec, status=status, unreadable=unreadable)
 
 
 def parse_table_class(document: dict[str, Any]) -> HudiTableClass | InvalidObject:
@@ -121,13 +128,6 @@ def _metadata(document: dict[str, Any]) -> ObjectMetadata:
     except ValidationError as error:
         poisoned = {item["loc"][0] for item in error.errors()}
         return ObjectMetadata.model_validate({key: value for key, value in given.items() if key not in poisoned})
-
-
-def _status(document: Any) -> HudiTableStatus:  # noqa: ANN401 - whatever the API server holds
-    try:
-        return HudiTableStatus.model_validate(document or {})
-    except ValidationError:
-        return HudiTableStatus()
 
 
 def _sentence(error: ValidationError) -> str:

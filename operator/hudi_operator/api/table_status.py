@@ -196,6 +196,9 @@ class ServiceStatus(Model):
     due_since: Timestamp | None = None
     """Since when a run has been due."""
 
+    passed_over: int = 0
+    """How often others have been started while a run was due and could have been: enough of it, and it goes first."""
+
     reason: Annotated[str, Field(max_length=64)] = "NeverLooked"
     """Why it is due or not, as a word."""
 
@@ -222,6 +225,9 @@ class ServiceStatus(Model):
 
     failures_generation: int | None = None
     """Generation of the spec that the failures belong to."""
+
+    failures_circumstances: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the class, Spark image and operator version that the failures belong to."""
 
     next_run_at: Timestamp | None = None
     """When the next run is due by its schedule."""
@@ -299,6 +305,9 @@ class ActiveJob(Model):
 
     generation: int | None = None
     """Generation of the spec that the Job works by."""
+
+    circumstances: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the class, Spark image and operator version that the Job works by."""
 
     base_instant: InstantTime | None = None
     """The newest completed instant when the Job was decided."""

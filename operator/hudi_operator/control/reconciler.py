@@ -28,13 +28,14 @@ from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Conflict, NotFound
+from hudi_operator.kube.events import EventType
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status import build_invalid_status, build_status
 from hudi_operator.planning.times import parse_time
-from hudi_operator.planning.transitions import transitions
+from hudi_operator.planning.transitions import STATUS_UNREADABLE, transitions
 from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
@@ -119,6 +120,8 @@ class Reconciler:
         if parsed.metadata.deletion_timestamp is not None:
             return await self._finalizer.finalize(key, document, parsed)
         document = await self._kube.add_finalizer(document, FINALIZER)
+        if parsed.unreadable:
+            await self._tell_unreadable(key, document, parsed.unreadable)
         if isinstance(parsed, InvalidObject):
             after = build_invalid_status(parsed, now=self._kube.now())
             await self._status.write(document, after, notices=transitions(parsed.status, after))
@@ -131,6 +134,14 @@ class Reconciler:
         if await self._act(key, observation, plan, document):
             return self._remember(key, observation, plan)
         return self._settings.poll_seconds
+
+    async def _tell_unreadable(self, key: TableKey, document: Document, parts: tuple[str, ...]) -> None:
+        _log.warning("parts of the status cannot be read", table=str(key), parts=parts)
+        message = (
+            f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. They are left "
+            "out and made anew from the timeline and the Jobs; the rest is kept."
+        )
+        await self._kube.create_event(document, kind=EventType.WARNING, reason=STATUS_UNREADABLE, message=message)
 
     async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
         """Observe and decide; what leads to an action has been read live in this very look."""

@@ -12,6 +12,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.planning.circumstances import circumstances_of
 from hudi_operator.planning.dueness import Dueness, not_judged, seconds_until
 from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import check_writers
@@ -31,8 +32,10 @@ ACTIVE_JOB_LOOK_SECONDS = 10.0
 
 def decide(observation: Observation, *, default_image: str, poll_seconds: float, now: datetime) -> Plan:
     """Return the plan for one table; `default_image` is the Spark image of classes that name none."""
-    tracked = track(observation, desired_image=spark_image(observation, default_image), now=now)
-    services = remember(observation, tracked.finished)
+    image = spark_image(observation, default_image)
+    circumstances = circumstances_of(observation.table_class, image=image)
+    tracked = track(observation, desired_image=image, now=now)
+    services = remember(observation, tracked.finished, circumstances=circumstances)
     if observation.table_class is None:
         return _without_class(observation, tracked, services, poll_seconds=poll_seconds)
     history = _history(observation.table.status.history, tracked.finished)
@@ -53,6 +56,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         active=tracked.active,
         runs=runs,
         requested=open_request(observation.table),
+        circumstances=circumstances,
         now=now,
     )
     judged = judge_all(case)
@@ -73,6 +77,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         finished=tracked.finished,
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
+        circumstances=circumstances,
         next_look=_next_look(judged, started, hindrance, alarm_at, poll=poll_seconds, now=now),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,

@@ -53,7 +53,7 @@ class Reason(StrEnum):
     """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
 
     WAITING_FOR_SPEC_CHANGE = "WaitingForSpecChange"
-    """The last run failed because of the spec."""
+    """The last run failed because of what it was told; tried once an hour until a change or a request."""
 
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
     """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
@@ -68,7 +68,7 @@ class Reason(StrEnum):
     """A file of the timeline that the answer depends on cannot be understood; nothing is guessed."""
 
     RETRIES_EXHAUSTED = "RetriesExhausted"
-    """As many runs in a row have failed as the class allows; tried once an hour until a spec change or a request."""
+    """As many runs in a row have failed as the class allows; tried once an hour until a change or a request."""
 
     INVALID_SCHEDULE = "InvalidSchedule"
     """The schedule names no point in time."""
@@ -115,7 +115,14 @@ class Surroundings:
     held_back: str | None = None
 
 
-_RETRYING = frozenset({Reason.WAITING_FOR_RETRY, Reason.WAITING_FOR_HEARTBEAT, Reason.RETRIES_EXHAUSTED})
+_RETRYING = frozenset(
+    {
+        Reason.WAITING_FOR_RETRY,
+        Reason.WAITING_FOR_SPEC_CHANGE,
+        Reason.WAITING_FOR_HEARTBEAT,
+        Reason.RETRIES_EXHAUSTED,
+    }
+)
 
 
 def by_count(counted: int, threshold: int, *, what: str, run_mode: RunMode | None = None) -> Dueness:

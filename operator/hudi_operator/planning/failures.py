@@ -25,7 +25,7 @@ JOB_REFUSED = "JobRefused"
 
 
 _AFTER_EXHAUSTION = timedelta(hours=1)
-"""How long a run that has used up its budget waits between attempts."""
+"""How long a run waits between attempts that has used up its budget, or that the same request would fail again."""
 
 
 class FailureKind(StrEnum):
@@ -56,7 +56,7 @@ _INFRASTRUCTURE = frozenset(
 )
 
 _WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value})
-"""Failures that the same spec meets again for certain: not tried again before the generation changes."""
+"""Failures that the same request meets again: not backed off from, but tried again once an hour."""
 
 
 def failure_kind(run: RunStatus) -> FailureKind | None:
@@ -75,16 +75,30 @@ def attempts(memory: ServiceStatus) -> int:
     return memory.failures + memory.infrastructure_failures + memory.conflicts
 
 
-def counted(memory: ServiceStatus, kind: FailureKind, *, generation: int) -> ServiceStatus:
+def counted(
+    memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
+) -> ServiceStatus:
     """Return what is remembered after one more failure of a kind."""
     name = _COUNTERS[kind]
-    return memory.model_copy(update={name: getattr(memory, name) + 1, "failures_generation": generation})
+    return memory.model_copy(
+        update={
+            name: getattr(memory, name) + 1,
+            "failures_generation": generation,
+            "failures_circumstances": circumstances,
+        }
+    )
 
 
 def forgiven(memory: ServiceStatus) -> ServiceStatus:
     """Return what is remembered without any failures."""
     return memory.model_copy(
-        update={"failures": 0, "infrastructure_failures": 0, "conflicts": 0, "failures_generation": None}
+        update={
+            "failures": 0,
+            "infrastructure_failures": 0,
+            "conflicts": 0,
+            "failures_generation": None,
+            "failures_circumstances": None,
+        }
     )
 
 
@@ -102,12 +116,21 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
     if attempts(memory) == 0 or last is None or kind is None:
         return None
     if last.reason in _WITHOUT_HOPE:
-        return Dueness(
-            due=False,
-            reason=Reason.WAITING_FOR_SPEC_CHANGE,
-            message="The last run failed because of the spec; it is tried again when the spec changes.",
-        )
+        return _hopeless(last, now=now)
     return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
+
+
+def _hopeless(last: RunStatus, *, now: datetime) -> Dueness:
+    at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
+    due = now >= at
+    return Dueness(
+        due=due,
+        reason=Reason.RETRY if due else Reason.WAITING_FOR_SPEC_CHANGE,
+        message="The last run failed because of what it was told. It is tried again when the spec, the class, the "
+        f"Spark image or the operator changes, or when the annotation {REQUESTED_AT_ANNOTATION} asks for it; without "
+        f"that at {format_time(at)}.",
+        at=at,
+    )
 
 
 def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, now: datetime) -> Dueness | None:
@@ -122,8 +145,8 @@ def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, 
                 due=False,
                 reason=Reason.RETRIES_EXHAUSTED,
                 message=f"Failed {_times(failures)}{why}, as often as the class allows, at last with "
-                f"{last.reason or last.outcome}. Remove the cause, then change the spec or set the annotation "
-                f"{REQUESTED_AT_ANNOTATION}; without that it is tried again at {format_time(at)}.",
+                f"{last.reason or last.outcome}. Remove the cause, then change the spec or the class, or set the "
+                f"annotation {REQUESTED_AT_ANNOTATION}; without that it is tried again at {format_time(at)}.",
                 at=at,
             )
     return None

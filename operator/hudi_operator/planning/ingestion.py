@@ -29,7 +29,7 @@ def judge(
     if failed is not None:
         return _due(Reason.RETRY, failed.message, at=failed.at) if failed.due else failed
     if memory.last_run is not None and memory.last_run.outcome is Outcome.FAILED:
-        return _due(Reason.RETRY, "The spec has changed since the last run failed.", at=now)
+        return _due(Reason.RETRY, "The spec or its circumstances have changed since the last run failed.", at=now)
     if memory.more_input:
         return _due(Reason.MORE_INPUT, "The last run left input behind at its limits.", at=now)
     return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)

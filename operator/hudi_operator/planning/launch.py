@@ -44,6 +44,7 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
         attempt=attempt,
         started_at=format_time(now),
         generation=table.metadata.generation,
+        circumstances=case.circumstances,
         base_instant=base_instant,
         instant=dueness.instant if dueness.run_mode is not None else None,
         run_mode=dueness.run_mode,

@@ -7,6 +7,7 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
+from hudi_operator.planning.circumstances import differ, have_changed
 from hudi_operator.planning.failures import FailureKind, attempts, counted, failure_kind, forgiven
 from hudi_operator.planning.model import Observation
 
@@ -17,7 +18,7 @@ _NAMES_SHOWN = 3
 _NAME_SHOWN = 128
 
 
-def remember(observation: Observation, finished: tuple[RunStatus, ...]) -> ServicesStatus:
+def remember(observation: Observation, finished: tuple[RunStatus, ...], *, circumstances: str | None) -> ServicesStatus:
     """Return what is remembered of all services after this look: of runs that ended, and of the timeline itself."""
     table = observation.table
     table_class = observation.table_class.spec if observation.table_class else None
@@ -29,6 +30,7 @@ def remember(observation: Observation, finished: tuple[RunStatus, ...]) -> Servi
                 tuple(run for run in finished if run.service is service),
                 table=table,
                 table_class=table_class,
+                circumstances=circumstances,
             )
             for service in SERVICES
         }
@@ -37,31 +39,47 @@ def remember(observation: Observation, finished: tuple[RunStatus, ...]) -> Servi
 
 
 def remember_runs(
-    memory: ServiceStatus, runs: Iterable[RunStatus], *, table: HudiTable, table_class: HudiTableClassSpec | None
+    memory: ServiceStatus,
+    runs: Iterable[RunStatus],
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None = None,
 ) -> ServiceStatus:
     """Return what is remembered of one service after these runs of it have ended."""
     generation = table.metadata.generation
-    if attempts(memory) and memory.failures_generation != generation:
-        memory = forgiven(memory).model_copy(update={"driver_memory": None})
+    if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
+        # How much memory a run needs, only another spec changes.
+        grown = memory.driver_memory if memory.failures_generation == generation else None
+        memory = forgiven(memory).model_copy(update={"driver_memory": grown})
     for run in runs:
-        memory = _after(memory, run, table=table, table_class=table_class)
+        memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
     return memory
 
 
 def _after(
-    memory: ServiceStatus, run: RunStatus, *, table: HudiTable, table_class: HudiTableClassSpec | None
+    memory: ServiceStatus,
+    run: RunStatus,
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None,
 ) -> ServiceStatus:
     kind, job = failure_kind(run), _job_of(run, table)
     memory = memory.model_copy(update={"last_run": run, "due_since": None, "settled_at": _settled(run, job)})
     if kind is None:
         return forgiven(memory).model_copy(update={"next_attempt_at": None})
     memory = memory.model_copy(update={"more_input": False})
-    if job is not None and job.generation not in {None, table.metadata.generation}:
-        return forgiven(memory)  # says nothing about the spec of today, which is tried at once
+    if job is not None and _is_outdated(job, table, circumstances):
+        return forgiven(memory)  # says nothing about the spec and class of today, which are tried at once
     if kind is FailureKind.JOB:
         grown = _next_memory(memory, run, table=table, table_class=table_class)
         memory = memory.model_copy(update={"driver_memory": grown})
-    return counted(memory, kind, generation=table.metadata.generation)
+    return counted(memory, kind, generation=table.metadata.generation, circumstances=circumstances)
+
+
+def _is_outdated(job: ActiveJob, table: HudiTable, circumstances: str | None) -> bool:
+    return job.generation not in {None, table.metadata.generation} or differ(job.circumstances, circumstances)
 
 
 def _job_of(run: RunStatus, table: HudiTable) -> ActiveJob | None:

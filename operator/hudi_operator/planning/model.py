@@ -282,7 +282,7 @@ class Plan:
     `foreign` are instants of other writers that a serialized table must not have, newest first, and
     `verified_up_to` is the completion of the newest commit that was found to be no such instant. `overdue` have been
     pending for longer than the class allows. `answered` is the request for a run that this plan answers, `rescan` the
-    newest request to read files once more.
+    newest request to read files once more, and `circumstances` the fingerprint of those under which it was decided.
     `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
     """
 
@@ -296,6 +296,7 @@ class Plan:
     finished: tuple[RunStatus, ...] = ()
     answered: str | None = None
     rescan: RescanStatus | None = None
+    circumstances: str | None = None
     next_look: float | None = None
     owned_elsewhere: str | None = None
     owner: OwnerStatus | None = None

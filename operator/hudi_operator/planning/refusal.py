@@ -43,7 +43,13 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
 
 def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, now: datetime) -> Plan:
     table_class = observation.table_class.spec if observation.table_class else None
-    memory = remember_runs(plan.services.of(run.service), (run,), table=observation.table, table_class=table_class)
+    memory = remember_runs(
+        plan.services.of(run.service),
+        (run,),
+        table=observation.table,
+        table_class=table_class,
+        circumstances=plan.circumstances,
+    )
     services = plan.services.replaced({run.service: memory})
     if table_class is None:
         return replace(plan, services=services)
@@ -55,6 +61,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         runs=known_runs(services, plan.history),
         # The request that the refused run was to answer is answered: the next attempt waits like any other.
         requested=None if plan.answered else open_request(observation.table),
+        circumstances=plan.circumstances,
         now=now,
     )
     started = Started(active=plan.active_jobs)

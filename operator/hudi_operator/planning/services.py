@@ -45,6 +45,7 @@ class Case:
     runs: tuple[RunStatus, ...]
     requested: str | None
     now: datetime
+    circumstances: str | None = None
     pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
 
     @property
@@ -61,6 +62,7 @@ def make_case(
     active: tuple[ActiveJob, ...],
     runs: tuple[RunStatus, ...],
     requested: str | None,
+    circumstances: str | None,
     now: datetime,
 ) -> Case:
     """Return what services are judged by, with the pending instants of each."""
@@ -74,6 +76,7 @@ def make_case(
         active=active,
         runs=runs,
         requested=requested,
+        circumstances=circumstances,
         now=now,
         pending=pending,
     )

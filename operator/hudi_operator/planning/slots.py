@@ -1,13 +1,13 @@
 """Which of the due services start now, and what keeps the others waiting."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.table_class import ConcurrencyLimits
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
-from hudi_operator.planning.dueness import Dueness, Reason, explain
+from hudi_operator.planning.dueness import Dueness, Priority, Reason, explain
 from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.launch import launch
@@ -35,18 +35,34 @@ CLASS_LIMIT_REACHED = "ClassLimitReached"
 NAMESPACE_LIMIT_REACHED = "NamespaceLimitReached"
 """As many Jobs of the class run in the namespace as it allows."""
 
+_FIRST = Priority.PENDING - 1
+
 Hindrance = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
 
 
-def in_order(judged: Mapping[Service, Dueness]) -> list[Service]:
-    """Return the due services in the order in which they may start."""
+PATIENCE = 10
+"""How often a due service is passed over before it goes first, whatever else is pending or requested."""
+
+
+def in_order(judged: Mapping[Service, Dueness], memory: ServicesStatus) -> list[Service]:
+    """Return the due services in the order in which they may start.
+
+    Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
+    turns with services that are far behind.
+    """
     due = [service for service in SERVICES if judged[service].due]
-    return sorted(due, key=lambda service: _rank(judged[service], service))
+    return sorted(due, key=lambda service: _rank(judged[service], service, memory.of(service).passed_over))
 
 
-def _rank(dueness: Dueness, service: Service) -> tuple[int, str, int]:
-    return dueness.priority, dueness.instant or "", SERVICES.index(service)
+def _rank(dueness: Dueness, service: Service, passed_over: int) -> tuple[int, int, str, int]:
+    instant, place = dueness.instant or "", SERVICES.index(service)
+    if passed_over >= PATIENCE:
+        return _FIRST, -passed_over, instant, place
+    if dueness.priority is Priority.STARVING and passed_over:
+        return Priority.REQUESTED, -passed_over, instant, place
+    in_turn = -passed_over if dueness.priority is Priority.REQUESTED else 0
+    return dueness.priority, in_turn, instant, place
 
 
 def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> Hindrance | None:
@@ -72,7 +88,7 @@ class Started:
 def start(case: Case, judged: Mapping[Service, Dueness], hindrance: Hindrance | None) -> Started:
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
-    for service in in_order(judged) if hindrance is None else ():
+    for service in in_order(judged, case.services) if hindrance is None else ():
         if _waits_for(case, service, active) is None:
             launches.append(launch(case, service, judged[service]))
             active = (*active, launches[-1].job)
@@ -91,8 +107,20 @@ def explained(
             memory = forgiven(memory)  # what failed is not due any more: somebody else has done it
         waits = None if service in launched else _waits_for(case, service, started.active, hindrance)
         beside = surroundings(case, service)
+        memory = memory.model_copy(update={"passed_over": _passed_over(case, service, dueness, launched)})
         after[service] = explain(memory, dueness, hindrance=waits, now=case.now, surroundings=beside)
     return case.services.replaced(after)
+
+
+def _passed_over(case: Case, service: Service, dueness: Dueness, launched: Collection[Service]) -> int:
+    """Return how often others have been started while this service was due and could have been."""
+    before = case.services.of(service).passed_over
+    if service in launched:
+        return 0
+    if not dueness.due:
+        return before if case.active else 0  # what is due may not be seen while a Job runs
+    could_start = _waits_for(case, service, case.active) is None
+    return before + 1 if launched and could_start else before
 
 
 def _waits_for(

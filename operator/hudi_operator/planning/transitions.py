@@ -7,6 +7,8 @@ from hudi_operator.api.table_status import HudiTableStatus
 
 RESUMED = "Resumed"
 """The table is suspended no longer."""
+STATUS_UNREADABLE = "StatusUnreadable"
+"""Parts of the stored status cannot be read by this version of the operator, and are made anew; a Warning."""
 
 
 @dataclass(frozen=True, kw_only=True)
