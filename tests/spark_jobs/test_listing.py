@@ -1,8 +1,11 @@
 """Reading Hadoop's listing out of one text."""
 
+import re
+
 import pytest
 
 from hudi_jobs.ingestion.listing import parse_statuses
+from hudi_jobs.ingestion.read import exact
 
 
 def status(path: str, *, kind: str = "LocatedFileStatus", tail: str = "") -> str:
@@ -25,3 +28,9 @@ def test_nothing_is_read_from_an_empty_listing() -> None:
 
 def test_a_name_that_imitates_a_status_changes_the_number_of_files() -> None:
     assert len(parse_statuses(f"[{status('file:/in/' + status('file:/in/b'))}]")) != 1
+
+
+@pytest.mark.parametrize("name", ["a[1].csv", "{x}*?.csv", "back\\slash.csv", "plain 100%25.csv"])
+def test_a_path_is_no_pattern(name: str) -> None:
+    assert re.sub(r"\\(.)", r"\1", exact(f"s3a://b/{name}")) == f"s3a://b/{name}"
+    assert not re.search(r"(?<!\\)[\[\]{}*?]", exact(name))

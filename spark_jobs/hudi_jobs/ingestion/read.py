@@ -27,6 +27,7 @@ NO_COLUMN = "_no_column"
 """Stands in where the rows of a source have no column at all, because none could be parsed."""
 
 _MOST_PROBES = 200
+_PATTERN = re.compile(r"[{}\[\]*?\\]")
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
@@ -75,6 +76,15 @@ def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
     return [f"{base}/{path}" if path else base for path in relative]
 
 
+def exact(path: str) -> str:
+    """Return the pattern that means this path and no other.
+
+    Spark can be told that paths are no patterns (`__globPaths__`), but then one that looks like a pattern stands for
+    every path that was given (DataSource.checkAndGlobPathIfNecessary), so that the others are read twice.
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)
+
+
 def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> SourceRows:
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
     with reading(spark, source, paths):
@@ -98,8 +108,6 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
 def reader_options(source: FileSource) -> dict[str, str]:
     """Return Spark's reader options: the user's, then those without which rows could vanish."""
     options = {key.lower(): value for key, value in source.options.items()}
-    # Paths are exact: a bracket in a file's name is not a pattern.
-    options["__globPaths__"] = "false"
     if source.format in _TEXT_FORMATS:
         options |= {"mode": "PERMISSIVE", "columnnameofcorruptrecord": CORRUPT_RECORD}
     if source.format is FileFormat.CSV and options.get("header", "").lower() == "true":
@@ -224,4 +232,4 @@ def _load(
     reader: DataFrameReader = spark.read.format(source.format.value).options(**options)
     if schema is not None:
         reader = reader.schema(schema)
-    return reader.load(list(paths))
+    return reader.load([exact(path) for path in paths])
