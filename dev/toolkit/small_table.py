@@ -6,6 +6,7 @@ What they hold is what a reader of timelines looks at: the three files of each c
 import json
 import os
 import zlib
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -52,7 +53,8 @@ class SmallTable:
     def commit(self, *, run: str | None = None, checkpoint: str | None = None) -> str:
         """Complete a commit and return its instant; `run` marks it as the operator's own."""
         instant = self.begin()
-        self.complete(instant, run=run, checkpoint=checkpoint)
+        notes = {RUN_KEY: run, CHECKPOINT_KEY: checkpoint}
+        self.complete(instant, {key: value for key, value in notes.items() if value is not None})
         return instant
 
     def begin(self) -> str:
@@ -63,13 +65,12 @@ class SmallTable:
             self._set_time(self._timeline / name)
         return instant
 
-    def complete(self, instant: str, *, run: str | None = None, checkpoint: str | None = None) -> None:
-        """Complete a commit; `run` marks it as the operator's own."""
-        extra = {RUN_KEY: run, CHECKPOINT_KEY: checkpoint, "schema": ""}
+    def complete(self, instant: str, notes: Mapping[str, str]) -> None:
+        """Complete a commit that carries these notes."""
         metadata = {
             "partitionToWriteStats": {},
             "compacted": False,
-            "extraMetadata": {key: value for key, value in extra.items() if value is not None},
+            "extraMetadata": {**notes, "schema": ""},
             "operationType": "INSERT",
         }
         # A reader must never see half a file under its final name.

@@ -10,6 +10,7 @@ from tests.faults.node import Ended
 from tests.faults.skew import NO_SKEW, Skew
 
 from hudi_jobs.contract import JobOutcome, JobRequest, Outcome, Service, TaskResult, encode_outcome
+from hudi_jobs.notes import commit_notes
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from toolkit.small_table import SmallTable
 
@@ -33,7 +34,7 @@ async def commit(pod: Document, skew: Skew = NO_SKEW) -> Ended:
     await asyncio.to_thread(table.create, task.table.name)
     instant = await asyncio.to_thread(table.begin)
     await asyncio.sleep(_AT_WORK_SECONDS)
-    await asyncio.to_thread(table.complete, instant, run=request.run)
+    await asyncio.to_thread(table.complete, instant, commit_notes(request.run, task))
     return _ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
 
 
