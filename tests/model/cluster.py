@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from tests.model.lake import Lake
 from tests.model.world import Run, World, moment
-from tests.planning.world import CREATED, IMAGE, at, class_spec, spec, story
+from tests.planning.world import CREATED, IMAGE, UID, at, class_spec, spec, story
 
+from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.control.job_view import observe_jobs
@@ -23,8 +25,8 @@ from hudi_operator.jobs.names import (
     ROLE_LABEL,
     SERVICE_LABEL,
 )
-from hudi_operator.planning.model import JobObservation, Observation, TimelineLook, TimelineTrouble
-from hudi_operator.timeline import CleanSummary, Timeline, TimelineZone
+from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineLook, TimelineTrouble
+from hudi_operator.timeline import CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.counters import COMMITS
 
 COMMITS_READ = 10
@@ -84,6 +86,7 @@ def observation(world: World, index: int) -> Observation:
         obstacles=(),
         look=look_at(world) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
+        operator=cluster.identity,
     )
 
 
@@ -129,7 +132,7 @@ def look_at(world: World) -> TimelineLook:
     """One look at the table, as `control/looks.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
-        return TimelineLook()
+        return TimelineLook(owner=_owner(lake))
     clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
     names = frozenset(name for one in lake.entries.values() for name in one.files)
     zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
@@ -150,7 +153,26 @@ def _look(timeline: Timeline, lake: Lake) -> TimelineLook:
     newest = sorted(commits, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:COMMITS_READ]
     runs = tuple((lake.entries[one.time].run, one.time) for one in newest if lake.entries[one.time].run is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
-    return TimelineLook(timeline=timeline, runs=runs, unmarked=unmarked)
+    return TimelineLook(
+        timeline=timeline, runs=runs, unmarked=unmarked, marks=tuple(_marks(newest, lake)), owner=_owner(lake)
+    )
+
+
+def _marks(commits: list[Instant], lake: Lake) -> Iterator[Mark]:
+    for one in commits:
+        entry = lake.entries[one.time]
+        operator, uid = entry.operator or (None, None)
+        if entry.run is not None:
+            yield Mark(instant=one, run=entry.run, operator=operator, table_uid=uid)
+
+
+def _owner(lake: Lake) -> OwnerRecord | None:
+    if lake.owner is None:
+        return None
+    operator, run = lake.owner
+    return OwnerRecord(
+        operator=operator, run=run, table="team-a/flights", table_uid=UID, since=at(CREATED), renewed_at=at(CREATED)
+    )
 
 
 def job_observations(world: World, index: int) -> tuple[JobObservation, ...]:

@@ -79,12 +79,18 @@ def lost_lease(world: World, run: Run) -> bool:
 def is_stranger(world: World, run: Run) -> bool:
     """End the run if the store says that the table belongs to another operator."""
     identity = world.clusters[run.cluster].identity
-    if world.rules.knows_owner and world.lake.owner not in {None, identity}:
+    if world.rules.knows_owner and world.lake.owner is not None and world.lake.owner[0] != identity:
         end(world, run, Outcome.FENCED)
         return True
     if world.rules.knows_owner:
-        world.lake.owner = identity
+        world.lake.owner = (identity, run.decided.name)
     return False
+
+
+def mark_of(world: World, run: Run) -> tuple[str, str]:
+    """What a commit says of whose run made it."""
+    cluster = world.clusters[run.cluster]
+    return cluster.identity, cluster.uid
 
 
 def clock_is_behind(world: World, run: Run) -> bool:

@@ -13,6 +13,7 @@ from tests.model.drivers import (
     end,
     is_stranger,
     lost_to_another,
+    mark_of,
     roll_back_dead_writes,
     take_lease,
     unread,
@@ -87,6 +88,7 @@ def _complete(world: World, run: Run) -> None:
         state="completed",
         completed=world.stamp(clock(world, run)),
         run=run.decided.name,
+        operator=mark_of(world, run),
         checkpoint=checkpoint,
     )
     acknowledge(world, run.sources)

@@ -152,7 +152,9 @@ def _owed(world: World, stalled: str | None) -> Iterator[str]:
 
 
 def _owner(world: World) -> Cluster:
-    return next((one for one in world.clusters if one.identity == world.lake.owner), world.clusters[0])
+    return next(
+        (one for one in world.clusters if world.lake.owner and one.identity == world.lake.owner[0]), world.clusters[0]
+    )
 
 
 def _stalled(world: World) -> str | None:

@@ -34,6 +34,8 @@ class Entry:
     """Who made the plan; for a write the same as the writer."""
     run: str | None = None
     """The run that the commit names."""
+    operator: tuple[str, str] | None = None
+    """The operator and the uid of the resource that the commit names."""
     sources: tuple[int, ...] = ()
     inputs: frozenset[str] = frozenset()
     """The commits whose rows a clustering rewrites."""
@@ -59,8 +61,8 @@ class Lake:
     archived: tuple[Entry, ...] = ()
     lease: tuple[str, bool] | None = None
     """Whose the lease is, and whether it is held; None before anybody had it."""
-    owner: str | None = None
-    """The operator that the store names as the owner."""
+    owner: tuple[str, str] | None = None
+    """The operator that the store names as the owner, and the run that did so last."""
     cleaned: tuple[str, str] | None = None
     """The last completed commit and the earliest retained one that the last clean named."""
 

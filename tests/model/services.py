@@ -117,6 +117,7 @@ def _complete(world: World, run: Run) -> None:
         drivers.end(world, run, Outcome.CONFLICT, reason=FailureReason.CONFLICT)
         return
     complete_plan(world, entry, drivers.clock(world, run), run=run.decided.name)
+    world.lake.change(entry.time, operator=drivers.mark_of(world, run))
     run.step = "report"
 
 
