@@ -12,13 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
+from pydantic import ValidationError
 from tests.model import scenarios
 from tests.model.cluster import forget_observed
 from tests.model.search import Report, search
 from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
+from hudi_operator.api.base import Model
+from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.jobs import names
+from hudi_operator.planning.dueness import Dueness, Reason
+from hudi_operator.planning.memory import SERVICES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +79,26 @@ def _only_ended_pods_have_ended(pod: dict[str, Any]) -> bool:
 
 def _never(*_: object, **__: object) -> bool:
     return False
+
+
+def _by_priority(dueness: Dueness, service: Service, _: int) -> tuple[int, str, int]:
+    """Requests go first for ever."""
+    return dueness.priority, dueness.instant or "", SERVICES.index(service)
+
+
+def _hopeless(*_: object, **__: object) -> Dueness:
+    return Dueness(due=False, reason=Reason.WAITING_FOR_SPEC_CHANGE, message="")
+
+
+def _another_generation(memory: ServiceStatus, *, generation: int, **_: object) -> bool:
+    return memory.failures_generation != generation
+
+
+def _all_or_nothing(kind: type[Model], document: Any) -> tuple[Model, tuple[str, ...]]:
+    try:
+        return kind.model_validate(document or {}), ()
+    except ValidationError:
+        return kind(), ()
 
 
 DEFECTS = (
@@ -138,12 +163,17 @@ DEFECTS = (
         name="the name of a Job is used again",
         scenario=scenarios.REFUSED,
         says="the name of a run that is over is used again",
+        deviations=2,
         old=(("hudi_operator.planning.launch.job_name", _old_name),),
     ),
     Defect(
         name="a request that was invalid waits for the table's own spec",
         scenario=scenarios.REFUSED,
         says="it does not come to rest",
+        old=(
+            ("hudi_operator.planning.failures._hopeless", _hopeless),
+            ("hudi_operator.planning.memory.have_changed", _another_generation),
+        ),
     ),
     Defect(
         name="a sidecar holds the Job of a driver that has ended",
@@ -167,12 +197,14 @@ DEFECTS = (
         name="requests without end starve the table's services",
         scenario=scenarios.REQUESTS,
         says="starves",
+        old=(("hudi_operator.planning.slots._rank", _by_priority),),
         deviations=0,
     ),
     Defect(
         name="one field that cannot be read drops the whole status",
         scenario=scenarios.REQUESTED,
         says="a request is answered twice",
+        old=(("hudi_operator.api.resources.read_by_parts", _all_or_nothing),),
     ),
     Defect(
         name="an inline log compaction is another writer's",

@@ -85,7 +85,11 @@ REQUESTS = Scenario(
 )
 
 REFUSED = Scenario(
-    name="refused", spec=_SPEC, arrivals=(0,), wrong_class=1, happenings=frozenset({"class edited", "fault", "request"})
+    name="refused",
+    spec=_SPEC,
+    arrivals=(0,),
+    wrong_class=1,
+    happenings=frozenset({"class edited", "spec edited", "fault", "request"}),
 )
 UNREADABLE = Scenario(
     name="unreadable",
