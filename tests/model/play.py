@@ -87,13 +87,12 @@ def _arrive(world: World) -> None:
 def play(scenario: Scenario, history: Mapping[int, tuple[Deviation, ...]]) -> World:
     """Play a history: at each step what the mapping says, then what happens by itself."""
     world = begin(scenario)
-    while not is_over(world) or any(step >= world.ticks for step in history):
+    while True:
         for deviation in history.get(world.ticks, ()):
             happenings.apply(world, deviation)
-        if world.broken:
-            break
+        if is_over(world) and (world.broken or not any(step > world.ticks for step in history)):
+            return world
         advance(world)
-    return world
 
 
 def is_over(world: World) -> bool:

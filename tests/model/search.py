@@ -132,8 +132,10 @@ def wander(scenario: Scenario, *, seed: int, deviations: int, within: int) -> tu
     world, history = _first(scenario)
     done = list(history)
     for moment in when:
-        while world.ticks < moment and not world.broken:
+        while world.ticks < moment and not (is_over(world) and world.broken):
             advance(world)
+        if world.broken:
+            break
         possible = sorted(happenings.possible(world))
         if possible:
             deviation = dice.choice(possible)
