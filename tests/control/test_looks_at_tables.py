@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from pathlib import Path
 
+import fastavro
 import pytest
 
+from hudi_jobs.contract import RUN_KEY
 from hudi_operator.control.looks import NO_QUESTIONS, Questions, TimelineLooks
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.timeline import TimelineZone
@@ -123,3 +126,40 @@ async def test_a_record_that_cannot_be_read_is_told_and_nothing_else_suffers(tmp
     assert found.timeline is not None
     assert (found.trouble, found.owner) == (None, None)
     assert "remove the file .hudi-operator/owner.json" in found.owner_problem
+
+
+def name_a_run(folder: Path, run: str) -> str:
+    """Write a run into the pending plan of a clustering, as a driver's plan has it; return the plan's time."""
+    (path,) = [one for one in folder.rglob("*.requested") if "clustering" in one.name or "replacecommit" in one.name]
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        schema, record = reader.writer_schema, next(reader)
+    assert isinstance(record, dict)
+    record["extraMetadata"] = {RUN_KEY: run}
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, [record])
+    return path.name.partition(".")[0]
+
+
+@pytest.mark.parametrize("table", ["1.2.0-cow-clustering-inflight", "0.15.0-cow-clustering-inflight"])
+async def test_a_pending_plan_that_names_a_run_is_told_in_both_layouts(tmp_path: Path, table: str) -> None:
+    assert (await seen(table, tmp_path)).planned == ()
+    time = name_a_run(tmp_path, "flights-clustering-1")
+    looks = TimelineLooks()
+    found = await looks.look(str(tmp_path), None)
+    assert [(one.instant.time, one.run) for one in found.planned] == [(time, "flights-clustering-1")]
+    looks.close()
+
+
+async def test_the_heartbeat_of_a_pending_instant_is_told_as_the_store_dates_it(tmp_path: Path) -> None:
+    found = await seen("1.2.0-cow-clustering-inflight", tmp_path)
+    assert found.timeline is not None
+    assert found.heartbeats == ()
+    (pending,) = found.timeline.pending
+    beats = tmp_path / ".hoodie" / ".heartbeat"
+    beats.mkdir(exist_ok=True)
+    (beats / pending.time).touch()
+    os.utime(beats / pending.time, (1_700_000_000, 1_700_000_000))
+    looks = TimelineLooks()
+    assert (await looks.look(str(tmp_path), None)).heartbeats == ((pending.time, 1_700_000_000_000),)
+    looks.close()

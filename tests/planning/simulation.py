@@ -17,6 +17,7 @@ from hudi_operator.planning.model import (
     JobObservation,
     JobPhase,
     LaunchJob,
+    Mark,
     Observation,
     Plan,
     StopJob,
@@ -53,6 +54,7 @@ class Simulation:
     runs: dict[str, Run] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     marks: list[tuple[str, str]] = field(default_factory=list)
+    plans: dict[str, str] = field(default_factory=dict)
     cleaned: CleanSummary | None = None
     annotations: dict[str, str] = field(default_factory=dict)
     generation: int = 1
@@ -109,7 +111,10 @@ class Simulation:
             timeline = story(*sorted(self.files), clusterings=clusterings, clean=self.cleaned)
             marked = {time for _, time in self.marks}
             unmarked = tuple(one for one in timeline.completed if one.action in COMMITS and one.time not in marked)
-            seen = TimelineLook(timeline=timeline, runs=tuple(self.marks[-10:]), unmarked=unmarked[::-1])
+            plans = [one for one in timeline.pending if one.time in self.plans]
+            planned = tuple(Mark(instant=one, run=self.plans[one.time]) for one in plans)
+            runs = tuple(self.marks[-10:])
+            seen = TimelineLook(timeline=timeline, runs=runs, unmarked=unmarked[::-1], planned=planned)
         return observe(one, look=seen, jobs=tuple(run.observed for run in self.runs.values()))
 
     def look(self) -> None:
@@ -210,6 +215,8 @@ class Simulation:
             run.instant = self.time()
         else:
             run.instant = decided.instant if decided.run_mode is RunMode.EXECUTE else self.time()
+        if service is not Service.INGESTION and run.instant is not None:
+            self.plans.setdefault(run.instant, decided.name)
         if service in _ACTIONS:
             self.files |= {f"{run.instant}.{_ACTIONS[service]}.{state}" for state in ("requested", "inflight")}
 
@@ -241,8 +248,9 @@ class Simulation:
 
     def archive(self) -> None:
         """Move the oldest instants away."""
-        oldest = sorted(self.files)[: len(self.files) // 4]
-        self.files -= {name for name in oldest if ".clustering." not in name and ".compaction." not in name}
+        oldest = {name.partition(".")[0].partition("_")[0] for name in sorted(self.files)[: len(self.files) // 4]}
+        gone = oldest - self.pending
+        self.files -= {name for name in self.files if name.partition(".")[0].partition("_")[0] in gone}
 
     def word(self, run: Run) -> JobOutcome | None:
         """What the driver reports."""

@@ -73,6 +73,8 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "started_at": "2026-03-10T12:00:00Z",
         "generation": 1,
         "base_instant": None,
+        "pending": [],
+        "abandoned": [],
         "instant": None,
         "run_mode": None,
         "plan_bytes": None,

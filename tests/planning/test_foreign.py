@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,10 +91,66 @@ def test_a_commit_of_another_writer_is_foreign(observation: Observation, expecte
     assert foreign(observation) == expected
 
 
-@pytest.mark.parametrize(("accepted", "expected"), [(30, []), (31, [ago(30)]), (20, [])])
-def test_commits_up_to_the_accepted_instant_are_no_longer_foreign(accepted: float, expected: list[str]) -> None:
-    annotations = {"hudi-operator.io/acceptForeignCommits": ago(accepted)}
-    assert foreign(seen(*unmarked(30), annotations=annotations)) == expected
+ACCEPT = "hudi-operator.io/acceptForeignCommits"
+
+
+def completed(requested: float, ended: float, action: Action = Action.DELTA_COMMIT) -> Instant:
+    return Instant(ago(requested), action, State.COMPLETED, ago(ended))
+
+
+def accepting(value: str, *others: Instant, **changes: Any) -> Observation:
+    files = [*FILES, done("deltacommit", 20)]
+    return seen(*others, files=files, annotations={ACCEPT: value}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (ago(30), []),
+        (ago(40), [ago(30)]),
+        (ago(20), []),
+        # From before the active timeline: it accepts what was there then, and nothing that is active.
+        (ago(90), [ago(30)]),
+    ],
+)
+def test_an_instant_that_exists_accepts_what_had_completed_with_it(value: str, expected: list[str]) -> None:
+    observation = accepting(value, *unmarked(30))
+    assert foreign(observation) == expected
+    assert plan_for(observation).acceptance_ignored == ""
+
+
+WORTHLESS = (
+    *("true", "yes", "True", "all", "*", "2027", "99991231235959999", "zzzz", "~", "\U0001f600", "9" * 14, "9" * 300),
+    *(f" {ago(30)}", f"{ago(30)} ", f"{ago(30)}\n", f"{ago(30)}0", ago(30)[:-1], "-1", "0", "00000000000000000"),
+    *(ago(31), ago(-5), "".join(chr(0xFEE0 + ord(digit)) for digit in ago(30)), f"{ago(30)},{ago(20)}"),
+)
+
+
+@pytest.mark.parametrize("value", WORTHLESS)
+def test_what_names_no_instant_accepts_nothing_and_that_is_said(value: str) -> None:
+    observation = accepting(value, *unmarked(30))
+    assert foreign(observation) == [ago(30)]
+    alarm = find_condition(status_of(observation).conditions, ConditionType.FOREIGN_WRITER)
+    assert alarm is not None
+    assert alarm.message.endswith("which names no completed instant of this table, so it is ignored.")
+    assert f"{ACCEPT}={ago(30)}" in alarm.message
+    assert len(alarm.message) < 1000
+
+
+def test_an_instant_that_has_not_completed_accepts_nothing() -> None:
+    pending = [*FILES, f"{ago(10)}.deltacommit.requested", f"{ago(10)}.deltacommit.inflight"]
+    assert foreign(seen(*unmarked(30), files=pending, annotations={ACCEPT: ago(10)})) == [ago(30)]
+
+
+def test_a_value_that_was_accepted_accepts_nothing_that_completes_later() -> None:
+    """Also what was requested before it: the person cannot have meant what was not there."""
+    accepted = status_of(accepting(ago(30), *unmarked(30)))
+    verified = accepted.timeline.verified_up_to if accepted.timeline else None
+    assert verified == ago(19.9)
+    late = (completed(45, 2), completed(5, 4), *unmarked(30))
+    files = [*FILES, done("deltacommit", 20), done("deltacommit", 45, 2), done("deltacommit", 5, 4)]
+    observation = seen(*late, files=files, annotations={ACCEPT: ago(30)}, verified=19.9)
+    assert foreign(observation) == [ago(45), ago(5)]
 
 
 RAN = run(started_at=at(NOW - minutes(32)), finished_at=at(NOW - minutes(28)), service="Compaction")
@@ -115,7 +172,38 @@ def test_what_a_service_of_ours_made_without_leaving_its_name_is_not_foreign(
 ) -> None:
     remembered = {"compaction": memory(last_run=RAN)}
     assert foreign(seen(*unmarked(30, action=action), remembered=remembered, type=kind, verified=40)) == expected
-    assert foreign(seen(*unmarked(20, action=action), remembered=remembered, type=kind, verified=40)) == [ago(20)]
+    assert foreign(seen(*unmarked(10, action=action), remembered=remembered, type=kind, verified=40)) == [ago(10)]
+
+
+@pytest.mark.parametrize(
+    ("action", "operation", "expected"),
+    [
+        (Action.DELTA_COMMIT, "LOG_COMPACT", []),
+        (Action.COMMIT, "COMPACT", []),
+        (Action.REPLACE_COMMIT, "CLUSTER", []),
+        (Action.REPLACE_COMMIT, "DELETE_PARTITION", []),
+        (Action.REPLACE_COMMIT, "INSERT_OVERWRITE", [ago(30)]),
+        # A bulk insert into a MergeOnRead table completes under the action of a compaction.
+        (Action.COMMIT, "BULK_INSERT", [ago(30)]),
+        (Action.DELTA_COMMIT, "UPSERT", [ago(30)]),
+    ],
+)
+def test_the_operation_tells_what_a_writer_of_ours_may_have_done_without_its_name(
+    action: Action, operation: str, expected: list[str]
+) -> None:
+    remembered = {"compaction": memory(last_run=RAN)}
+    operations = ((ago(30), operation), (ago(20), operation))
+    inside = seen(*unmarked(30, action=action), remembered=remembered, verified=40)
+    assert foreign(replace(inside, look=replace(inside.look, operations=operations))) == expected
+    outside = seen(*unmarked(10, action=action), remembered=remembered, verified=40)
+    assert foreign(replace(outside, look=replace(outside.look, operations=((ago(10), operation),)))) == [ago(10)]
+
+
+@pytest.mark.parametrize("skew", [-10, -9, -1, 1, 9, 10])
+def test_a_service_inside_a_writer_whose_clock_is_ten_minutes_off_is_not_foreign(skew: float) -> None:
+    remembered = {"compaction": memory(last_run=RAN)}
+    made = completed(30 - skew, 29 - skew, Action.COMMIT)
+    assert foreign(seen(made, remembered=remembered, verified=60)) == []
 
 
 @pytest.mark.parametrize("action", [Action.COMMIT, Action.REPLACE_COMMIT])
@@ -155,23 +243,21 @@ def test_an_instant_that_a_run_of_ours_is_known_to_have_made_is_not_foreign() ->
     assert foreign(seen(*unmarked(30, action=Action.REPLACE_COMMIT), remembered=remembered)) == []
 
 
-WRITING = [*FILES[:2], f"{ago(5)}.deltacommit.requested", f"{ago(5)}.deltacommit.inflight"]
-
-
 @pytest.mark.parametrize(
-    ("remembered", "expected"),
+    "remembered",
     [
-        ({"compaction": memory(last_run=RAN)}, [ago(5)]),
-        ({"ingestion": memory(last_run=run("Failed", started_at=at(NOW - minutes(6)), finished_at=at(NOW)))}, []),
-        ({"history": (run(started_at=at(NOW - minutes(6)), finished_at=at(NOW - minutes(4.5))),)}, []),
-        # Without any memory of runs nothing can be said of what they left.
-        ({}, []),
+        {},
+        {"compaction": memory(last_run=RAN)},
+        {"history": tuple(run("Failed", job=f"run-{n}", finished_at=at(NOW - minutes(n))) for n in range(10))},
+        {"active_jobs": (active(started_at=at(NOW - minutes(1))),)},
     ],
 )
-def test_a_write_that_began_while_no_run_of_ours_was_at_work_is_foreign(
-    remembered: dict[str, Any], expected: list[str]
-) -> None:
-    assert foreign(seen(files=WRITING, remembered=remembered)) == expected
+@pytest.mark.parametrize("offset", [0, 15, -4.9, 1000])
+def test_a_write_that_has_not_completed_never_proves_another_writer(remembered: dict[str, Any], offset: float) -> None:
+    time = ago(5 + offset)
+    files = [*FILES[:2], f"{time}.deltacommit.requested", f"{time}.deltacommit.inflight"]
+    assert foreign(seen(files=files, remembered=remembered)) == []
+    assert foreign(seen(files=files, remembered=remembered, verified=39)) == []
 
 
 def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_decide_what() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,9 +26,12 @@ from tests.planning.world import (
 )
 from tests.planning.world import table_class as a_class
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.jobs.concurrency_options import lock_of
+from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
-from hudi_operator.planning.model import LaunchJob, Plan, TimelineLook
+from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineLook
 from hudi_operator.timeline import Timeline, TimelineZone
 
 MOR: dict[str, Any] = {"type": "MergeOnRead"}
@@ -38,7 +42,8 @@ OLD = ago(45.5)
 
 
 def planned(seen: Timeline, *, now: Any = NOW, jobs: Any = (), **spec: Any) -> Plan:
-    remembered = spec.pop("remembered", {})
+    """The decision on a table whose pending instants runs of ours have left behind."""
+    remembered = {"left_behind": tuple(one.time for one in seen.pending), **spec.pop("remembered", {})}
     classes = spec.pop("classes", {})
     one = table(status=status(**remembered), created=NOW - minutes(600), **spec)
     found = observe(one, look=TimelineLook(timeline=seen), table_class=a_class(**classes), jobs=jobs)
@@ -86,6 +91,9 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> Non
         "since": at(NOW - minutes(45.5)),
         "holds_back": "Cleaning by commits and archival stop before it, "
         "and with Reject its file groups take no updates.",
+        "owner": "ThisTable",
+        "seen_at": at(NOW),
+        "left_alone_until": None,
     }
 
 
@@ -95,11 +103,47 @@ def test_what_only_an_old_table_version_holds_back_is_named_there() -> None:
     assert pending.holds_back.endswith("The metadata table is not compacted.")
 
 
-def test_a_pending_plan_of_a_disabled_service_is_reported_and_left_alone() -> None:
-    plan = planned(REQUESTED["clustering"], **QUIET, compaction={"mode": "Disabled"})
-    assert launched(plan) == []
-    assert [one.time for one in plan.services.clustering.pending] == [OLD]
-    assert f"clustering {OLD} stays pending" in plan.services.clustering.message
+@pytest.mark.parametrize("timelines", [REQUESTED, INFLIGHT], ids=["requested", "inflight"])
+@pytest.mark.parametrize("concurrency", [{}, OPTIMISTIC], ids=["serialized", "optimistic"])
+def test_a_pending_plan_of_a_service_that_was_switched_off_is_ended_before_the_next_write(
+    timelines: dict[str, Timeline], concurrency: dict[str, Any]
+) -> None:
+    off = {**MOR, **concurrency, "clustering": {"mode": "Disabled"}, "compaction": {"mode": "Disabled"}}
+    cluster, compact = planned(timelines["clustering"], **off), planned(timelines["compaction"], **off)
+    assert launched(cluster)[0] == ("Clustering", "RollBack", OLD)
+    assert cluster.services.clustering.reason == "PendingPlan"
+    assert "although spec.clustering.mode is Disabled" in cluster.services.clustering.message
+    assert launched(compact)[0] == ("Compaction", "Execute", OLD)
+
+
+def test_a_plan_whose_service_is_switched_off_while_its_run_works_is_ended_after_the_run() -> None:
+    off = {**MOR, "clustering": {"mode": "Disabled"}}
+    running = active("cluster-1", service="Clustering", pending=(), started_at=at(NOW - minutes(46)))
+    working = {"active_jobs": (running,), "left_behind": ()}
+    alive = job("cluster-1", service=Service.CLUSTERING)
+    during = planned(INFLIGHT["clustering"], remembered=working, jobs=(alive,), **off)
+    assert launched(during) == []
+    assert [one.name for one in during.active_jobs] == ["cluster-1"]
+
+    died = replace(alive, phase=JobPhase.OVER, exit_code=137)
+    after = planned(INFLIGHT["clustering"], remembered=working, jobs=(died,), **off)
+    assert after.left_behind == (OLD,)
+    assert after.services.clustering.reason == "WaitingForRetry"
+    remembered = {"clustering": after.services.clustering, "left_behind": after.left_behind}
+    later = planned(INFLIGHT["clustering"], now=NOW + minutes(1), remembered=remembered, **off)
+    assert launched(later) == [("Clustering", "RollBack", OLD)]
+
+
+def test_a_plan_that_cannot_be_ended_is_tried_again_with_a_budget_and_says_so() -> None:
+    failing = memory(
+        last_run=run("Failed", service="Clustering", finished_at=at(NOW), reason="HudiError"),
+        failures=50,
+        failures_generation=1,
+    )
+    off = {**MOR, "clustering": {"mode": "Disabled"}}
+    plan = planned(INFLIGHT["clustering"], remembered={"clustering": failing}, **off)
+    assert plan.services.clustering.reason == "RetriesExhausted"
+    assert launched(planned(INFLIGHT["clustering"], now=NOW + minutes(61), remembered={"clustering": failing}, **off))
 
 
 @pytest.mark.parametrize("timelines", [REQUESTED, INFLIGHT], ids=["requested", "inflight"])
@@ -111,11 +155,23 @@ def test_a_clustering_that_an_inline_writer_left_gets_a_run_of_its_own_before_th
     assert launched(left) == [("Clustering", "Execute", OLD)]
     assert left.services.clustering.reason == "PendingPlan"
 
-    for concurrency in ({}, OPTIMISTIC):
-        remembered = {"active_jobs": (active(),)}
-        writing = planned(timelines["clustering"], remembered=remembered, jobs=(job(),), **inline, **concurrency)
-        assert launched(writing) == []
-        assert writing.services.clustering.reason == "Inline"
+    remembered = {"active_jobs": (active(pending=()),)}
+    writing = planned(timelines["clustering"], remembered=remembered, jobs=(job(),), **inline)
+    assert launched(writing) == []
+    assert writing.services.clustering.reason == "Inline"
+
+
+def test_beside_others_a_service_never_runs_inside_a_writer() -> None:
+    """There Hudi would execute every pending plan, also one that another tool is at work on."""
+    inline = {service: {"mode": "Inline"} for service in ("compaction", "clustering", "cleaning", "archival")}
+    one = table(**MOR, **inline, **OPTIMISTIC)
+    options = owned_hudi_options(one, Service.INGESTION, lock=lock_of(one, None))
+    switches = ("compact.inline", "clustering.inline", "clean.automatic", "archive.automatic")
+    assert [options[f"hoodie.{name}"] for name in switches] == ["false"] * 4
+    seen = story(*DELTAS)
+    assert [one[:2] for one in launched(planned(seen, **{**QUIET, **inline, **OPTIMISTIC}))] == [
+        ("Compaction", "ScheduleAndExecute")
+    ]
 
 
 def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next_writer() -> None:
@@ -228,14 +284,7 @@ def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_ha
         assert plan.next_look == 1
 
 
-@pytest.mark.parametrize(("after", "expected"), [(57.9, False), (58, True)])
-def test_where_others_write_their_writes_are_left_alone_until_they_are_overdue(after: float, *, expected: bool) -> None:
-    plan = planned(LEFT, now=NOW + minutes(after), **QUIET, **OPTIMISTIC)
-    assert launched(plan) == ([("Cleaning", None, None)] if expected else [])
-    assert plan.services.cleaning.reason == ("FailedWrite" if expected else "NothingToDo")
-
-
-def test_a_write_of_another_writer_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
+def test_a_write_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
     settled = memory(last_run=run("NothingToDo", service="Cleaning"), settled_at=ago(49))
     remembered = {"cleaning": settled}
     assert launched(planned(LEFT, now=NOW + minutes(60), remembered=remembered, **QUIET, **OPTIMISTIC)) == []
@@ -249,7 +298,8 @@ def test_a_write_under_way_is_no_failed_write() -> None:
 
 
 def overdue(seen: Timeline, *, now: Any = NOW, **spec: Any) -> str | None:
-    one = table(created=NOW - minutes(600), **{**QUIET, **CLUSTERED, **spec})
+    left = status(left_behind=tuple(one.time for one in seen.pending))
+    one = table(status=left, created=NOW - minutes(600), **{**QUIET, **CLUSTERED, **spec})
     after = status_of(observe(one, look=TimelineLook(timeline=seen)), now=now)
     found = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
     return found.message if found else None
@@ -267,7 +317,7 @@ def test_an_instant_that_has_been_pending_for_longer_than_the_class_allows_raise
 
 def test_the_table_is_looked_at_when_an_instant_becomes_overdue() -> None:
     seen = story(*DELTAS[:2], f"{ago(59.9)}.clustering.requested", clusterings=[ago(59.9)])
-    plan = planned(seen, **QUIET, compaction={"mode": "Disabled"})
+    plan = planned(seen, remembered={"left_behind": ()}, **QUIET, compaction={"mode": "Disabled"})
     assert plan.next_look == 6
 
 

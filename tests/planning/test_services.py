@@ -28,7 +28,8 @@ K = "compaction"
 
 def planned(seen: Timeline | None, **spec: Any) -> Plan:
     remembered = spec.pop("remembered", {})
-    one = table(status=status(**remembered), **{**QUIET, **spec})
+    left = tuple(one.time for one in seen.pending) if seen else ()
+    one = table(status=status(left_behind=left, **remembered), **{**QUIET, **spec})
     return plan_for(observe(one, look=TimelineLook(timeline=seen)))
 
 

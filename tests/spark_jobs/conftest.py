@@ -191,6 +191,7 @@ class Lake:
         run: str | None = None,
         options: dict[str, str] | None = None,
         concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED,
+        abandoned: tuple[str, ...] | None = None,
         **planned: Any,
     ) -> JobRequest:
         """The request of one run of a table service; the rest are fields of its planned part."""
@@ -201,6 +202,7 @@ class Lake:
             table=self.definition(),
             hudi_options=self.hudi_options(service) | (options or {}),
             concurrency=concurrency,
+            abandoned=abandoned,
             planned=PlannedServiceTask.model_validate(planned),
             owner=self.owner,
             take_over=self.take_over,

@@ -9,7 +9,7 @@ keeps account of which tables have log files to compact and new files to cluster
 import os
 import random
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.planning import clustering, compaction
 from hudi_operator.planning.dueness import Dueness, Reason
 from hudi_operator.planning.pending import pending_statuses
+from hudi_operator.planning.unfinished import Watch
 from hudi_operator.planning.view import ServiceView
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
@@ -144,7 +145,8 @@ class History:
         }
         table = HudiTable.model_validate({"metadata": {"name": "flights", "namespace": "team"}, "spec": fields})
         now = datetime.now(UTC)
-        pending = pending_statuses(timeline, table.status.services, {}, now=now)
+        watch = Watch(is_serialized=True, alarm=timedelta(hours=1), planned={}, heartbeats={})
+        pending = pending_statuses(timeline, table.status.services, {}, watch=watch, now=now)
         view = ServiceView(
             spec=table.spec, memory=ServiceStatus(), timeline=timeline, now=now, pending=pending.get(service, ())
         )

@@ -16,7 +16,7 @@ REQUESTED_AT_ANNOTATION = "hudi-operator.io/requestedAt"
 """On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""
 
 ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/acceptForeignCommits"
-"""On a HudiTable: an instant time; commits of other writers up to it are accepted on a Serialized table."""
+"""On a HudiTable: a completed instant; commits of others that had completed with it are accepted if Serialized."""
 
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 """On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""

@@ -5,7 +5,15 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_jobs.contract import BadRecordPolicy, FileFormat, SchemaEvolution, Service, TableType, WriteOperation
+from hudi_jobs.contract import (
+    BadRecordPolicy,
+    ConcurrencyMode,
+    FileFormat,
+    SchemaEvolution,
+    Service,
+    TableType,
+    WriteOperation,
+)
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath, apart
 from hudi_operator.api.table_concurrency import ConcurrencySpec
@@ -450,14 +458,16 @@ class HudiTableSpec(Model):
     def mode_of(self, service: Service) -> ServiceMode:
         """Return where a service runs; Async for what always runs in a job of its own.
 
-        A table of type CopyOnWrite has nothing to compact.
+        A table of type CopyOnWrite has nothing to compact. In an Optimistic table Inline is Async: inside a writer
+        Hudi executes every pending plan, also one that another tool is at work on.
         """
-        if service is Service.COMPACTION:
-            if self.type is TableType.COPY_ON_WRITE:
-                return ServiceMode.DISABLED
-            return self.compaction.mode or ServiceMode.ASYNC
-        return {
+        if service is Service.COMPACTION and self.type is TableType.COPY_ON_WRITE:
+            return ServiceMode.DISABLED
+        declared = {
+            Service.COMPACTION: self.compaction.mode or ServiceMode.ASYNC,
             Service.CLUSTERING: self.clustering.mode,
             Service.CLEANING: self.cleaning.mode,
             Service.ARCHIVAL: self.archival.mode,
         }.get(service, ServiceMode.ASYNC)
+        beside_others = self.concurrency.mode is ConcurrencyMode.OPTIMISTIC
+        return ServiceMode.ASYNC if beside_others and declared is ServiceMode.INLINE else declared

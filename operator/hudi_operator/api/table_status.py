@@ -13,6 +13,7 @@ from hudi_operator.api.conditions import Condition
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
 PENDING_SHOWN = 10
+PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
 
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -162,6 +163,16 @@ class RunStatus(Model):
     """Bytes that were written."""
 
 
+class PendingOwner(StrEnum):
+    """Who began a pending instant."""
+
+    THIS_TABLE = "ThisTable"
+    """A run of this table."""
+
+    OTHER = "Other"
+    """Another tool, or a run that nobody remembers."""
+
+
 class PendingStatus(Model):
     """One pending instant that a service has to deal with."""
 
@@ -179,6 +190,15 @@ class PendingStatus(Model):
 
     holds_back: Annotated[str, Field(max_length=256)] = ""
     """What waits until it is completed or rolled back."""
+
+    owner: PendingOwner = PendingOwner.OTHER
+    """Who began it: ThisTable, or Other."""
+
+    seen_at: Timestamp | None = None
+    """When the operator first saw it in this state."""
+
+    left_alone_until: Timestamp | None = None
+    """Until when it is left alone, because another tool may be at work on it."""
 
 
 class ServiceStatus(Model):
@@ -315,6 +335,12 @@ class ActiveJob(Model):
     instant: InstantTime | None = None
     """The pending instant that the Job deals with."""
 
+    pending: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Instants that were pending when the Job was decided: what it leaves behind beside them is its own."""
+
+    abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Pending instants that nobody works on any more, which the Job may finish or roll back."""
+
     run_mode: RunMode | None = None
     """How much of a compaction or clustering the Job does."""
 
@@ -401,6 +427,9 @@ class HudiTableStatus(Model):
         ),
     ] = ()
     """Jobs that were decided and have not been seen to end."""
+
+    left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
+    """Pending instants that runs of this table began and left behind, as long as they are pending."""
 
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""

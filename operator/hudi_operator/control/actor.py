@@ -130,6 +130,7 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         operator=observation.operator,
         run_mode=job.run_mode,
         instant=job.instant,
+        abandoned=job.abandoned,
     )
     return build_job(
         table=table,

@@ -1,8 +1,8 @@
 """Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,10 +12,13 @@ from typing import TypeAlias, TypeVar
 
 from hudi_jobs.contract import CHECKPOINT_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.control.owner_file import read_owner
 from hudi_operator.control.stores import StoreBusy, StoreThreads
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Mark, TimelineLook, TimelineTrouble
+from hudi_operator.planning.times import instant_time
+from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.storage import (
     CountingFileSystem,
     FileSystem,
@@ -29,10 +32,10 @@ from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
     ContentCache,
     CorruptContent,
+    Instant,
     InstantContentMissing,
     NotAHudiTable,
     PendingKind,
-    State,
     TableUnreadable,
     Timeline,
     TimelineReader,
@@ -52,6 +55,13 @@ _COMMITS_READ = 10
 
 _PENDING_DATED = 10
 """Oldest pending instants whose age is asked of the store."""
+
+_PLANS_READ = 20
+"""Oldest pending plans that are read; who made the others is not known, so they are left alone."""
+
+_PLANNED = frozenset(
+    {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
+)
 
 _CHECKPOINT_SHOWN = 500
 _CHECKPOINT_READ = 500_000
@@ -194,19 +204,19 @@ def _read_all(reader: TimelineReader, path: str, questions: Questions) -> Timeli
     commits = tuple(islice(reader.commits(path, timeline), _COMMITS_READ))
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
+    plans = _plans(reader, path, timeline)
     return TimelineLook(
         timeline=timeline,
         checkpoint=readable_checkpoint(checkpoint),
         runs=tuple((extra[RUN_KEY], instant.time) for instant, extra in extras if RUN_KEY in extra),
-        marks=tuple(
-            Mark(instant=instant, run=extra[RUN_KEY], table_uid=extra.get(TABLE_KEY), operator=extra.get(OPERATOR_KEY))
-            for instant, extra in extras
-            if RUN_KEY in extra
-        ),
+        marks=_marks(extras),
         unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
+        operations=tuple((instant.time, metadata.operation) for instant, metadata in commits if metadata.operation),
         files=summarise_files(commits, small_file_limit=questions.small_file_limit),
         written=_written(reader, path, timeline),
-        plans=tuple(_plans(reader, path, timeline)),
+        plans=tuple((instant.time, _size(plan)) for instant, plan in plans),
+        planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
+        heartbeats=tuple(_heartbeats(reader, path, timeline, now=datetime.now(UTC))),
         metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
     )
 
@@ -225,20 +235,43 @@ def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline
     return found.timeline if found else None
 
 
-def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, PlanSize]]:
-    """Yield how large the oldest pending compaction and clustering are, which are what is executed next."""
-    for kind in (PendingKind.COMPACTION, PendingKind.CLUSTERING):
-        oldest = next((one.instant for one in pending_instants(timeline) if one.kind is kind), None)
-        if oldest is None:
-            continue
-        try:
-            plan = reader.read_content(path, timeline.properties, oldest, State.REQUESTED)
-        except (InstantContentMissing, CorruptContent):
-            continue  # a run of the usual size will find out
-        if isinstance(plan, CompactionPlan):
-            yield oldest.time, PlanSize(bytes=plan.read_bytes, groups=len(plan.operations))
-        elif isinstance(plan, ReplacePlan):
-            yield oldest.time, PlanSize(bytes=plan.read_bytes, groups=len(plan.groups))
+def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, ...]:
+    """Return whose run each of these commits or plans names; those that name none are left out."""
+    return tuple(
+        Mark(instant=instant, run=extra[RUN_KEY], table_uid=extra.get(TABLE_KEY), operator=extra.get(OPERATOR_KEY))
+        for instant, extra in extras
+        if RUN_KEY in extra
+    )
+
+
+_Plans = tuple[tuple[Instant, CompactionPlan | ReplacePlan], ...]
+
+
+def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
+    """Read the oldest pending plans; of one that cannot be read, nothing is known."""
+    found: list[tuple[Instant, CompactionPlan | ReplacePlan]] = []
+    planned = [one.instant for one in pending_instants(timeline) if one.kind in _PLANNED]
+    for instant in planned[:_PLANS_READ]:
+        with suppress(InstantContentMissing, CorruptContent):
+            plan = reader.read_plan(path, timeline.properties, instant)
+            if isinstance(plan, CompactionPlan | ReplacePlan):
+                found.append((instant, plan))
+    return tuple(found)
+
+
+def _size(plan: CompactionPlan | ReplacePlan) -> PlanSize:
+    groups = plan.operations if isinstance(plan, CompactionPlan) else plan.groups
+    return PlanSize(bytes=plan.read_bytes, groups=len(groups))
+
+
+def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline, *, now: datetime) -> Iterator[tuple[str, int]]:
+    """Yield the heartbeats of pending instants that are not from just now, and so may be somebody's who has died."""
+    youngest = now - HEARTBEAT_TOLERANCE
+    old = (one for one in timeline.pending if (moment := instant_time(one.time)) is None or moment < youngest)
+    for instant in islice(old, PENDING_REMEMBERED):
+        beat = reader.heartbeat(path, instant)
+        if beat is not None:
+            yield instant.time, beat
 
 
 def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:

@@ -30,11 +30,12 @@ def build_request(
     operator: str,
     run_mode: RunMode | None = None,
     instant: str | None = None,
+    abandoned: tuple[str, ...] | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
 
     `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
-    pending plan to execute, or to make a new one.
+    pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
     """
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
@@ -42,6 +43,7 @@ def build_request(
         table=_definition(table),
         hudi_options=build_hudi_options(table, table_class, service),
         concurrency=table.spec.concurrency.mode,
+        abandoned=abandoned,
         ingestion=_ingestion(table) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if service in _PLANNED else None,
         owner=TableOwner(

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from hudi_operator.api.table_services import CleaningPolicy
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, by_count, uncertain
-from hudi_operator.planning.view import ServiceView
-from hudi_operator.timeline import clean_would_find
+from hudi_operator.planning.times import parse_time
+from hudi_operator.planning.view import ServiceView, left_alone, named
+from hudi_operator.timeline import Action, clean_would_find
 from hudi_operator.timeline.retention import earliest_to_retain
 
 
@@ -14,7 +15,7 @@ def judge(view: ServiceView) -> Dueness:
 
     A write that may be rolled back later makes a cleaning due then.
     """
-    urgent = _unfinished(view) or _failed_write(view)
+    urgent = _others_clean(view) or _unfinished(view) or _failed_write(view)
     if urgent is not None:
         return urgent
     found, later = _by_commits(view), min((one.from_ for one in view.failed_writes), default=None)
@@ -37,6 +38,19 @@ def held_back(view: ServiceView) -> str | None:
     return " ".join(reasons) or None
 
 
+def _others_clean(view: ServiceView) -> Dueness | None:
+    """Wait for a clean that another tool may be at work on: Hudi's clean would execute it too, at the same time."""
+    alive = next((one for one in view.others if one.action == Action.CLEAN.value), None)
+    if alive is None:
+        return None
+    return Dueness(
+        due=False,
+        reason=Reason.WAITING_FOR_OTHER,
+        message=left_alone(alive),
+        at=parse_time(alive.left_alone_until),
+    )
+
+
 def _unfinished(view: ServiceView) -> Dueness | None:
     if not view.pending:
         return None
@@ -44,7 +58,7 @@ def _unfinished(view: ServiceView) -> Dueness | None:
     return Dueness(
         due=True,
         reason=Reason.PENDING_PLAN,
-        message=f"The {oldest.state.lower()} {oldest.action} {oldest.time} is finished first.",
+        message=f"The {oldest.state.lower()} {named(oldest)} is finished first.",
         priority=Priority.PENDING,
         instant=oldest.time,
     )

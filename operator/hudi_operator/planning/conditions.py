@@ -9,7 +9,7 @@ from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStat
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
@@ -78,7 +78,7 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
     if plan.owned_elsewhere is not None:
         yield make(ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, OWNED_ELSEWHERE, plan.owned_elsewhere)
     if plan.foreign:
-        message = foreign_message(plan.foreign)
+        message = foreign_message(plan.foreign, plan.acceptance_ignored)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, FOREIGN_WRITER, message)
     if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
         message = skipped_message(plan.services.ingestion)
@@ -90,10 +90,14 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
 
 def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
     oldest = overdue[0]
+    whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it"
+    if oldest.left_alone_until is not None:
+        whose += f", and it is left alone until {oldest.left_alone_until}"
     others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
     return (
-        f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. {oldest.holds_back}"
-        f"{others} See the service under status.services for what is done about it."
+        f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
+        f"{f'{whose}. ' if whose else ''}{oldest.holds_back}{others} See the service under status.services for what is "
+        "done about it."
     )
 
 

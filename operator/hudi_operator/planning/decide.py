@@ -22,8 +22,18 @@ from hudi_operator.planning.ownership import check_ownership
 from hudi_operator.planning.pending import overdue
 from hudi_operator.planning.rescan import rescan_after
 from hudi_operator.planning.services import Case, judge_all, make_case
-from hudi_operator.planning.slots import Hindrance, Started, blocked_message, explained, hindrance_of, start
+from hudi_operator.planning.slots import (
+    Hindrance,
+    Started,
+    blocked_message,
+    explained,
+    hindrance_of,
+    start,
+    waits_for_stranger,
+)
+from hudi_operator.planning.times import parse_time
 from hudi_operator.planning.tracking import Tracked, track
+from hudi_operator.planning.unfinished import left_behind
 from hudi_operator.planning.windows import known_runs, windows_of
 
 ACTIVE_JOB_LOOK_SECONDS = 10.0
@@ -48,17 +58,18 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         active=tracked.active,
         owned_elsewhere=ownership.elsewhere is not None,
     )
-    hindrance = hindrance_of(observation, writers.foreign, ownership.elsewhere)
+    behind = left_behind(observation, tracked.finished)
     case = make_case(
         observation,
         table_class=observation.table_class.spec,
         services=_asked_for(observation.table, services),
         active=tracked.active,
-        runs=runs,
+        left_behind=behind,
         requested=open_request(observation.table),
         circumstances=circumstances,
         now=now,
     )
+    hindrance = hindrance_of(observation, writers, ownership.elsewhere) or waits_for_stranger(case)
     judged = judge_all(case)
     started = start(case, judged, hindrance)
     answered = _answered(observation.table, started.launches)
@@ -70,9 +81,11 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         actions=(*tracked.actions, *started.launches),
         services=explained(case, judged, started, hindrance),
         foreign=writers.foreign,
+        acceptance_ignored=writers.ignored,
         verified_up_to=writers.verified_up_to,
         overdue=late,
         active_jobs=started.active,
+        left_behind=behind,
         history=history,
         finished=tracked.finished,
         answered=answered,
@@ -93,6 +106,7 @@ def _without_class(
         actions=tracked.actions,
         services=services.replaced(blocked),
         active_jobs=tracked.active,
+        left_behind=left_behind(observation, tracked.finished),
         history=_history(observation.table.status.history, tracked.finished),
         finished=tracked.finished,
         answered=_answered(observation.table, ()),
@@ -140,8 +154,11 @@ def _fresh_start(services: ServicesStatus) -> ServicesStatus:
 
 
 def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
+    """Return what is overdue, and when something else will be, or may be dealt with."""
     alarm = parse_duration(case.table_class.pending_instant_alarm)
-    return overdue((one for pending in case.pending.values() for one in pending), alarm=alarm, now=case.now)
+    late, following = overdue(case.all_pending, alarm=alarm, now=case.now)
+    moments = [following, *(parse_time(one.left_alone_until) for one in case.all_pending)]
+    return late, min((moment for moment in moments if moment is not None), default=None)
 
 
 def _next_look(

@@ -58,6 +58,9 @@ class Reason(StrEnum):
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
     """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
 
+    WAITING_FOR_OTHER = "WaitingForOther"
+    """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""
+
     BELOW_THRESHOLD = "BelowThreshold"
     """What is counted has not reached its threshold."""
 

@@ -4,6 +4,7 @@ A Serialized table has no lock: a second writer loses updates, and a cleaning be
 everything stops, ingestion too, until a person has decided who writes.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model import Observation, TimelineLook
 from hudi_operator.planning.ownership import is_ours
 from hudi_operator.planning.times import instant_time, parse_time
 from hudi_operator.planning.windows import Window
@@ -21,14 +22,31 @@ from hudi_operator.timeline.counters import COMMITS
 FOREIGN_WRITER = "ForeignWriter"
 """A Serialized table has commits of another writer that nobody has accepted."""
 _NAMED = 3
+_VALUE_SHOWN = 40
+_INSTANT = re.compile(r"[0-9]{14}([0-9]{3})?")
+_WITHOUT_MARK = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "DELETE_PARTITION"})
+"""Operations (`WriteOperationType`) of what Hudi runs inside a writer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """What a person accepted: commits that completed up to `up_to`. `ignored` says why a value counts for nothing."""
+
+    up_to: str = ""
+    ignored: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writers:
-    """What was found out about who writes: foreign instants, newest first, and up to where all is known to be well."""
+    """What was found out about who writes.
+
+    `foreign` are commits of others, the last completed first; all is known to be well up to `verified_up_to`. `ignored`
+    says why the annotation that accepts such commits counts for nothing.
+    """
 
     foreign: tuple[Instant, ...] = ()
     verified_up_to: str | None = None
+    ignored: str = ""
 
 
 def check_writers(
@@ -39,12 +57,13 @@ def check_writers(
     active: Iterable[ActiveJob] = (),
     owned_elsewhere: bool = False,
 ) -> Writers:
-    """Look for commits and inflight writes that nobody but the operator may have made, and it did not.
+    """Look for commits that nobody but the operator may have made, and it did not.
 
-    Once a look has found none, only what completes later is checked: the table may be older than its resource, and
-    what is known of runs does not go back for ever. In the first look, commits from before the first one of ours are
-    taken for old, and without any of ours those from before the creation of the resource. What the owner of a table
-    that is not ours writes is its own affair.
+    Only what has completed proves another writer: a write that is under way may be one of a run that died, whatever
+    the clocks say. Once a look has found none, only what completes later is checked: the table may be older than its
+    resource, and what is known of runs does not go back for ever. In the first look, commits from before the first one
+    of ours are taken for old, and without any of ours those from before the creation of the resource. What the owner of
+    a table that is not ours writes is its own affair.
     """
     spec, timeline = observation.table.spec, observation.look.timeline
     known = observation.table.status.timeline
@@ -55,28 +74,54 @@ def check_writers(
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere:
         return Writers(verified_up_to=newest)
-    found = (
-        *_completed(observation, timeline, verified, runs=runs, windows=windows, jobs={job.name for job in active}),
-        *_inflight(observation, timeline, windows=windows),
+    jobs = {job.name for job in active}
+    found = _completed(observation, timeline, verified, runs=runs, windows=windows, jobs=jobs)
+    value = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION)
+    accepted = acceptance(value, timeline)
+    foreign = sorted((one for one in found if _completion(one) > accepted.up_to), key=_completion, reverse=True)
+    if not foreign:
+        return Writers(verified_up_to=newest)
+    return Writers(foreign=tuple(foreign), verified_up_to=verified, ignored=accepted.ignored)
+
+
+def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
+    """Read which commits a person accepted: those that had completed when the named one did.
+
+    A value counts only if it names a completed instant, or one from before the active timeline, which the archive may
+    hold: such an annotation stays, and accepts nothing that is active. Everything else counts for nothing, because a
+    text that compares as greater than every instant would switch the protection off for good.
+    """
+    if not value:
+        return Acceptance()
+    named = [_completion(one) for one in timeline.completed if one.time == value]
+    if named:
+        return Acceptance(up_to=max(named))
+    if _is_archived(value, timeline):
+        return Acceptance(up_to=value)
+    shown = f"{value[:_VALUE_SHOWN]}..." if len(value) > _VALUE_SHOWN else value
+    return Acceptance(
+        ignored=f"The annotation is {shown!r} now, which names no completed instant of this table, so it is ignored."
     )
-    accepted = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION, "")
-    foreign = sorted((one for one in found if one.time > accepted), key=lambda one: one.time, reverse=True)
-    return Writers(foreign=tuple(foreign), verified_up_to=verified if foreign else newest)
+
+
+def _is_archived(value: str, timeline: Timeline) -> bool:
+    first = next((one.time for one in timeline.instants), "")
+    return bool(_INSTANT.fullmatch(value)) and instant_time(value) is not None and value < first
 
 
 def _completion(instant: Instant) -> str:
     return instant.completed_at or instant.time
 
 
-def foreign_message(foreign: tuple[Instant, ...]) -> str:
-    """Return the sentence that says who must decide what."""
+def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
+    """Return the sentence that says who must decide what; `ignored` is what an annotation is ignored for."""
     named = ", ".join(f"{one.action} {one.time}" for one in foreign[:_NAMED])
     more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return (
         f"Another writer made {named}{more} on this Serialized table; nothing starts, because two writers without a "
         "lock lose data. Either let both write under a lock (spec.concurrency.mode: Optimistic, in all writers), or "
-        f"stop the other writer and set the annotation {ACCEPT_FOREIGN_ANNOTATION}={foreign[0].time}."
-    )
+        f"stop the other writer and set the annotation {ACCEPT_FOREIGN_ANNOTATION}={foreign[0].time}. {ignored}"
+    ).rstrip()
 
 
 def _completed(
@@ -96,8 +141,8 @@ def _completed(
     for instant in (*observation.look.unmarked, *others):
         # Of a first look's old compactions and clusterings, and without any memory of runs, nothing can be said.
         unknowable = verified is None or not windows or _in_any(windows, instant)
-        unmarked = instant not in others
-        if unmarked and (instant.time in known or (_may_lack_mark(instant, timeline) and unknowable)):
+        unmarked, lacks = instant not in others, _may_lack_mark(instant, observation.look, timeline)
+        if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:
             is_new = _completion(instant) > verified
@@ -109,8 +154,16 @@ def _completed(
             yield instant
 
 
-def _may_lack_mark(instant: Instant, timeline: Timeline) -> bool:
-    """Whether a commit of ours may name no run: compactions and clusterings inside a writer may, its own does not."""
+def _may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> bool:
+    """Whether a commit of ours may name no run: those that Hudi makes inside a writer may, the writer's own does not.
+
+    `BaseHoodieTableServiceClient.runTableServicesInline` commits compactions, log compactions, clusterings and what the
+    time to live removes with metadata of their own. Their operation tells them apart; where a commit names none, its
+    action does.
+    """
+    operation = dict(look.operations).get(instant.time)
+    if operation is not None:
+        return operation in _WITHOUT_MARK
     is_compaction = instant.action is Action.COMMIT and timeline.properties.is_merge_on_read
     return is_compaction or instant.action is Action.REPLACE_COMMIT
 
@@ -126,12 +179,3 @@ def _is_after_creation(instant: Instant, observation: Observation, timeline: Tim
     created = parse_time(observation.table.metadata.creation_timestamp)
     moment = instant_time(_completion(instant))
     return created is not None and moment is not None and moment > created
-
-
-def _inflight(observation: Observation, timeline: Timeline, *, windows: tuple[Window, ...]) -> Iterator[Instant]:
-    """Yield writes that began while no run of ours was at work. Without any memory of runs nothing can be said."""
-    if timeline.properties.timezone is not TimelineZone.UTC or not windows:
-        return
-    for instant in timeline.counters.inflight_writes or ():
-        if _is_after_creation(instant, observation, timeline) and not _in_any(windows, instant):
-            yield instant

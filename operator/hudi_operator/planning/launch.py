@@ -1,7 +1,7 @@
 """The Job that is decided for a service that is due."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.dueness import Dueness
@@ -48,6 +48,8 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
         base_instant=base_instant,
         instant=dueness.instant if dueness.run_mode is not None else None,
         run_mode=dueness.run_mode,
+        pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
+        abandoned=case.abandoned[:PENDING_REMEMBERED],
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,

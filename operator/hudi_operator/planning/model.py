@@ -85,7 +85,7 @@ class TimelineTrouble(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a recent commit says of the run that made it; earlier releases named the run alone."""
+    """What a recent commit or a pending plan says of the run that made it; earlier releases named the run alone."""
 
     instant: Instant
     run: str
@@ -98,10 +98,12 @@ class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
     `checkpoint` comes from the newest commit that carries one; `runs` maps the runs of recent commits to the instants
-    that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `files` sums up what
-    recent commits wrote; `written` says when files of pending instants were written, in milliseconds since 1970;
-    `plans` how large the plans of pending instants are that will be executed first. `metadata` is the timeline of the
-    metadata table, which is read where there are commits to archive. `marks` are the recent commits that name a run.
+    that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `operations` are
+    what Hudi calls recent commits, by their times; `files` sums up what recent commits wrote; `written` says when files
+    of pending instants were written, in milliseconds since 1970; `plans` how large the plans of pending instants are
+    that will be executed first. `heartbeats` says when the heartbeats of pending instants were last written, in
+    milliseconds since 1970 by the store. `metadata` is the timeline of the metadata table, which is read where there
+    are commits to archive. `marks` are the recent commits that name a run, `planned` the pending plans that do.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     """
 
@@ -111,9 +113,12 @@ class TimelineLook:
     checkpoint: str | None = None
     runs: tuple[tuple[str, str], ...] = ()
     unmarked: tuple[Instant, ...] = ()
+    operations: tuple[tuple[str, str], ...] = ()
     files: FileSummary | None = None
     written: tuple[tuple[str, int], ...] = ()
     plans: tuple[tuple[str, PlanSize], ...] = ()
+    planned: tuple[Mark, ...] = ()
+    heartbeats: tuple[tuple[str, int], ...] = ()
     metadata: Timeline | None = None
     marks: tuple[Mark, ...] = ()
     owner: OwnerRecord | None = None
@@ -279,19 +284,23 @@ Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
 class Plan:
     """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
 
-    `foreign` are instants of other writers that a serialized table must not have, newest first, and
-    `verified_up_to` is the completion of the newest commit that was found to be no such instant. `overdue` have been
-    pending for longer than the class allows. `answered` is the request for a run that this plan answers, `rescan` the
-    newest request to read files once more, and `circumstances` the fingerprint of those under which it was decided.
+    `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
+    says why the annotation that accepts them counts for nothing, and `verified_up_to` is the completion of the newest
+    commit that was found to be no such instant. `overdue` have been pending for longer than the class allows.
+    `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
+    `circumstances` the fingerprint of those under which it was decided.
+    `left_behind` are pending instants that ended runs of ours began.
     `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
     """
 
     actions: tuple[Action, ...] = ()
     services: ServicesStatus = field(default_factory=ServicesStatus)
     foreign: tuple[Instant, ...] = ()
+    acceptance_ignored: str = ""
     verified_up_to: str | None = None
     overdue: tuple[PendingStatus, ...] = ()
     active_jobs: tuple[ActiveJob, ...] = ()
+    left_behind: tuple[str, ...] = ()
     history: tuple[RunStatus, ...] = ()
     finished: tuple[RunStatus, ...] = ()
     answered: str | None = None

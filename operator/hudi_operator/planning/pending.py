@@ -1,12 +1,13 @@
-"""Pending instants: which service has to deal with each, since when it is there, and what it holds back."""
+"""Pending instants: which service has to deal with each, its age, whose it is, and what it holds back."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_status import PENDING_SHOWN, PendingStatus, ServicesStatus
+from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServicesStatus
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.times import format_time, instant_time, parse_time
+from hudi_operator.planning.unfinished import Watch
 from hudi_operator.timeline import (
     Action,
     Instant,
@@ -16,9 +17,6 @@ from hudi_operator.timeline import (
     TimelineZone,
     pending_instants,
 )
-
-HEARTBEAT_TOLERANCE = timedelta(seconds=120)
-"""How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
 
 _SERVICE_OF_KIND = {
     PendingKind.WRITE: Service.INGESTION,
@@ -52,41 +50,57 @@ def service_of(pending: PendingInstant) -> Service | None:
 
 
 def pending_statuses(
-    timeline: Timeline, previous: ServicesStatus, written: Mapping[str, int], *, now: datetime
+    timeline: Timeline, previous: ServicesStatus, written: Mapping[str, int], *, watch: Watch, now: datetime
 ) -> dict[Service, tuple[PendingStatus, ...]]:
     """Return for each service the pending instants that it has to deal with, oldest first.
 
     `written` says when files were written, in milliseconds since 1970, for tables that name instants in local time.
     """
-    known = {one.time: one.since for service in SERVICES for one in previous.of(service).pending}
+    known = {one.time: one for service in SERVICES for one in previous.of(service).pending}
     found: dict[Service, list[PendingStatus]] = {}
     for pending in pending_instants(timeline):
         service = service_of(pending)
-        if service is None or len(found.setdefault(service, [])) >= PENDING_SHOWN:
+        if service is None:
             continue
         instant = pending.instant
-        since = _since(instant, timeline, known, written, now=now)
-        found[service].append(
+        seen_at = _seen_at(instant, known.get(instant.time), now=now)
+        alone = watch.left_alone_until(pending, seen_at, now=now)
+        found.setdefault(service, []).append(
             PendingStatus(
                 time=instant.time,
                 action=instant.action.value,
                 state=instant.state.value,
-                since=since,
+                since=_since(instant, timeline, known, written, now=now),
                 holds_back=_holds_back(pending, timeline),
+                owner=PendingOwner.THIS_TABLE if watch.is_ours(pending) else PendingOwner.OTHER,
+                seen_at=format_time(seen_at),
+                left_alone_until=format_time(alone) if alone else None,
             )
         )
     return {service: tuple(items) for service, items in found.items()}
 
 
+def _seen_at(instant: Instant, known: PendingStatus | None, *, now: datetime) -> datetime:
+    """Return since when the operator has seen an instant in its state: its time may be from any clock."""
+    if known is None or known.state != instant.state.value:
+        return now
+    return parse_time(known.seen_at) or now
+
+
 def _since(
-    instant: Instant, timeline: Timeline, known: Mapping[str, str], written: Mapping[str, int], *, now: datetime
+    instant: Instant,
+    timeline: Timeline,
+    known: Mapping[str, PendingStatus],
+    written: Mapping[str, int],
+    *,
+    now: datetime,
 ) -> str:
     if timeline.properties.timezone is TimelineZone.UTC:
         requested = instant_time(instant.time)
         if requested is not None:
             return format_time(requested)
     if instant.time in known:
-        return known[instant.time]
+        return known[instant.time].since
     if instant.time in written:
         return format_time(datetime.fromtimestamp(written[instant.time] / 1000, now.tzinfo))
     return format_time(now)

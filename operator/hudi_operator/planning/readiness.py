@@ -72,7 +72,7 @@ def _owned_elsewhere(plan: Plan) -> Readiness | None:
 def _foreign(plan: Plan) -> Readiness | None:
     if not plan.foreign:
         return None
-    message = foreign_message(plan.foreign)
+    message = foreign_message(plan.foreign, plan.acceptance_ignored)
     return Readiness(ready=ConditionStatus.FALSE, reason=FOREIGN_WRITER, message=message, stalled=True)
 
 

@@ -7,12 +7,12 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.failures import JOB_REFUSED
+from hudi_operator.planning.foreign import Writers
 from hudi_operator.planning.memory import remember_runs
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.services import judge_all, make_case
-from hudi_operator.planning.slots import Started, explained, hindrance_of
+from hudi_operator.planning.slots import Started, explained, hindrance_of, waits_for_stranger
 from hudi_operator.planning.times import format_time
-from hudi_operator.planning.windows import known_runs
 
 
 def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
@@ -58,12 +58,13 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         table_class=table_class,
         services=services,
         active=plan.active_jobs,
-        runs=known_runs(services, plan.history),
+        left_behind=plan.left_behind,
         # The request that the refused run was to answer is answered: the next attempt waits like any other.
         requested=None if plan.answered else open_request(observation.table),
         circumstances=plan.circumstances,
         now=now,
     )
     started = Started(active=plan.active_jobs)
-    hindrance = hindrance_of(observation, plan.foreign)
+    writers = Writers(foreign=plan.foreign, ignored=plan.acceptance_ignored)
+    hindrance = hindrance_of(observation, writers) or waits_for_stranger(case)
     return replace(plan, services=explained(case, judge_all(case), started, hindrance))

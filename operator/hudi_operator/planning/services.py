@@ -1,25 +1,31 @@
 """The verdict on every service of a table: whether it is due, and what stands beside that in its status."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.base import parse_duration
+from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, TableType
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import ActiveJob, PendingStatus, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.table_status import (
+    PENDING_SHOWN,
+    ActiveJob,
+    PendingOwner,
+    PendingStatus,
+    ServicesStatus,
+    ServiceStatus,
+)
 from hudi_operator.planning import archival, cleaning, clustering, compaction, ingestion
-from hudi_operator.planning.dueness import Dueness, Reason, Surroundings
+from hudi_operator.planning.dueness import Dueness, Priority, Reason, Surroundings
 from hudi_operator.planning.failures import after_failures
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Observation, TimelineLook
-from hudi_operator.planning.pending import HEARTBEAT_TOLERANCE, pending_statuses
+from hudi_operator.planning.pending import pending_statuses
 from hudi_operator.planning.times import parse_time
-from hudi_operator.planning.view import FailedWrite, ServiceView
-from hudi_operator.planning.windows import windows_of
-from hudi_operator.timeline import Timeline
+from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE, watch_of
+from hudi_operator.planning.view import FailedWrite, ServiceView, left_alone, named
+from hudi_operator.timeline import Action, State, pending_instants
 
 _JUDGES: Mapping[Service, Callable[[ServiceView], Dueness]] = {
     Service.COMPACTION: compaction.judge,
@@ -36,22 +42,48 @@ _HELD_BACK: Mapping[Service, Callable[[ServiceView], str | None]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What all services of one table are judged by; `requested` is an unanswered wish for a run now."""
+    """What all services of one table are judged by; `requested` is an unanswered wish for a run now.
+
+    `busy` are pending instants that Jobs of this table which still run may be at work on.
+    """
 
     observation: Observation
     table_class: HudiTableClassSpec
     services: ServicesStatus
     active: tuple[ActiveJob, ...]
-    runs: tuple[RunStatus, ...]
     requested: str | None
     now: datetime
     circumstances: str | None = None
     pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
+    busy: frozenset[str] = frozenset()
 
     @property
     def table(self) -> HudiTable:
         """The table."""
         return self.observation.table
+
+    @property
+    def all_pending(self) -> tuple[PendingStatus, ...]:
+        """All pending instants that some service deals with, oldest first."""
+        return tuple(sorted((one for some in self.pending.values() for one in some), key=lambda one: one.time))
+
+    @property
+    def abandoned(self) -> tuple[str, ...]:
+        """Pending instants that nobody works on any more, oldest first: a run may finish or roll them back."""
+        taken = {job.instant for job in self.active}
+        return tuple(one.time for one in self.all_pending if self.is_free(one) and one.time not in taken)
+
+    def is_free(self, pending: PendingStatus) -> bool:
+        """Whether an instant may be dealt with."""
+        return pending.left_alone_until is None and pending.time not in self.busy
+
+    def free(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that a service has to deal with now, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if self.is_free(one))
+
+    def others(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that belong to a service and are left alone, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if one.left_alone_until is not None)
 
 
 def make_case(
@@ -60,7 +92,7 @@ def make_case(
     table_class: HudiTableClassSpec,
     services: ServicesStatus,
     active: tuple[ActiveJob, ...],
-    runs: tuple[RunStatus, ...],
+    left_behind: tuple[str, ...],
     requested: str | None,
     circumstances: str | None,
     now: datetime,
@@ -68,17 +100,20 @@ def make_case(
     """Return what services are judged by, with the pending instants of each."""
     look = observation.look
     known = observation.table.status.services
-    pending = pending_statuses(look.timeline, known, dict(look.written), now=now) if look.timeline else {}
+    watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
+    timeline, written = look.timeline, dict(look.written)
+    pending = pending_statuses(timeline, known, written, watch=watch, now=now) if timeline else {}
+    busy = (one.instant.time for one in (pending_instants(timeline) if timeline else ()) if watch.is_busy(one))
     return Case(
         observation=observation,
         table_class=table_class,
         services=services,
         active=active,
-        runs=runs,
         requested=requested,
         circumstances=circumstances,
         now=now,
         pending=pending,
+        busy=frozenset(busy),
     )
 
 
@@ -89,7 +124,13 @@ def judge(case: Case, service: Service) -> Dueness:
         return ingestion.judge(
             memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
         )
-    found = _switched_off(case, service) or _unseen(case.observation.look) or _JUDGES[service](_view(case, service))
+    found = (
+        _left_over(case, service)
+        or _switched_off(case, service)
+        or _unseen(case.observation.look)
+        or _JUDGES[service](_view(case, service))
+    )
+    found = _beside_others(case, service, found)
     if not found.due:
         return found
     settled = _settled(memory, found, case.observation.look)
@@ -105,7 +146,7 @@ def surroundings(case: Case, service: Service) -> Surroundings:
     if case.observation.look.timeline is None or case.table.spec.mode_of(service) is ServiceMode.DISABLED:
         describe = None
     return Surroundings(
-        pending=case.pending.get(service, ()),
+        pending=case.pending.get(service, ())[:PENDING_SHOWN],
         held_back=describe(_view(case, service)) if describe else None,
     )
 
@@ -123,20 +164,65 @@ def _switched_off(case: Case, service: Service) -> Dueness | None:
         return Dueness(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
         message = f"spec.{name}.mode is Disabled, or there is nothing of the kind in a table of this type."
-        left = case.pending.get(service)
-        if left:
-            message += f" {left[0].action} {left[0].time} stays pending until another tool deals with it."
         return Dueness(due=False, reason=Reason.DISABLED, message=message)
     return None
 
 
+def _left_over(case: Case, service: Service) -> Dueness | None:
+    """Deal with a pending plan of a service that is switched off: it would hold its file groups back for ever.
+
+    A clustering is rolled back and none is planned anew. Hudi cannot remove a compaction, so that is executed.
+    """
+    is_clustering, spec = service is Service.CLUSTERING, case.table.spec
+    if spec.mode_of(service) is not ServiceMode.DISABLED or service not in {Service.CLUSTERING, Service.COMPACTION}:
+        return None
+    if service is Service.COMPACTION and spec.type is not TableType.MERGE_ON_READ:
+        return None
+    executable = [one for one in case.free(service) if is_clustering or one.action == Action.COMPACTION.value]
+    if not executable:
+        return None
+    what = "rolled back" if is_clustering else "executed"
+    return Dueness(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=f"The {executable[0].state.lower()} {named(executable[0])} is {what}, although "
+        f"spec.{service.lower()}.mode is Disabled: it would hold its file groups back for ever.",
+        priority=Priority.PENDING,
+        run_mode=RunMode.ROLL_BACK if is_clustering else RunMode.EXECUTE,
+        instant=executable[0].time,
+    )
+
+
+def _beside_others(case: Case, service: Service, found: Dueness) -> Dueness:
+    """Add to the verdict what is left alone, and look again when it no longer is."""
+    others = case.others(service)
+    if not others or found.reason is Reason.WAITING_FOR_OTHER:
+        return found
+    until = min((moment for one in others if (moment := parse_time(one.left_alone_until))), default=None)
+    at = found.at if found.due or until is None else min(found.at or until, until)
+    return replace(found, message=f"{found.message} {left_alone(others[0])}", at=at)
+
+
+def stranger_at_work(case: Case) -> PendingStatus | None:
+    """Return what somebody unknown may be at work on in a serialized table, where nothing may start beside it.
+
+    Hudi's writer would roll it back before it begins, and run any plan that it finds inside itself.
+    """
+    if case.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or case.active:
+        return None
+    writes = {one.time for one in case.pending.get(Service.INGESTION, ())}
+    begun = (one for one in case.all_pending if one.state == State.INFLIGHT.value or one.time in writes)
+    return next((one for one in begun if one.left_alone_until is not None), None)
+
+
 def _is_stuck(case: Case, service: Service) -> bool:
-    """Tell whether a plan stops the writer inside which the service runs, so that the writer never gets to it.
+    """Tell whether the writer inside which the service runs never gets to a plan.
 
     Hudi executes a pending plan after the next commit, and with Reject a pending clustering fails a writer that updates
-    its files. While a Job runs, the plan may be its own.
+    its files. Without an ingestion there is no such writer. While a Job runs, the plan may be its own.
     """
-    return service is Service.CLUSTERING and bool(case.pending.get(service)) and not case.active
+    planned = service is Service.CLUSTERING or (service is Service.COMPACTION and case.table.spec.ingestion is None)
+    return planned and bool(case.free(service)) and not case.active
 
 
 def _unseen(look: TimelineLook) -> Dueness | None:
@@ -189,44 +275,32 @@ def _view(case: Case, service: Service) -> ServiceView:
         memory=case.services.of(service),
         timeline=timeline,
         now=case.now,
-        pending=case.pending.get(service, ()),
-        failed_writes=tuple(_failed_writes(case, timeline)),
+        pending=case.free(service),
+        others=case.others(service),
+        failed_writes=tuple(_failed_writes(case)),
         metadata=case.observation.look.metadata,
     )
 
 
-def _failed_writes(case: Case, timeline: Timeline) -> Iterator[FailedWrite]:
-    """Yield the writes that dead writers have left.
+def _failed_writes(case: Case) -> Iterator[FailedWrite]:
+    """Yield the writes that dead writers have left, and when each may be rolled back.
 
-    In a Serialized table every write is one while no Job is there. In an Optimistic one that is known only of those
-    that an ended run of ours began. Others are taken for dead when they are overdue: Hudi rolls them back only if their
-    heartbeat has expired, and left alone they would hold cleaning and archival back for ever.
+    In a Serialized table nothing else may run then. In an Optimistic one a write of ours has a heartbeat until two
+    minutes after its run, and its run's driver looks at that once more.
     """
-    writes = [instant.time for instant in timeline.counters.inflight_writes or ()]
     is_serialized = case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    blocking = case.active if is_serialized else [one for one in case.active if one.service is Service.INGESTION]
-    if blocking:
+    if case.active and is_serialized:
         return
-    if is_serialized:
-        yield from (
-            FailedWrite(time=time, from_=case.now, why="was left behind by a run that has ended") for time in writes
-        )
-        return
-    alarm = parse_duration(case.table_class.pending_instant_alarm)
-    since = {one.time: parse_time(one.since) or case.now for one in case.pending.get(Service.INGESTION, ())}
-    for time in writes:
-        ended = _end_of_writer(case, time)
-        if ended is not None:
+    last = case.services.ingestion.last_run
+    ended = (parse_time(last.finished_at) if last else None) or case.now
+    for one in case.pending.get(Service.INGESTION, ()):
+        if one.time in case.busy:
+            continue
+        if one.owner is PendingOwner.THIS_TABLE:
+            from_ = case.now if is_serialized else ended + HEARTBEAT_TOLERANCE
+            yield FailedWrite(time=one.time, from_=from_, why="was left behind by a run that has ended")
+        else:
+            from_ = parse_time(one.left_alone_until) or case.now
             yield FailedWrite(
-                time=time, from_=ended + HEARTBEAT_TOLERANCE, why="was left behind by a run that has ended"
+                time=one.time, from_=from_, why="of another tool or an unknown run is overdue and has no heartbeat"
             )
-        elif time in since:
-            yield FailedWrite(time=time, from_=since[time] + alarm, why="of another writer is overdue")
-
-
-def _end_of_writer(case: Case, time: str) -> datetime | None:
-    """Return when the run of ours ended that began a write, if one did."""
-    for run in case.runs:
-        if run.service is Service.INGESTION and any(window.holds(time) for window in windows_of([run], ())):
-            return parse_time(run.finished_at)
-    return None

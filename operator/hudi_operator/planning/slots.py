@@ -9,13 +9,13 @@ from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, explain
 from hudi_operator.planning.failures import forgiven
-from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
+from hudi_operator.planning.foreign import FOREIGN_WRITER, Writers, foreign_message
 from hudi_operator.planning.launch import launch
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
-from hudi_operator.planning.services import Case, surroundings
-from hudi_operator.timeline import Instant
+from hudi_operator.planning.services import Case, stranger_at_work, surroundings
+from hudi_operator.planning.view import left_alone
 
 RUNNING = "Running"
 """A Job of the table runs, beside which no other may."""
@@ -133,16 +133,20 @@ def _waits_for(
     )
 
 
-def hindrance_of(
-    observation: Observation, foreign: tuple[Instant, ...], owned_elsewhere: str | None = None
-) -> Hindrance | None:
+def hindrance_of(observation: Observation, writers: Writers, owned_elsewhere: str | None = None) -> Hindrance | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_hindrances(observation, foreign, owned_elsewhere), None)
+    return next(_hindrances(observation, writers, owned_elsewhere), None)
 
 
-def _hindrances(
-    observation: Observation, foreign: tuple[Instant, ...], owned_elsewhere: str | None
-) -> Iterator[Hindrance]:
+def waits_for_stranger(case: Case) -> Hindrance | None:
+    """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
+    stranger = stranger_at_work(case)
+    if stranger is None:
+        return None
+    return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
+
+
+def _hindrances(observation: Observation, writers: Writers, owned_elsewhere: str | None) -> Iterator[Hindrance]:
     spec = observation.table.spec
     if spec.suspend:
         yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
@@ -152,8 +156,8 @@ def _hindrances(
         yield BLOCKED, blocked_message(observation)
     if owned_elsewhere is not None:
         yield OWNED_ELSEWHERE, owned_elsewhere
-    if foreign:
-        yield FOREIGN_WRITER, foreign_message(foreign)
+    if writers.foreign:
+        yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if observation.look.trouble is not None:
         yield observation.look.trouble.value, observation.look.message
 

@@ -39,6 +39,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         owner=plan.owner,
         services=plan.services,
         active_jobs=plan.active_jobs,
+        left_behind=plan.left_behind,
         history=plan.history,
     )
 

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from hudi_jobs.contract import RunMode
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
 from hudi_operator.planning.dueness import Dueness, Priority, Reason
-from hudi_operator.planning.pending import HEARTBEAT_TOLERANCE
 from hudi_operator.planning.times import format_time, parse_time
+from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.timeline import State, Timeline
 
 
@@ -24,13 +24,17 @@ class FailedWrite:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceView:
-    """What one table service is judged by; `pending` are the instants that it has to deal with, oldest first."""
+    """What one table service is judged by, with its pending instants, oldest first.
+
+    `pending` are those that it has to deal with, `others` those that are left alone.
+    """
 
     spec: HudiTableSpec
     memory: ServiceStatus
     timeline: Timeline
     now: datetime
     pending: tuple[PendingStatus, ...] = ()
+    others: tuple[PendingStatus, ...] = ()
     failed_writes: tuple[FailedWrite, ...] = ()
     metadata: Timeline | None = None
 
@@ -43,7 +47,7 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
     oldest = next((one for one in view.pending if one.time in times), None)
     if oldest is None:
         return None
-    name = f"{oldest.action} {oldest.time}"
+    name = named(oldest)
     alive_until = _last_sign(view, oldest) + HEARTBEAT_TOLERANCE
     if waits_for_heartbeat and oldest.state == State.INFLIGHT.value and view.now < alive_until:
         return Dueness(
@@ -60,6 +64,20 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
         priority=Priority.PENDING,
         run_mode=RunMode.EXECUTE,
         instant=oldest.time,
+    )
+
+
+def named(pending: PendingStatus) -> str:
+    """Return what a pending instant is called in a sentence, with whose it is where it is not ours."""
+    name = f"{pending.action} {pending.time}"
+    return name if pending.owner is PendingOwner.THIS_TABLE else f"{name} of another tool or an unknown run"
+
+
+def left_alone(pending: PendingStatus) -> str:
+    """Return the sentence about a pending instant that is left alone."""
+    return (
+        f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because it may "
+        "be at work."
     )
 
 

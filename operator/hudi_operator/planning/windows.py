@@ -8,8 +8,8 @@ from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.times import instant_time, parse_time
 
-_SLACK = timedelta(seconds=60)
-"""How far the clocks of the operator and of a driver may be apart."""
+SKEW = timedelta(minutes=10)
+"""How far the clocks of the operator, of a driver and of a store may be apart from one another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Window:
         moment = instant_time(instant)
         if moment is None:
             return False
-        return self.start - _SLACK <= moment and (self.end is None or moment <= self.end + _SLACK)
+        return self.start - SKEW <= moment and (self.end is None or moment <= self.end + SKEW)
 
 
 def known_runs(services: ServicesStatus, history: Iterable[RunStatus]) -> tuple[RunStatus, ...]:

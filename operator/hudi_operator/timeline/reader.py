@@ -21,8 +21,12 @@ from hudi_operator.timeline.interpret import interpret
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
 from hudi_operator.timeline.names import FAMILIES, file_name
-from hudi_operator.timeline.plans import Content
+from hudi_operator.timeline.plans import CompactionPlan, Content, ReplacePlan
 from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
+
+_HEARTBEATS = ".hoodie/.heartbeat"
+_PLAN_BYTES = 400
+"""What a file slice of a plan takes in memory, about."""
 
 _PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT})
 
@@ -179,6 +183,31 @@ class TimelineReader:
             if data is not None:
                 return interpret(decode(data), instant.action, wanted)
         raise InstantContentMissing(f"{instant.action} {instant.time} has no {wanted} file (any more).")
+
+    def read_plan(self, base_path: str, properties: TableProperties, instant: Instant) -> Content:
+        """Read the plan of a pending instant, once per process: Hudi writes a plan once and never changes it."""
+        key = ("plan", self._filesystem.identity, base_path, instant.time, instant.action)
+        known = self._cache.get(key)
+        if isinstance(known, CompactionPlan | ReplacePlan):
+            return known
+        plan = self.read_content(base_path, properties, instant, State.REQUESTED)
+        if isinstance(plan, CompactionPlan):
+            self._cache.put(key, plan, size=_PLAN_BYTES * (1 + len(plan.operations)))
+        elif isinstance(plan, ReplacePlan) and plan.operation is not None:
+            self._cache.put(key, plan, size=_PLAN_BYTES * (1 + sum(len(group) for group in plan.groups)))
+        return plan
+
+    def heartbeat(self, base_path: str, instant: Instant) -> int | None:
+        """Return when a writer of an instant last said that it lives, in epoch milliseconds by the store's clock.
+
+        One request. None where there is no heartbeat: it has ended, or its writer keeps none (`HoodieHeartbeatClient`).
+        """
+        try:
+            return self._filesystem.modified(f"{base_path.rstrip('/')}/{_HEARTBEATS}/{instant.time}")
+        except StorageError as error:
+            if error.kind is StorageErrorKind.NOT_FOUND:
+                return None
+            raise as_unreadable(error) from error
 
     def written_at(self, base_path: str, properties: TableProperties, instant: Instant) -> int | None:
         """Return when the file of a pending instant's state was written, in epoch milliseconds by the store's clock.

@@ -52,6 +52,8 @@ class RunMode(StrEnum):
     SCHEDULE = "Schedule"
     EXECUTE = "Execute"
     SCHEDULE_AND_EXECUTE = "ScheduleAndExecute"
+    ROLL_BACK = "RollBack"
+    """Remove a pending clustering and make no other."""
 
 
 class ConcurrencyMode(StrEnum):
@@ -172,6 +174,10 @@ class PlannedServiceTask(Document):
 class TableTask(Document):
     """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time.
 
+    `abandoned` are pending instants that nobody works on any more, by their requested times: the run may finish or roll
+    them back. Of the others only plans that name a run of this table are its business; the rest another tool may be at
+    work on. None comes from an operator that does not say: in a serialized table everything unfinished is dead then.
+
     `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
     `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
     identity of the operator whose table is taken over, because a person has said so.
@@ -182,6 +188,7 @@ class TableTask(Document):
     table: TableDefinition
     hudi_options: dict[str, str] = Field(default_factory=dict)
     concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED
+    abandoned: tuple[str, ...] | None = None
     ingestion: IngestionTask | None = None
     planned: PlannedServiceTask | None = None
     owner: TableOwner | None = None

@@ -44,7 +44,8 @@ from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.holding import while_held
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.preparation import roll_back_dead_writes
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import look
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
 
@@ -135,8 +136,9 @@ class _Run:
         try:
             frame, counts = self._checked() if self._rows.columns else self._unparsable()
             reach(Phase.READ)
-            if self._is_overtaken():
-                return self._conflict()
+            refused = self._overtaken()
+            if refused is not None:
+                return refused
             instant, checkpoint = self._write(frame, self._task.operation)
         finally:
             self._context.spark.catalog.clearCache()
@@ -146,8 +148,9 @@ class _Run:
         """Commit without rows what counts as read by the checkpoint of release 0.1, so that nothing else ever does."""
         if self._table_schema is None:
             return self.nothing()
-        if self._is_overtaken():
-            return self._conflict()
+        refused = self._overtaken()
+        if refused is not None:
+            return refused
         frame = self._context.spark.createDataFrame([], self._table_schema)
         # Without rows an InsertOverwrite would empty an unpartitioned table.
         instant, checkpoint = self._write(frame, WriteOperation.UPSERT)
@@ -178,17 +181,22 @@ class _Run:
         sweep_now_and_then(context, checkpoint)
         return instant, checkpoint
 
-    def _is_overtaken(self) -> bool:
-        """Tell whether another run has committed a checkpoint since this one has read it.
+    def _overtaken(self) -> TaskResult | None:
+        """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
 
         The leases are to prevent that. It is seen all the same where a driver of another release, which takes none,
-        still runs: to write then would repeat rows. What such a driver has begun is rolled back first, so that it can
-        not complete after the look.
+        still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
+        after the look; beside anything else that has begun nothing is written.
         """
+        others = Others(self._context)
         if self._table is not None or self._table_now() is not None:
-            roll_back_dead_writes(self._context)
+            if others.is_alone:
+                others.roll_back(look(self._context))
+            refused = others.refusal(look(self._context))
+            if refused is not None:
+                return refused
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
-            return _newest_checkpoint(self._table_now()) != self._begun_with
+            return None if _newest_checkpoint(self._table_now()) == self._begun_with else self._conflict()
 
     def _table_now(self) -> HudiTable | None:
         with stage("The table cannot be read before the write", otherwise=FailureReason.HUDI_ERROR):

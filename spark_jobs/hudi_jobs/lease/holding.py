@@ -14,7 +14,8 @@ from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
 
 _INGESTION = "ingestion.json"
-_SERVICES = "services.json"
+SERVICES_LEASE = "services.json"
+"""What a table service holds, and an ingestion of a serialized table."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -57,8 +58,8 @@ def _leases_of(task: TableTask) -> tuple[str, ...]:
     """
     if task.service is Service.INGESTION:
         serialized = task.concurrency is ConcurrencyMode.SERIALIZED
-        return (_INGESTION, _SERVICES) if serialized else (_INGESTION,)
-    return (_INGESTION, _SERVICES) if task.service is Service.DELETION else (_SERVICES,)
+        return (_INGESTION, SERVICES_LEASE) if serialized else (_INGESTION,)
+    return (_INGESTION, SERVICES_LEASE) if task.service is Service.DELETION else (SERVICES_LEASE,)
 
 
 def _release(lease: Lease) -> None:

@@ -3,21 +3,19 @@
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.lease.holding import while_held
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
+from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 
 
 def archive(context: TaskContext) -> TaskResult:
     """Archive what the bounds and Hudi's own holds allow."""
     if open_table(context) is None:
         return missing_table(context)
-    return while_held(context, lambda _: _archive(context))
+    return while_ours(context, lambda *_: _archive(context))
 
 
 def _archive(context: TaskContext) -> TaskResult:
-    roll_back_dead_writes(context)
     before = look(context).completed()
     options = context.task.hudi_options
     with (

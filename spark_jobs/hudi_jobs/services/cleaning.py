@@ -2,36 +2,40 @@
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.lease.holding import while_held
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 from hudi_jobs.wording import counted
 
 _ACTION = "clean"
+_NAMED = 3
 
 
 def clean(context: TaskContext) -> TaskResult:
     """Finish a pending clean, or plan and execute one."""
     if open_table(context) is None:
         return missing_table(context)
-    return while_held(context, lambda _: _clean(context))
+    return while_ours(context, lambda _, rolled_back: _clean(context, rolled_back))
 
 
-def _clean(context: TaskContext) -> TaskResult:
-    before = set(look(context).completed())
-    rolled_back = roll_back_dead_writes(context)
+def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
+    timeline, others = look(context), Others(context)
+    before = set(timeline.completed())
+    note = f" Rolled back {_writes(rolled_back)}." if rolled_back else ""
+    alive = [time for time in timeline.unfinished_cleans() if not others.is_abandoned(time) or others.is_alive(time)]
+    beside_others = context.task.concurrency is ConcurrencyMode.OPTIMISTIC
+    if alive and beside_others:
+        return nothing(context, f"The clean {alive[0]} of another tool may be at work; it is left alone.{note}")
     with (
         stage("Hudi could not clean", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
     ):
-        deleted = client.clean()
+        deleted = client.clean_beside_others() if beside_others else client.clean()
     reach(Phase.AFTER_COMMIT)
     after = look(context).completed()
     cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]
-    rollbacks = sum(1 for each in after if each[1] == "rollback" and each not in before)
-    note = f" Rolled back {counted(max(rolled_back, rollbacks), 'dead write')}." if rolled_back or rollbacks else ""
     if not cleans:
         return nothing(context, f"There is no file that a retained commit does not need.{note}")
     return TaskResult(
@@ -41,3 +45,8 @@ def _clean(context: TaskContext) -> TaskResult:
         instant=cleans[-1],
         files_deleted=deleted or 0,
     )
+
+
+def _writes(instants: list[str]) -> str:
+    shown = f"{counted(len(instants), 'dead write')} ({', '.join(instants[:_NAMED])}"
+    return f"{shown} and {len(instants) - _NAMED} more)" if len(instants) > _NAMED else f"{shown})"

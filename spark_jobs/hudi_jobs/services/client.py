@@ -42,19 +42,32 @@ class WriteClient:
         written = self._client.cluster(instant, _LATER)
         _note(written, notes)
         services = self._client.getTableServiceClient()
-        table = classes(self._spark).org.apache.hudi.table.HoodieSparkTable.create(
-            self._client.getConfig(), self._client.getEngineContext()
-        )
         commit = _method(services, "commitClustering")
-        commit.invoke(services, java_objects(self._spark, written, table, instant))
+        commit.invoke(services, java_objects(self._spark, written, self._table(), instant))
 
     def rollback(self, instant: str) -> bool:
         """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False)."""
         return bool(self._client.rollback(instant))
 
-    def rollback_failed_writes(self, meta: JavaObject) -> bool:
-        """Roll back dead writes: all unfinished ones with Hudi's EAGER policy, those without a heartbeat with LAZY."""
-        return bool(self._client.rollbackFailedWrites(meta))
+    def clean_beside_others(self) -> int | None:
+        """Clean like `clean`, without rolling anything back before.
+
+        Hudi's own `clean` first rolls back every write whose heartbeat is older than its own clock allows, and executes
+        every rollback that it finds, also one that somebody is at work on (`BaseHoodieTableServiceClient.clean`).
+        """
+        services = self._client.getTableServiceClient()
+        table = self._table()
+        pending = table.getCleanTimeline().filterInflightsAndRequested().firstInstant()
+        if pending.isPresent():
+            instant = str(pending.get().requestedTime())
+        else:
+            schedule = _method(services, "scheduleCleaning")
+            planned = schedule.invoke(services, java_objects(self._spark, table, self._option.empty()))
+            if not planned.isPresent():
+                return None
+            instant = str(planned.get())
+        metadata = self._table().clean(self._client.getEngineContext(), instant)
+        return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def clean(self) -> int | None:
         """Delete files that no retained commit needs and return how many; None where there are none."""
@@ -64,6 +77,10 @@ class WriteClient:
     def archive(self) -> None:
         """Move the oldest instants from the active timeline into the archive."""
         self._client.archive()
+
+    def _table(self) -> JavaObject:
+        tables = classes(self._spark).org.apache.hudi.table.HoodieSparkTable
+        return tables.create(self._client.getConfig(), self._client.getEngineContext())
 
     def _instant(self, option: JavaObject) -> str | None:
         return str(option.get()) if option.isPresent() else None

@@ -15,14 +15,14 @@ from contextlib import AbstractContextManager
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease.holding import fenced, while_held
-from hudi_jobs.lease.marker import Lease
+from hudi_jobs.lease.holding import fenced
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, roll_back_dead_writes
+from hudi_jobs.services.others import Others, heartbeat_seconds
+from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
@@ -66,11 +66,7 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
         return missing_table(context)
     service.require(context, table)
 
-    def work(lease: Lease) -> TaskResult:
-        roll_back_dead_writes(context)
-        return _Run(context, service, begun_elsewhere=lease.taken_over).result()
-
-    return while_held(context, work)
+    return while_ours(context, lambda lease, _: _Run(context, service, begun_elsewhere=lease.taken_over).result())
 
 
 class _Run:
@@ -82,6 +78,7 @@ class _Run:
         self._task = context.task.planned or PlannedServiceTask()
         self._notes = commit_notes(context.run, context.task)
         self._begun_elsewhere = begun_elsewhere
+        self._others = Others(context)
 
     def result(self) -> TaskResult:
         timeline = look(self._context)
@@ -90,9 +87,10 @@ class _Run:
             return self._schedule_only(pending)
         if self._task.instant is not None:
             found = [each for each in pending if each.instant == self._task.instant]
-            return self._execute(found[0]) if found else self._settled(timeline, self._task.instant)
-        if pending:
-            return self._deal_with(pending[0])
+            return self._deal_with(found[0]) if found else self._settled(timeline, self._task.instant)
+        ours = [each for each in pending if self._others.may_touch(each)]
+        if ours:
+            return self._deal_with(ours[0])
         if self._task.mode is RunMode.EXECUTE:
             return nothing(self._context, f"No {self._service.name} is pending.")
         return self._plan_and_execute()
@@ -116,30 +114,46 @@ class _Run:
         return nothing(self._context, f"The {self._service.name} {instant} has been completed already.")
 
     def _deal_with(self, pending: Pending) -> TaskResult:
-        """Answer for a plan that nobody asked for. Beside other writers it may be another tool's, and alive."""
-        new_wanted = self._task.mode is RunMode.SCHEDULE_AND_EXECUTE
-        if new_wanted and self._context.task.concurrency is ConcurrencyMode.OPTIMISTIC:
-            message = f"The {self._service.name} {pending.instant} has been planned meanwhile, perhaps by another tool."
-            return self._result(Outcome.CONFLICT, message, reason=FailureReason.CONFLICT)
-        return self._execute(pending)
+        """Finish or roll back a plan of this table, or one that is abandoned and shows no sign of life."""
+        name = f"{self._service.name} {pending.instant}"
+        if not self._others.may_touch(pending):
+            return nothing(self._context, f"The {name} is another tool's, which may be at work; it is left alone.")
+        if not self._others.is_ours(pending) and self._others.is_alive(pending.instant):
+            return nothing(self._context, f"The {name} of another tool shows a heartbeat; it is left alone.")
+        if self._task.mode is not RunMode.ROLL_BACK:
+            return self._execute(pending)
+        if not self._service.can_plan_anew:
+            raise TaskFailed(FailureReason.INVALID_REQUEST, f"Hudi cannot roll the {name} back; execute it.")
+        self._roll_back(pending.instant)
+        return nothing(self._context, f"The {name}{self._whose(pending)} was rolled back, and no other was planned.")
 
     def _execute(self, pending: Pending) -> TaskResult:
-        begun = pending.state is InstantState.INFLIGHT or self._begun_elsewhere
+        begun = pending.state is InstantState.INFLIGHT or self._begun_elsewhere or self._may_be_begun(pending)
         # A clustering puts the rows of the planned files into new ones: what was written since would be lost.
         outdated = look(self._context).has_writes_after(pending.instant)
         if (begun or outdated) and self._service.can_plan_anew:
             self._roll_back(pending.instant)
-            return self._plan_and_execute(instead_of=pending.instant)
+            return self._plan_and_execute(instead_of=pending)
         return self._commit(pending.instant)
 
-    def _plan_and_execute(self, *, instead_of: str | None = None) -> TaskResult:
-        instant = self._plan()
-        if instant is not None:
-            return self._commit(instant)
-        message = self._service.describe_no_plan(self._context)
+    def _whose(self, pending: Pending) -> str:
+        return "" if self._others.is_ours(pending) else " of another tool"
+
+    def _may_be_begun(self, pending: Pending) -> bool:
+        """Tell whether another tool may begin a plan at the moment in which it is taken over from it.
+
+        Once it is rolled back, the other cannot complete it.
+        """
+        return not self._others.is_ours(pending) and self._context.task.abandoned is not None
+
+    def _plan_and_execute(self, *, instead_of: Pending | None = None) -> TaskResult:
+        instant, note = self._plan(), ""
         if instead_of is not None:
-            message = f"The {self._service.name} {instead_of} could not be trusted and was rolled back. {message}"
-        return nothing(self._context, message)
+            note = f"The {self._service.name} {instead_of.instant}{self._whose(instead_of)} was rolled back. "
+        if instant is None:
+            return nothing(self._context, note + self._service.describe_no_plan(self._context))
+        result = self._commit(instant)
+        return result.model_copy(update={"message": note + result.message})
 
     def _plan(self) -> str | None:
         with (
@@ -190,7 +204,7 @@ class _Run:
 
     def _execute_when_heartbeat_is_over(self, instant: str) -> None:
         """Wait for the end of a dead executor's heartbeat, which Hudi looks at where several may write."""
-        deadline = time.monotonic() + _heartbeat_seconds(self._context.task.hudi_options) + _HEARTBEAT_MARGIN_SECONDS
+        deadline = time.monotonic() + heartbeat_seconds(self._context.task.hudi_options) + _HEARTBEAT_MARGIN_SECONDS
         while True:
             try:
                 with self._client() as client:
@@ -236,12 +250,6 @@ class _Run:
     def _client(self) -> AbstractContextManager[WriteClient]:
         task = self._context.task
         return write_client(self._context.spark, task.table.base_path, task.hudi_options)
-
-
-def _heartbeat_seconds(options: Mapping[str, str]) -> float:
-    """Return after how many seconds without a beat Hudi takes an executor for dead, with Hudi's own defaults."""
-    interval = float(options.get("hoodie.client.heartbeat.interval_in_ms", "60000"))
-    return interval / 1000 * float(options.get("hoodie.client.heartbeat.tolerable.misses", "2"))
 
 
 def _is_heartbeat(error: Exception) -> bool:

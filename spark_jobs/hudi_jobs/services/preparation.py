@@ -1,9 +1,13 @@
 """What every table service does first: open the table, see that it is the declared one, and clear dead writes away."""
 
+from collections.abc import Callable
+
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
-from hudi_jobs.services.client import write_client
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.lease.holding import while_held
+from hudi_jobs.lease.marker import Lease
+from hudi_jobs.services.others import Others
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -35,21 +39,15 @@ def missing_table(context: TaskContext) -> TaskResult:
     return nothing(context, f"There is no table at {context.task.table.base_path} yet.")
 
 
-def roll_back_dead_writes(context: TaskContext) -> int:
-    """Roll back what a dead writer has left and return how many writes that were.
+def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResult]) -> TaskResult:
+    """Do the work while the table is ours, after what dead writers have left was rolled back.
 
-    In a serialized table nobody else writes, so every unfinished write is dead. In an optimistic one Hudi judges by the
-    heartbeat, when it cleans.
+    The work is told the instants that were. It is not begun beside what somebody unknown may be at work on.
     """
-    if context.task.concurrency is not ConcurrencyMode.SERIALIZED:
-        return 0
-    timeline = look(context)
-    dead = timeline.unfinished_writes()
-    if dead:
-        context.log("rolling back dead writes", instants=dead)
-        with (
-            stage("A dead write cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
-            write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
-        ):
-            client.rollback_failed_writes(timeline.meta)
-    return len(dead)
+
+    def begin(lease: Lease) -> TaskResult:
+        others = Others(context)
+        rolled_back = others.roll_back(look(context))
+        return others.refusal(look(context)) or work(lease, rolled_back)
+
+    return while_held(context, begin)

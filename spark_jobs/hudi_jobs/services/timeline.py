@@ -1,11 +1,14 @@
 """A table's timeline as a table service sees it: what is pending, and what has completed."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import RUN_KEY
+from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.table import HudiTable
 
@@ -19,10 +22,21 @@ class InstantState(StrEnum):
 
 @dataclass(frozen=True)
 class Pending:
-    """A plan that has not completed."""
+    """A plan that has not completed; `run` is the run that it names, if any, with whose that is."""
 
     instant: str
     state: InstantState
+    run: str | None = None
+    table_uid: str | None = None
+    operator: str | None = None
+
+
+@dataclass(frozen=True)
+class PendingRollback:
+    """A rollback that has not completed, and the instant that it rolls back."""
+
+    instant: str
+    target: str
 
 
 @dataclass(frozen=True)
@@ -45,19 +59,37 @@ class Timeline:
 
     def pending_compactions(self) -> list[Pending]:
         """Compaction plans, oldest first."""
-        return _pending(self._active.filterPendingCompactionTimeline().getInstants())
+        read = classes(self._spark).org.apache.hudi.common.util.CompactionUtils.getCompactionPlan
+        instants = self._active.filterPendingCompactionTimeline().getInstants()
+        return _pending(instants, lambda each: read(self.meta, each.requestedTime()))
 
     def pending_clusterings(self) -> list[Pending]:
         """Clustering plans, oldest first."""
         utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
-        return _pending(utilities.getPendingClusteringInstantTimes(self.meta))
+        return _pending(utilities.getPendingClusteringInstantTimes(self.meta), self._requested_replace)
 
     def unfinished_writes(self) -> list[str]:
         """Return the requested times of commits that have begun and not completed, services not counted."""
         timeline = self._active.getCommitsTimeline().filterPendingExcludingCompaction()
-        services = {pending.instant for pending in self.pending_clusterings()}
+        utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
+        services = {str(each.requestedTime()) for each in utilities.getPendingClusteringInstantTimes(self.meta)}
         times = [str(instant.requestedTime()) for instant in timeline.getInstants()]
         return [time for time in times if time not in services]
+
+    def unfinished_rollbacks(self) -> list[PendingRollback]:
+        """Return rollbacks that have not completed; one whose plan cannot be read is of no use to anybody."""
+        read = classes(self._spark).org.apache.hudi.table.action.rollback.RollbackUtils.getRollbackPlan
+        found = []
+        for each in self._active.filterPendingRollbackTimeline().getInstants():
+            with suppress(Py4JJavaError):
+                target = read(self.meta, each).getInstantToRollback().getCommitTime()
+                found.append(PendingRollback(str(each.requestedTime()), str(target)))
+        return found
+
+    def unfinished_cleans(self) -> list[str]:
+        """Return the requested times of cleans that have not completed, oldest first."""
+        instants = self._active.getCleanerTimeline().filterInflightsAndRequested().getInstants()
+        return sorted(str(each.requestedTime()) for each in instants)
 
     def has_writes_after(self, instant: str) -> bool:
         """Tell whether a commit has completed since an instant was requested."""
@@ -69,6 +101,12 @@ class Timeline:
         instants = self._active.filterCompletedInstants().getInstants()
         return sorted((str(instant.requestedTime()), str(instant.getAction())) for instant in instants)
 
+    def _requested_replace(self, instant: JavaObject) -> JavaObject:
+        requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
+        generator = self.meta.getInstantGenerator()
+        plan = generator.createNewInstant(requested, instant.getAction(), instant.requestedTime())
+        return self._active.readRequestedReplaceMetadata(plan)
+
     def written_by(self, instant: str) -> Written | None:
         """Return what the completed commit of an instant says, or None where it has not completed."""
         timeline = self._active.getCommitsTimeline().filterCompletedInstants()
@@ -76,9 +114,22 @@ class Timeline:
         return _written(timeline, found[0]) if found else None
 
 
-def _pending(instants: JavaObject) -> list[Pending]:
-    found = [Pending(str(each.requestedTime()), InstantState(str(each.getState().name()))) for each in instants]
+def _pending(instants: JavaObject, read_plan: Callable[[JavaObject], JavaObject]) -> list[Pending]:
+    found = [
+        Pending(str(each.requestedTime()), InstantState(str(each.getState().name())), *_notes_of(each, read_plan))
+        for each in instants
+    ]
     return sorted(found, key=lambda pending: pending.instant)
+
+
+def _notes_of(instant: JavaObject, read_plan: Callable[[JavaObject], JavaObject]) -> list[str | None]:
+    """Return the run, the table and the operator that a plan names; a plan that cannot be read names none."""
+    try:
+        notes = read_plan(instant).getExtraMetadata() or {}
+    except Py4JJavaError:
+        notes = {}
+    values = (notes.get(key) for key in (RUN_KEY, TABLE_KEY, OPERATOR_KEY))
+    return [None if value is None else str(value) for value in values]
 
 
 def _written(timeline: JavaObject, instant: JavaObject) -> Written:

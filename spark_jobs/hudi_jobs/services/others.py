@@ -1,0 +1,113 @@
+"""What a run may touch of the work that it finds unfinished: its own table's, and what the operator says is abandoned.
+
+The operator decides by what it has watched, which takes longer than a run. The driver looks once more right before it
+acts, with the table's lease in its hands: whatever shows a heartbeat is left alone. The heartbeat is compared with the
+lease, which the same store has just dated, so that no clock of another machine counts.
+"""
+
+import time
+
+from py4j.protocol import Py4JJavaError
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.lease.holding import SERVICES_LEASE
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.timeline import Pending, Timeline
+
+_HEARTBEATS = ".hoodie/.heartbeat"
+_MARGIN_SECONDS = 30.0
+"""The lease may have been renewed some seconds ago."""
+_NAMED = 3
+
+
+class Others:
+    """What belongs to this table's runs and what may be somebody else's, for one task."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+        self.is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
+
+    def may_touch(self, plan: Pending) -> bool:
+        """Tell whether a plan is this table's, or abandoned."""
+        return self.is_ours(plan) or self.is_abandoned(plan.instant)
+
+    def is_ours(self, plan: Pending) -> bool:
+        """Tell whether a plan names a run of this very table and operator; earlier releases named the run alone."""
+        owner = self._context.task.owner
+        if plan.run is None or owner is None or (plan.table_uid is None and plan.operator is None):
+            return plan.run is not None
+        return (plan.table_uid, plan.operator) == (owner.table_uid, owner.operator)
+
+    def is_abandoned(self, instant: str) -> bool:
+        """Tell whether nobody works on an instant any more, as the operator has watched it."""
+        abandoned = self._context.task.abandoned
+        return self.is_alone if abandoned is None else instant in abandoned
+
+    def is_alive(self, instant: str) -> bool:
+        """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""
+        beat = self._written_at(f"{_HEARTBEATS}/{instant}")
+        if beat is None:
+            return False
+        now = self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
+        options = self._context.task.hudi_options
+        return now - beat < heartbeat_seconds(options) + _MARGIN_SECONDS
+
+    def roll_back(self, timeline: Timeline) -> list[str]:
+        """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""
+        writes = {time for time in timeline.unfinished_writes() if self.is_abandoned(time) and not self.is_alive(time)}
+        rollbacks = {
+            each.target
+            for each in timeline.unfinished_rollbacks()
+            if self.is_abandoned(each.instant) and not self.is_alive(each.instant)
+        }
+        plans = {each.instant for each in (*timeline.pending_clusterings(), *timeline.pending_compactions())}
+        dead = sorted(writes | rollbacks - plans)
+        if dead:
+            context, options = self._context, self._context.task.hudi_options
+            context.log("rolling back what dead writers have left", instants=dead)
+            with (
+                stage("A dead write cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+                write_client(context.spark, context.task.table.base_path, options) as client,
+            ):
+                for instant in reversed(dead):
+                    client.rollback(instant)
+        return dead
+
+    def refusal(self, timeline: Timeline) -> TaskResult | None:
+        """Refuse to work on a serialized table beside what somebody unknown may be at work on; None where nobody is.
+
+        Hudi's writer would roll it back before it begins.
+        """
+        if not self.is_alone:
+            return None
+        rollbacks = (each.instant for each in timeline.unfinished_rollbacks())
+        found = sorted(time for time in (*timeline.unfinished_writes(), *rollbacks) if not self.is_abandoned(time))
+        if not found:
+            return None
+        return TaskResult(
+            id=self._context.task.id,
+            outcome=Outcome.CONFLICT,
+            reason=FailureReason.CONFLICT,
+            message=f"{', '.join(found[:_NAMED])} has been begun by no run that is known, and may be at work; nothing "
+            "was written. It is rolled back when it is overdue.",
+        )
+
+    def _written_at(self, path: str) -> float | None:
+        jvm = classes(self._context.spark)
+        place = jvm.org.apache.hadoop.fs.Path(self._context.task.table.base_path, path)
+        try:
+            status = place.getFileSystem(hadoop_configuration(self._context.spark)).getFileStatus(place)
+        except Py4JJavaError as error:
+            if "FileNotFoundException" in str(error.java_exception):
+                return None
+            raise
+        return float(status.getModificationTime()) / 1000
+
+
+def heartbeat_seconds(options: dict[str, str]) -> float:
+    """Return after how many seconds without a beat Hudi takes an executor for dead, with Hudi's own defaults."""
+    interval = float(options.get("hoodie.client.heartbeat.interval_in_ms", "60000"))
+    return interval / 1000 * float(options.get("hoodie.client.heartbeat.tolerable.misses", "2"))
