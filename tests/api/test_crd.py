@@ -11,7 +11,7 @@ from hudi_operator.api import crd
 from hudi_operator.api.base import Duration, Model, Quantity, rules
 from hudi_operator.api.crd_kinds import KINDS, ResourceKind
 from hudi_operator.api.crd_schema import NotStructural, structural_schema
-from hudi_operator.api.table_spec import IndexType
+from hudi_operator.api.table_index import IndexType
 
 ROOT = Path(__file__).parents[2]
 LARGEST_BYTES = 200_000  # client-side apply keeps a copy in an annotation, and that may hold 256 KiB

@@ -28,7 +28,12 @@ ACCEPTED: dict[str, Document] = {
     "a name of 63 characters": {"metadata.name": "a" * 63},
     "a table name with capitals, dots and underscores": {"spec.tableName": "Flights_2013.v1"},
     "a class by name": {"spec.tableClassName": "standard.eu-1"},
-    "several record key columns, one of them nested": {"spec.recordKey": ["carrier", "leg.number"]},
+    "several record key columns": {"spec.recordKey": ["carrier", "leg_number"]},
+    "columns with reserved words, capitals and underscores": {"spec.recordKey": ["select", "Order", "_x", "__"]},
+    "as many and as long columns as there may be": {
+        "spec.recordKey": [f"{'a' * 254}{number}" for number in range(10, 42)],
+        "spec.partitionBy": [f"{'b' * 254}{number}" for number in range(10, 26)],
+    },
     "partition columns": {"spec.partitionBy": ["year", "month"]},
     "ordering fields": {"spec.orderingFields": ["observed_at", "sequence"]},
     "buckets for the bucket index": {"spec.index": {"type": "Bucket", "buckets": 8}},
@@ -63,6 +68,9 @@ ACCEPTED: dict[str, Document] = {
 SEGMENTS = "no '.' or '..' segments"
 SHAPE = "basePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder)"
 TWICE = "a column must not be named twice"
+PLAIN = "a column name holds letters, digits and underscores"
+KIND = "index.type cannot be changed but between Bloom and Simple"
+BUCKETS = "index.buckets (by default 256) cannot be changed"
 
 REFUSED: dict[str, tuple[Document, str]] = {
     "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),
@@ -96,13 +104,32 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "may not be more than 1024",
     ),
     "a table without a record key": ({"spec.recordKey": []}, "spec.recordKey in body should have at least 1 items"),
-    "a record key column with a blank": ({"spec.recordKey": ["a b"]}, "spec.recordKey[0] in body should match"),
+    **{
+        f"a record key column {what}": ({"spec.recordKey": ["fine", column]}, PLAIN)
+        for what, column in {
+            "with a blank": "a b",
+            "of a struct": "payload.id",
+            "in backticks": "`id`",
+            "with a comma": "a,b",
+            "with a colon": "id:x",
+            "with quotes": "a'b",
+            "with a letter of another language": "é",
+            "with a line": "a\n",
+            "that starts with a digit": "1a",
+            "without a name": "",
+            "of Hudi": "_hoodie_record_key",
+            "of Hudi in capitals": "_HOODIE_Is_Deleted",
+            "of Spark's reader": "_corrupt_record",
+        }.items()
+    },
+    "a record key column twice but for its case": ({"spec.recordKey": ["id", "ID"]}, TWICE),
+    "an index of the past": ({"spec.index": {"type": "InMemory"}}, "Unsupported value"),
     "a record key column twice": ({"spec.recordKey": ["a", "b", "a"]}, TWICE),
-    "a partition column with a dash": ({"spec.partitionBy": ["a-b"]}, "spec.partitionBy[0] in body should match"),
+    "a partition column with a dash": ({"spec.partitionBy": ["a-b"]}, PLAIN),
     "a partition column twice": ({"spec.partitionBy": ["month", "month"]}, TWICE),
-    "an ordering field that starts with a digit": (
-        {"spec.orderingFields": ["1a"]},
-        "spec.orderingFields[0] in body should match",
+    "an ordering field of a struct": (
+        {"spec.orderingFields": ["payload.at"]},
+        PLAIN,
     ),
     "an ordering field twice": ({"spec.orderingFields": ["at", "at"]}, TWICE),
     "a table name with a quote": ({"spec.tableName": "a'b"}, "spec.tableName in body should match"),
@@ -299,7 +326,12 @@ REFUSED: dict[str, tuple[Document, str]] = {
 CHANGES_ACCEPTED: dict[str, tuple[Document, Document]] = {
     "an empty list of partition columns for none": ({}, {"spec.partitionBy": []}),
     "another operation": (INGESTION, {"spec.ingestion.operation": "Insert"}),
-    "other ordering fields": ({"spec.orderingFields": ["a"]}, {"spec.orderingFields": ["b", "a"]}),
+    "Simple for the default index": ({}, {"spec.index": {"type": "Simple"}}),
+    "the default index for Simple": ({"spec.index": {"type": "Simple"}}, {"spec.index": None}),
+    "an index that says what is the default": ({}, {"spec.index": {"type": "Bloom"}}),
+    "one global index for another": ({"spec.index": {"type": "GlobalBloom"}}, {"spec.index.type": "GlobalSimple"}),
+    "buckets that say what is the default": ({"spec.index": {"type": "Bucket"}}, {"spec.index.buckets": 256}),
+    "an empty list of ordering fields for none": ({}, {"spec.orderingFields": []}),
     "suspension": ({}, {"spec.suspend": True}),
 }
 
@@ -313,6 +345,27 @@ CHANGES_REFUSED: dict[str, tuple[Document, Document, str]] = {
         {"spec.basePath": "s3a://lake/a"},
         {"spec.basePath": "s3a://lake/a/"},
         "basePath cannot be changed; create another HudiTable instead",
+    ),
+    "other ordering fields": (
+        {"spec.orderingFields": ["a"]},
+        {"spec.orderingFields": ["b", "a"]},
+        "orderingFields cannot be changed; create another table",
+    ),
+    "an ordering for a table without": (
+        {},
+        {"spec.orderingFields": ["at"]},
+        "orderingFields cannot be changed; create another table",
+    ),
+    "buckets for a table that has the default index": ({}, {"spec.index": {"type": "Bucket", "buckets": 4}}, KIND),
+    "a bucket index that is taken away": ({"spec.index": {"type": "Bucket"}}, {"spec.index": None}, KIND),
+    "a global index for a local one": ({"spec.index": {"type": "Simple"}}, {"spec.index.type": "GlobalSimple"}, KIND),
+    "a record index": ({"spec.index": {"type": "Simple"}}, {"spec.index.type": "RecordLevel"}, KIND),
+    "other buckets": ({"spec.index": {"type": "Bucket", "buckets": 4}}, {"spec.index.buckets": 8}, BUCKETS),
+    "buckets for the default": ({"spec.index": {"type": "Bucket"}}, {"spec.index.buckets": 8}, BUCKETS),
+    "the default for other buckets": (
+        {"spec.index": {"type": "Bucket", "buckets": 4}},
+        {"spec.index.buckets": None},
+        BUCKETS,
     ),
     "another type": ({}, {"spec.type": "CopyOnWrite"}, "type cannot be changed; create another table"),
     "another record key": ({}, {"spec.recordKey": ["flight"]}, "recordKey cannot be changed; create another table"),

@@ -8,6 +8,7 @@ import pytest
 from tests.planning.world import class_spec, table
 
 from hudi_jobs.contract import Service
+from hudi_operator.jobs.allowlist import refused_keys
 from hudi_operator.jobs.hudi_options import build_hudi_options, owned_hudi_keys, owned_hudi_options
 
 COMPACTION = "org.apache.hudi.table.action.compact.strategy"
@@ -87,7 +88,8 @@ def test_all_options_of_a_plain_table_are_these_and_no_others() -> None:
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
         "hoodie.datasource.write.commitmeta.key.prefix": "hudi-operator.",
-        "hoodie.write.rolling.metadata.keys": "hudi-operator.checkpoint",
+        "hoodie.write.rolling.metadata.keys": "hudi-operator.checkpoint,hudi-operator.index",
+        "hudi-operator.index": "Bloom",
     }
 
 
@@ -152,7 +154,11 @@ def test_hudi_does_not_count_again_in_the_job_of_a_service(service: Service, exp
         ({"orderingFields": ["at", "sequence"]}, {"hoodie.table.ordering.fields": "at,sequence"}),
         ({"index": {"type": "Bucket", "buckets": 8}}, {"hoodie.bucket.index.num.buckets": "8"}),
         ({"index": {"type": "GlobalRecordLevel"}}, {"hoodie.index.type": "GLOBAL_RECORD_LEVEL_INDEX"}),
-        ({"index": {"type": "InMemory"}}, {"hoodie.index.type": "INMEMORY"}),
+        (
+            {"index": {"type": "Bucket"}},
+            {"hoodie.bucket.index.num.buckets": "256", "hudi-operator.index": "Bucket/256"},
+        ),
+        ({"index": {"type": "Simple"}}, {"hudi-operator.index": "Simple"}),
         ({"fileSizing": {"smallFileLimit": "0"}}, {"hoodie.parquet.small.file.limit": "0"}),
         ({"fileSizing": {"maxFileSize": "3M"}}, {"hoodie.parquet.max.file.size": "3000000"}),
         ({"metadataTable": {"enabled": False}}, {"hoodie.metadata.enable": "false"}),
@@ -366,3 +372,36 @@ def test_the_keys_of_every_service_and_of_the_lock_are_the_operators() -> None:
     )
     keys = owned_hudi_keys(optimistic, class_spec(lock=LOCK))
     assert {INCREMENTAL, "hoodie.write.lock.provider", "hoodie.compaction.strategy", f"{PLAN}.class"} <= set(keys)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.index.type",
+        "hoodie.index.class",
+        "hoodie.index.bucket.engine",
+        "hoodie.bucket.index.num.buckets",
+        "hoodie.bucket.index.hash.field",
+        "hoodie.bucket.index.partition.expressions",
+        "hoodie.Bucket.Index.Hash.Field",
+        "hoodie.metadata.record.index.enable",
+        "hoodie.metadata.record.level.index.enable",
+        "hoodie.metadata.global.record.level.index.enable",
+        "hoodie.record.index.update.partition.path",
+        "hoodie.simple.index.update.partition.path",
+        "hoodie.bloom.index.update.partition.path",
+        "hoodie.write.complex.keygen.new.encoding",
+        "hoodie.datasource.write.keygenerator.class",
+        "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
+        "hoodie.datasource.write.partitionpath.urlencode",
+        "hoodie.datasource.write.hive_style_partitioning",
+        "hoodie.table.keygenerator.type",
+        "hoodie.populate.meta.fields",
+    ],
+)
+@pytest.mark.parametrize("index", [{}, {"type": "Bucket", "buckets": 4}])
+def test_no_table_may_set_what_decides_where_a_key_is_found(key: str, index: dict[str, Any]) -> None:
+    owned = owned_hudi_keys(table(index=index), class_spec())
+    (sentence,) = refused_keys({key: "x"}, allowed=("*",), prefix="hoodie.", owned=owned)
+    assert "is set by the operator" in sentence
+    assert refused_keys({"hoodie.bloom.index.parallelism": "4"}, allowed=("*",), prefix="hoodie.", owned=owned) == ()

@@ -1,6 +1,6 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, ForeignWriter, InputSkipped and
+Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, Drift, ForeignWriter, InputSkipped and
 OwnedElsewhere are abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's
 conformance checks (`fluxcd/pkg/runtime/conditions/check`).
 """
@@ -48,6 +48,9 @@ class ConditionType(StrEnum):
 
     PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
     """An instant has been pending for longer than the class allows; only there while true."""
+
+    DRIFT = "Drift"
+    """The table has what the spec declares otherwise, and no run can change it; only there while true."""
 
     FOREIGN_WRITER = "ForeignWriter"
     """A serialized table has commits of another writer that nobody accepted; only there while true."""

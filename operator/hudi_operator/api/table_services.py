@@ -6,11 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_operator.api.base import Duration, Model, Quantity, at_least, not_less, rules
-
-ColumnName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
-
-NO_COLUMN_TWICE = ("self.all(one, self.exists_one(other, other == one))", "a column must not be named twice")
-# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+from hudi_operator.api.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 
 # Hudi takes partitions as one text with commas between them.
 PartitionPath = Annotated[str, Field(pattern=r"^[^,/\s][^,\s]*$", max_length=256)]
@@ -264,7 +260,9 @@ class ClusteringExecution(Model):
     strategy: ClusteringExecutionStrategy = ClusteringExecutionStrategy.SORT_AND_SIZE
     """SortAndSize rewrites groups side by side, each as a Spark job; SingleSparkJob has one Spark job at a time."""
 
-    sort_columns: Annotated[tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE))] = ()
+    sort_columns: Annotated[
+        tuple[AnyColumn, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
+    ] = ()
     """Columns that rows are sorted by; without them they keep their order."""
 
     layout: ClusteringLayout = ClusteringLayout.LINEAR

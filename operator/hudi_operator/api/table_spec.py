@@ -15,14 +15,14 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath, apart
 from hudi_operator.api.table_concurrency import ConcurrencySpec
+from hudi_operator.api.table_index import INDEX_RULES, Index
 from hudi_operator.api.table_services import (
-    NO_COLUMN_TWICE,
     ArchivalSpec,
     CleaningSpec,
     ClusteringSpec,
-    ColumnName,
     CompactionSpec,
     ServiceMode,
 )
@@ -42,19 +42,6 @@ class DeletionPolicy(StrEnum):
 
     RETAIN = "Retain"
     DELETE = "Delete"
-
-
-class IndexType(StrEnum):
-    """How Hudi finds the file group of a record key."""
-
-    BLOOM = "Bloom"
-    GLOBAL_BLOOM = "GlobalBloom"
-    SIMPLE = "Simple"
-    GLOBAL_SIMPLE = "GlobalSimple"
-    BUCKET = "Bucket"
-    RECORD_LEVEL = "RecordLevel"
-    GLOBAL_RECORD_LEVEL = "GlobalRecordLevel"
-    IN_MEMORY = "InMemory"
 
 
 class IngestionMode(StrEnum):
@@ -86,25 +73,6 @@ class SchemaPolicy(Model):
 
     evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     """AddColumns accepts new columns and lossless widening; None accepts no change at all."""
-
-
-class Index(Model):
-    """How Hudi finds the file group of a record key."""
-
-    type: IndexType = IndexType.BLOOM
-    """Hudi's index type; Bloom suits most tables."""
-
-    buckets: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """Number of buckets per partition; only for type Bucket."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "!has(self.buckets) || (has(self.type) && self.type == 'Bucket')",
-                "buckets is only for index type Bucket",
-            ),
-        )
-    )
 
 
 class FileSizing(Model):
@@ -346,17 +314,21 @@ class HudiTableSpec(Model):
             min_length=1,
             max_length=32,
             json_schema_extra=rules(
-                ("self == oldSelf", "recordKey cannot be changed; create another table"), NO_COLUMN_TWICE
+                ("self == oldSelf", "recordKey cannot be changed; create another table"),
+                NO_COLUMN_TWICE,
+                PLAIN_COLUMNS,
             ),
         ),
     ]
     """Columns that identify a record."""
 
-    partition_by: Annotated[tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE))] = ()
+    partition_by: Annotated[
+        tuple[ColumnName, ...], Field(max_length=16, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
+    ] = ()
     """Columns that make the partition path; none for a table without partitions."""
 
     ordering_fields: Annotated[
-        tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(NO_COLUMN_TWICE))
+        tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
     ] = ()
     """Columns that decide which of two versions of a record wins; the later write wins without them."""
 
@@ -406,6 +378,12 @@ class HudiTableSpec(Model):
                 "(has(oldSelf.partitionBy) ? oldSelf.partitionBy : [])",
                 "partitionBy cannot be changed; create another table",
             ),
+            (
+                "(has(self.orderingFields) ? self.orderingFields : []) == "
+                "(has(oldSelf.orderingFields) ? oldSelf.orderingFields : [])",
+                "orderingFields cannot be changed; create another table",
+            ),
+            *INDEX_RULES,
             (
                 "has(self.tableName) == has(oldSelf.tableName) && "
                 "(!has(self.tableName) || self.tableName == oldSelf.tableName)",

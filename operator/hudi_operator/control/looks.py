@@ -10,7 +10,7 @@ from itertools import islice
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 
-from hudi_jobs.contract import CHECKPOINT_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
+from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.control.owner_file import read_owner
@@ -65,6 +65,7 @@ _PLANNED = frozenset(
 
 _CHECKPOINT_SHOWN = 500
 _CHECKPOINT_READ = 500_000
+_INDEX_SHOWN = 64
 
 _TROUBLES = {
     UnreadableCause.NOT_FOUND: TimelineTrouble.NOT_FOUND,
@@ -208,6 +209,7 @@ def _read_all(reader: TimelineReader, path: str, questions: Questions) -> Timeli
     return TimelineLook(
         timeline=timeline,
         checkpoint=readable_checkpoint(checkpoint),
+        index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
         runs=tuple((extra[RUN_KEY], instant.time) for instant, extra in extras if RUN_KEY in extra),
         marks=_marks(extras),
         unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),

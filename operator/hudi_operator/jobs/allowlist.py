@@ -11,7 +11,7 @@ def refused_keys(
 ) -> tuple[str, ...]:
     """Return one sentence for each setting that the table may not make.
 
-    `allowed` holds keys, or prefixes that end with `*`. Keys in `owned` are set by the operator and cannot be allowed.
+    `allowed` and `owned` hold keys, or prefixes that end with `*`. What is owned by the operator cannot be allowed.
     Keys are compared without regard to case, and keys with unusual characters are refused: a spelling that Spark or
     Hudi reads but the comparison does not see would be a way around the list.
     """
@@ -30,7 +30,7 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
     normal = key.lower()
     if not normal.startswith(prefix):
         return f"{key} does not start with {prefix}"
-    if normal in reserved:
+    if any(_matches(normal, pattern) for pattern in reserved):
         return f"{key} is set by the operator from the typed fields of the spec"
     if not any(_matches(normal, pattern) for pattern in patterns):
         return f"{key} is not among the keys that the class allows"

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, Service, WriteOperation
+from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, METADATA_PREFIX, Service, WriteOperation, index_note
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_concurrency import Lock
-from hudi_operator.api.table_spec import BulkInsertSortMode, HudiTableSpec, IndexType, Ingestion
+from hudi_operator.api.table_index import Index, IndexType
+from hudi_operator.api.table_spec import BulkInsertSortMode, HudiTableSpec, Ingestion
 from hudi_operator.jobs.concurrency_options import concurrency_options, lock_of
 from hudi_operator.jobs.service_options import flag, service_options
 
@@ -19,7 +20,6 @@ _INDEX_NAMES = {
     IndexType.BUCKET: "BUCKET",
     IndexType.RECORD_LEVEL: "RECORD_LEVEL_INDEX",
     IndexType.GLOBAL_RECORD_LEVEL: "GLOBAL_RECORD_LEVEL_INDEX",
-    IndexType.IN_MEMORY: "INMEMORY",
 }
 
 _SORT_MODES = {
@@ -29,6 +29,35 @@ _SORT_MODES = {
     BulkInsertSortMode.PARTITION_PATH_REPARTITION: "PARTITION_PATH_REPARTITION",
     BulkInsertSortMode.PARTITION_PATH_REPARTITION_AND_SORT: "PARTITION_PATH_REPARTITION_AND_SORT",
 }
+
+
+_KEYS_OF_ROWS = frozenset(
+    {
+        "hoodie.bucket.index.*",
+        "hoodie.index.*",
+        "hoodie.metadata.global.record.level.index.*",
+        "hoodie.metadata.record.*",
+        "hoodie.bloom.index.update.partition.path",
+        "hoodie.record.index.update.partition.path",
+        "hoodie.simple.index.update.partition.path",
+        "hoodie.populate.meta.fields",
+        "hoodie.table.keygenerator.*",
+        "hoodie.table.metadata.*",
+        "hoodie.table.partition.*",
+        "hoodie.table.recordkey.*",
+        "hoodie.keygen.*",
+        "hoodie.write.complex.keygen.*",
+        "hoodie.datasource.write.drop.partition.columns",
+        "hoodie.datasource.write.keygenerator.*",
+        "hoodie.datasource.write.partitionpath.*",
+        "hoodie.datasource.write.recordkey.*",
+        "hoodie.datasource.write.slash.separated.date.partitioning",
+    }
+)
+"""Keys, and beginnings of keys, that decide what a row's key is and where it is looked for.
+
+A table that changed one of them would no longer find its rows and write them again, so no table may set them.
+"""
 
 
 def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec, service: Service) -> dict[str, str]:
@@ -51,14 +80,19 @@ def owned_hudi_options(
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
-        "hoodie.write.rolling.metadata.keys": CHECKPOINT_KEY,
+        "hoodie.write.rolling.metadata.keys": f"{CHECKPOINT_KEY},{INDEX_KEY}",
     }
 
 
 def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
     """Return the keys that some job of the table sets, so that nobody else may."""
     lock = lock_of(table, table_class)
-    return {key for service in Service for key in owned_hudi_options(table, service, lock=lock)}
+    return {*_KEYS_OF_ROWS, *(key for service in Service for key in owned_hudi_options(table, service, lock=lock))}
+
+
+def declared_index(index: Index) -> str:
+    """Return the note that commits of a table with this index carry."""
+    return index_note(index.type.value, index.bucket_count)
 
 
 def _identity(table: HudiTable) -> dict[str, str]:
@@ -79,13 +113,22 @@ def _identity(table: HudiTable) -> dict[str, str]:
 def _layout(spec: HudiTableSpec) -> dict[str, str]:
     sizing, index = spec.file_sizing, spec.index
     return {
+        INDEX_KEY: declared_index(index),
         "hoodie.index.type": _INDEX_NAMES[index.type],
-        **({"hoodie.bucket.index.num.buckets": str(index.buckets)} if index.buckets else {}),
+        **(_buckets(spec, index.bucket_count) if index.bucket_count else {}),
         "hoodie.parquet.max.file.size": str(quantity_bytes(sizing.max_file_size)),
         "hoodie.parquet.small.file.limit": str(quantity_bytes(sizing.small_file_limit)),
         "hoodie.copyonwrite.insert.split.size": str(sizing.insert_split_size),
         "hoodie.copyonwrite.record.size.estimate": str(quantity_bytes(sizing.record_size_estimate)),
         "hoodie.metadata.enable": flag(spec.metadata_table.enabled),
+    }
+
+
+def _buckets(spec: HudiTableSpec, number: int) -> dict[str, str]:
+    return {
+        "hoodie.index.bucket.engine": "SIMPLE",
+        "hoodie.bucket.index.num.buckets": str(number),
+        "hoodie.bucket.index.hash.field": ",".join(spec.record_key),
     }
 
 

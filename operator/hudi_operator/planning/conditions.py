@@ -10,6 +10,7 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
+from hudi_operator.planning.drift import DRIFT, drift_message, drift_of
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
@@ -83,6 +84,8 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
     if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
         message = skipped_message(plan.services.ingestion)
         yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
+    if drift := drift_of(observation.table, observation.look):
+        yield make(ConditionType.DRIFT, ConditionStatus.TRUE, DRIFT, drift_message(drift))
     if plan.overdue:
         message = _overdue_message(plan.overdue)
         yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, "Overdue", message)

@@ -97,8 +97,8 @@ class Mark:
 class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
-    `checkpoint` comes from the newest commit that carries one; `runs` maps the runs of recent commits to the instants
-    that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `operations` are
+    `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
+    carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `operations` are
     what Hudi calls recent commits, by their times; `files` sums up what recent commits wrote; `written` says when files
     of pending instants were written, in milliseconds since 1970; `plans` how large the plans of pending instants are
     that will be executed first. `heartbeats` says when the heartbeats of pending instants were last written, in
@@ -111,6 +111,7 @@ class TimelineLook:
     trouble: TimelineTrouble | None = None
     message: str = ""
     checkpoint: str | None = None
+    index: str | None = None
     runs: tuple[tuple[str, str], ...] = ()
     unmarked: tuple[Instant, ...] = ()
     operations: tuple[tuple[str, str], ...] = ()

@@ -20,7 +20,12 @@ class Transition:
     message: str
 
 
-_ALARMS = (ConditionType.OWNED_ELSEWHERE, ConditionType.FOREIGN_WRITER, ConditionType.PENDING_INSTANT_OVERDUE)
+_ALARMS = (
+    ConditionType.OWNED_ELSEWHERE,
+    ConditionType.FOREIGN_WRITER,
+    ConditionType.DRIFT,
+    ConditionType.PENDING_INSTANT_OVERDUE,
+)
 _WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, *_ALARMS)
 
 

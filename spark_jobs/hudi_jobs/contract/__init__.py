@@ -4,6 +4,7 @@ Both sides import this package, so it needs pydantic and nothing else. The opera
 the driver answers in the container's termination message, which Kubernetes keeps with the finished pod.
 """
 
+from hudi_jobs.contract.index import BUCKET, INDEX_KEY, index_note, may_follow
 from hudi_jobs.contract.outcome import (
     TERMINATION_MESSAGE_LIMIT,
     FailureReason,
@@ -49,7 +50,9 @@ from hudi_jobs.contract.request import (
 from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
 
 __all__ = [
+    "BUCKET",
     "CHECKPOINT_KEY",
+    "INDEX_KEY",
     "METADATA_PREFIX",
     "OPERATOR_FILE_LIMIT",
     "OPERATOR_FOLDER",
@@ -88,5 +91,7 @@ __all__ = [
     "decode_owner",
     "encode_outcome",
     "encode_owner",
+    "index_note",
+    "may_follow",
     "parse_rescan",
 ]

@@ -21,6 +21,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.index_gate import require_index
 from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
 from hudi_jobs.ingestion.progress import Input, find_input
 from hudi_jobs.ingestion.quality import (
@@ -74,6 +75,9 @@ class _OpenedTable:
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
                 self.table.require(self._context.task.table)
+        if self.table is not None:
+            task = self._context.task
+            require_index(self._context.spark, self.table, task.table, task.hudi_options)
 
 
 def _ingest(context: TaskContext, task: IngestionTask, table: HudiTable | None) -> TaskResult:

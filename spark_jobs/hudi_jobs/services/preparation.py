@@ -5,6 +5,7 @@ from collections.abc import Callable
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.index_gate import require_index
 from hudi_jobs.lease.holding import while_held
 from hudi_jobs.lease.marker import Lease
 from hudi_jobs.services.others import Others
@@ -23,7 +24,9 @@ def open_table(context: TaskContext) -> HudiTable | None:
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
             table.require(context.task.table)
-        return table
+    if table is not None:
+        require_index(context.spark, table, context.task.table, context.task.hudi_options)
+    return table
 
 
 def look(context: TaskContext) -> Timeline:

@@ -1,0 +1,37 @@
+"""Names of columns that a table's definition may use: those that Hudi, Avro, Spark and paths all read alike.
+
+A dot would name a field of a struct, which Hudi's key generators take and its readers, indexes and sort columns do not.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+_PLAIN = "^[A-Za-z_][A-Za-z0-9_]*$"
+_TAKEN = "^(?i:_hoodie_|_corrupt_record$)"
+
+PLAIN_COLUMNS = (
+    f"self.all(column, column.matches('{_PLAIN}') && !column.matches('{_TAKEN}'))",
+    "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own "
+    "(_hoodie_...); give anything else, such as a field of a struct, a column of its own in ingestion.transform",
+)
+
+NO_COLUMN_TWICE = (
+    "self.all(one, self.exists_one(other, other.lowerAscii() == one.lowerAscii()))",
+    "a column must not be named twice, and Spark takes names that differ only in case for one",
+)
+# The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
+
+
+def _checked(name: str) -> str:
+    if re.match(_PLAIN, name) is None or re.match(_TAKEN, name) is not None:
+        raise ValueError(f"{name!r} cannot be used: {PLAIN_COLUMNS[1]}")
+    return name
+
+
+AnyColumn = Annotated[str, Field(max_length=256)]
+"""A name that is refused by the API server when it is not plain, and still read where an earlier release stored it."""
+
+ColumnName = Annotated[AnyColumn, AfterValidator(_checked)]
+"""A plain name. A table that was stored with another one has never had a run that succeeded."""

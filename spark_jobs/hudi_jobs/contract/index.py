@@ -1,0 +1,25 @@
+"""The index of a table: what its writers note of it, and which other index finds the rows that one has placed.
+
+Hudi 1.2.0 stores none of this with the table and compares nothing: with another kind of index, or another number of
+buckets, keys that are there are not found and are written once more.
+"""
+
+from hudi_jobs.contract.request import METADATA_PREFIX
+
+INDEX_KEY = f"{METADATA_PREFIX}index"
+"""The index that a table was written with, as `Bloom` or `Bucket/8`; carried on in every commit."""
+
+BUCKET = "Bucket"
+
+_ALIKE = (frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"}))
+"""Types that look a key up in the base files in the same scope, so that each finds what the other has placed."""
+
+
+def index_note(kind: str, buckets: int | None) -> str:
+    """Return the note on an index."""
+    return kind if buckets is None else f"{kind}/{buckets}"
+
+
+def may_follow(found: str, declared: str) -> bool:
+    """Tell whether a table written with the found index may be written to with the declared one."""
+    return found == declared or any({found, declared} <= alike for alike in _ALIKE)

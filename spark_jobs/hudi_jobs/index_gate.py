@@ -1,0 +1,86 @@
+"""Whether the declared index finds what the table holds, seen before anything is written.
+
+The newest commit with the operator's note says which index the table was written with. Where none has one (tables of
+other tools, or of releases before the note) the data itself tells a bucket index: the names of its file groups begin
+with the number of their bucket in eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash says in
+which of how many buckets it belongs.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import BUCKET, INDEX_KEY, FailureReason, TableDefinition, may_follow
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.table import HudiTable
+
+_BUCKET_FILE = re.compile(r"000\d{5}-")
+"""At most 100,000 buckets can be declared; a random name looks like this once in 40,000."""
+
+_MOST_FILES, _MOST_ROWS = 100_000, 1_000
+
+
+def require_index(
+    spark: SparkSession, table: HudiTable, definition: TableDefinition, options: Mapping[str, str]
+) -> None:
+    """Raise `TaskFailed` when the table's keys were placed by an index whose rows the declared one does not find."""
+    declared = options.get(INDEX_KEY)
+    if declared is None:
+        return
+    with stage("The table's index cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        noted = next((commit.notes[INDEX_KEY] for commit in table.commits() if INDEX_KEY in commit.notes), None)
+        found = noted or _seen_in_data(spark, table, definition, declared)
+    if not may_follow(found, declared):
+        raise TaskFailed(
+            FailureReason.TABLE_MISMATCH,
+            f"The table at {definition.base_path} was written with the index {found}, and {declared} is declared: it "
+            "would not find the keys that are there and write them again. Declare the index that the table has, or "
+            "give another base path.",
+        )
+
+
+def _seen_in_data(spark: SparkSession, table: HudiTable, definition: TableDefinition, declared: str) -> str:
+    """Return the declared index, or what the data shows in its place."""
+    files = _newest_files(table)
+    kind, _, number = declared.partition("/")
+    numbered = [name for name in files if _BUCKET_FILE.match(name)]
+    if not files or (kind != BUCKET and len(numbered) < len(files)):
+        return declared
+    if len(numbered) < len(files):
+        return "without buckets"
+    highest = max(int(name[:8]) for name in numbered)
+    if kind != BUCKET or highest >= int(number) or not _in_their_buckets(spark, definition, int(number)):
+        return f"{BUCKET} with {highest + 1} buckets or more"
+    return declared
+
+
+def _newest_files(table: HudiTable) -> list[str]:
+    """Return the file groups that the newest commit with any has written to."""
+    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
+    while instants.hasNext():
+        instant = instants.next()
+        replaces = str(instant.getAction()) == "replacecommit"
+        read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
+        names: JavaObject = read(instant).getFileIdAndRelativePaths().keySet().iterator()
+        found = [str(name) for name in islice(_each(names), _MOST_FILES)]
+        if found:
+            return found
+    return []
+
+
+def _each(iterator: JavaObject) -> JavaObject:
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+def _in_their_buckets(spark: SparkSession, definition: TableDefinition, number: int) -> bool:
+    """Tell whether some rows of the table lie in the buckets that this many give."""
+    identify = classes(spark).org.apache.hudi.index.bucket.BucketIdentifier.getBucketId
+    columns = ",".join(definition.record_key)
+    rows = spark.read.format("hudi").load(definition.base_path).select("_hoodie_record_key", "_hoodie_file_name")
+    return all(int(identify(key, columns, number)) == int(name[:8]) for key, name in rows.limit(_MOST_ROWS).collect())

@@ -1,0 +1,135 @@
+"""A table is never written to with an index that does not find the keys that are there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.spark_jobs.trials import ALL
+
+from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
+
+pytestmark = pytest.mark.spark
+
+KINDS: dict[str, dict[str, Any]] = {
+    **{kind: {"type": kind} for kind in ("Bloom", "Simple", "GlobalBloom", "GlobalSimple")},
+    **{kind: {"type": kind} for kind in ("RecordLevel", "GlobalRecordLevel")},
+    "Bucket/2": {"type": "Bucket", "buckets": 2},
+    "Bucket/3": {"type": "Bucket", "buckets": 3},
+}
+SAFE = {frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"})}
+PAIRS = [(found, declared) for found in KINDS for declared in KINDS if found != declared or ALL]
+BY_DEFAULT = [
+    ("Bucket/2", "Bucket/3"),
+    ("Bucket/2", "Bloom"),
+    ("Bloom", "Bucket/2"),
+    ("Bloom", "Simple"),
+    ("GlobalSimple", "GlobalBloom"),
+    ("GlobalSimple", "Simple"),
+]
+
+
+class Table:
+    """A partitioned table, and what its rows must be: the newest version of each key."""
+
+    def __init__(self, lake: Any, kind: str) -> None:
+        self.lake = lake
+        lake.table = {
+            "type": kind,
+            "recordKey": ["id"],
+            "partitionBy": ["part"],
+            "orderingFields": ["v"],
+        }
+        self.expected: dict[str, int] = {}
+        self._files = 0
+
+    def write(self, index: str, keys: range, version: int) -> TaskResult:
+        self.lake.spec = {"index": KINDS[index]}
+        lines = (json.dumps({"id": f"k{key}", "part": f"p{key % 2}", "v": version}) for key in keys)
+        self._files += 1
+        self.lake.put(f"{self._files}.json", "\n".join(lines), at=self._files)
+        result = self.lake.ingest(files={"format": "json", "options": {}})
+        if result.outcome is Outcome.SUCCEEDED:
+            self.expected |= {f"k{key}": version for key in keys}
+        return result
+
+    def is_exact(self) -> bool:
+        return Counter(self.lake.rows("id", "v")) == Counter(self.expected.items())
+
+
+@pytest.mark.parametrize(("found", "declared"), PAIRS if ALL else BY_DEFAULT)
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"] if ALL else ["CopyOnWrite"])
+def test_an_index_follows_another_only_where_it_finds_every_key(
+    lake: Any, kind: str, found: str, declared: str
+) -> None:
+    table = Table(lake, kind)
+    assert table.write(found, range(20), 1).outcome is Outcome.SUCCEEDED
+    result = table.write(declared, range(10, 24), 2)
+    if found == declared or frozenset({found, declared}) in SAFE:
+        assert result.outcome is Outcome.SUCCEEDED
+        assert table.is_exact()
+        assert table.write(found, range(26), 3).outcome is Outcome.SUCCEEDED
+    else:
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
+        assert f"written with the index {found}, and {declared} is declared" in result.message
+    assert table.is_exact()
+
+
+def test_a_table_whose_commits_carry_no_note_is_known_by_its_files(lake: Any) -> None:
+    table = Table(lake, "CopyOnWrite")
+    rows = lake.spark.range(40).selectExpr("concat('k', id) AS id", "concat('p', id % 2) AS part", "1 AS v")
+    lake.spec = {"index": KINDS["Bucket/3"]}
+    options = lake.hudi_options(Service.INGESTION)
+    unmarked = {key: value for key, value in options.items() if not key.startswith("hudi-operator.")}
+    unmarked |= {"hoodie.datasource.write.operation": "upsert", "hoodie.write.rolling.metadata.keys": ""}
+    rows.write.format("hudi").options(**unmarked).mode("append").save(lake.base_path)
+    table.expected = {f"k{key}": 1 for key in range(40)}
+
+    for wrong in ("Bucket/2", "Bloom"):
+        result = table.write(wrong, range(10), 2)
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
+        assert "Bucket with 3 buckets or more" in result.message
+    assert table.is_exact()
+    assert table.write("Bucket/3", range(10), 2).outcome is Outcome.SUCCEEDED
+    assert table.is_exact()
+
+
+def test_a_service_does_not_touch_a_table_with_another_index(lake: Any) -> None:
+    table = Table(lake, "CopyOnWrite")
+    assert table.write("Bucket/2", range(4), 1).outcome is Outcome.SUCCEEDED
+    lake.spec = {"index": KINDS["Bloom"]}
+    result = lake.serve(Service.CLUSTERING)
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
+
+
+def test_names_that_are_accepted_work_from_the_first_write_to_a_clustering(lake: Any) -> None:
+    """Reserved words, underscores and capitals, as key, partition, ordering and sort columns."""
+    lake.table = {
+        "recordKey": ["select", "_x"],
+        "partitionBy": ["order", "Date"],
+        "orderingFields": ["timestamp"],
+    }
+    lake.spec = {
+        "fileSizing": {"smallFileLimit": "0"},
+        "clustering": {"mode": "Async", "execution": {"sortColumns": ["__", "Date", "group"]}},
+    }
+    columns = ("select", "_x", "order", "Date", "timestamp", "__", "group", "default")
+
+    def put(version: int, keys: range) -> None:
+        lines = (
+            json.dumps(dict(zip(columns, (f"s{k}", k, "a b", f"d{k % 2}", version, k, "g", version), strict=True)))
+            for k in keys
+        )
+        lake.put(f"{version}.json", "\n".join(lines), at=version)
+        assert lake.ingest(files={"format": "json", "options": {}}).outcome is Outcome.SUCCEEDED
+
+    put(1, range(6))
+    put(2, range(3, 9))
+    put(3, range(9, 12))
+    assert lake.serve(Service.CLUSTERING).outcome is Outcome.SUCCEEDED
+    put(4, range(2))
+    expected = dict.fromkeys(range(3), 1) | dict.fromkeys(range(3, 9), 2) | dict.fromkeys(range(9, 12), 3)
+    expected |= dict.fromkeys(range(2), 4)
+    assert lake.rows("_x", "timestamp", "default") == [(key, version, version) for key, version in expected.items()]
