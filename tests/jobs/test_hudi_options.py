@@ -405,3 +405,14 @@ def test_no_table_may_set_what_decides_where_a_key_is_found(key: str, index: dic
     (sentence,) = refused_keys({key: "x"}, allowed=("*",), prefix="hoodie.", owned=owned)
     assert "is set by the operator" in sentence
     assert refused_keys({"hoodie.bloom.index.parallelism": "4"}, allowed=("*",), prefix="hoodie.", owned=owned) == ()
+
+
+def test_the_zone_of_another_tool_goes_to_the_driver() -> None:
+    assert options(timelineTimeZone="Asia/Tokyo")["hudi-jobs.timeline.zone"] == "Asia/Tokyo"
+    assert "hudi-jobs.timeline.zone" not in options()
+
+
+@pytest.mark.parametrize("zone", ["", "asia/tokyo", "Asia/Tokyo;x", "../UTC", "Asia/", "UTC+1", "A" * 65])
+def test_what_cannot_be_a_zone_is_refused(zone: str) -> None:
+    with pytest.raises(ValueError, match="timelineTimeZone"):
+        options(timelineTimeZone=zone)

@@ -46,6 +46,7 @@ KINDS = {
     FailureReason.STORAGE_UNAVAILABLE: OUTSIDE,
     FailureReason.STORAGE_FULL: OUTSIDE,
     FailureReason.LOCK_UNAVAILABLE: OUTSIDE,
+    FailureReason.CLOCK_BEHIND: OUTSIDE,
     FailureReason.CONFLICT: CONFLICT,
     FailureReason.OWNED_ELSEWHERE: CONFLICT,
     FailureReason.OUT_OF_MEMORY: JOB,

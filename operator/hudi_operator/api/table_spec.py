@@ -344,6 +344,12 @@ class HudiTableSpec(Model):
     metadata_table: MetadataTable = MetadataTable()
     """Hudi's metadata table."""
 
+    timeline_time_zone: (
+        Annotated[str, Field(pattern=r"^(UTC|[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9+_-]*){1,2})$", max_length=64)] | None
+    ) = None
+    """Zone of the tool that writes a table whose instants are in local time, such as `Asia/Tokyo`; tables that this
+    operator creates are in UTC. Needed only where the table's own files do not show it."""
+
     concurrency: ConcurrencySpec = ConcurrencySpec()
     """Who writes to the table."""
 

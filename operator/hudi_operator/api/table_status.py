@@ -64,6 +64,9 @@ class TimelineStatus(Model):
     layout_version: int | None = None
     """Version of the timeline's layout."""
 
+    time_zone: Annotated[str, Field(max_length=8)] | None = None
+    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+
     latest_completed: InstantStatus | None = None
     """The newest completed instant."""
 

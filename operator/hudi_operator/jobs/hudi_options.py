@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable
 
-from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, METADATA_PREFIX, Service, WriteOperation, index_note
+from hudi_jobs.contract import (
+    CHECKPOINT_KEY,
+    INDEX_KEY,
+    METADATA_PREFIX,
+    TIMELINE_ZONE_OPTION,
+    Service,
+    WriteOperation,
+    index_note,
+)
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
@@ -76,6 +84,7 @@ def owned_hudi_options(
         **_bulk_insert(table.spec.ingestion),
         **service_options(table.spec, service),
         **concurrency_options(table, lock),
+        **({TIMELINE_ZONE_OPTION: table.spec.timeline_time_zone} if table.spec.timeline_time_zone else {}),
         "hoodie.write.auto.upgrade": "false",
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",

@@ -52,6 +52,7 @@ _INFRASTRUCTURE = frozenset(
         FailureReason.STORAGE_UNAVAILABLE,
         FailureReason.STORAGE_FULL,
         FailureReason.LOCK_UNAVAILABLE,
+        FailureReason.CLOCK_BEHIND,
     }
 )
 

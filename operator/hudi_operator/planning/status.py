@@ -63,6 +63,7 @@ def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> Tim
     return TimelineStatus(
         table_version=timeline.properties.version,
         layout_version=int(timeline.properties.layout),
+        time_zone=timeline.properties.timezone.value,
         latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
         pending=tuple(_instant(instant) for instant in pending[:_PENDING_SHOWN]),
         pending_count=len(pending),

@@ -71,6 +71,12 @@ class FailureReason(StrEnum):
     LOCK_UNAVAILABLE = "LockUnavailable"
     """The lock of an optimistic table cannot be reached or had."""
 
+    CLOCK_BEHIND = "ClockBehind"
+    """The clock of the job is behind the newest instant of the table."""
+
+    TIMELINE_ZONE_UNKNOWN = "TimelineZoneUnknown"
+    """The table's instants are in a local time whose zone is not certain."""
+
     TABLE_MISMATCH = "TableMismatch"
     """Another table is at the path."""
 

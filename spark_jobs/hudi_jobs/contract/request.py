@@ -23,6 +23,9 @@ TABLE_KEY = f"{METADATA_PREFIX}table"
 OPERATOR_KEY = f"{METADATA_PREFIX}operator"
 """Identity of the operator that started the run: another one's commits are foreign too."""
 
+TIMELINE_ZONE_OPTION = "hudi-jobs.timeline.zone"
+"""Option that names the zone in which other tools write the instants of a LOCAL table; Hudi does not know it."""
+
 
 class Service(StrEnum):
     """A kind of work that the operator runs for a table."""

@@ -7,6 +7,7 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.classification import stage
+from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.table import HudiTable
@@ -35,8 +36,11 @@ def write_commit(
     """
     failure: TaskFailed | None = None
     try:
-        with stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR):
-            frame.write.format("hudi").options(**options).mode("append").save(table.base_path)
+        with (
+            stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR),
+            instants_in_order(spark, table.base_path, options) as zoned,
+        ):
+            frame.write.format("hudi").options(**zoned).mode("append").save(table.base_path)
     except TaskFailed as error:
         failure = error
     with stage("The table's timeline cannot be read after the write", otherwise=FailureReason.HUDI_ERROR):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map, spark_session
 
 _LATER = False
@@ -90,13 +91,14 @@ class WriteClient:
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
     """Open a client; its threads and its heartbeat end with the block."""
     jvm = classes(spark)
-    client = jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(
-        spark_session(spark), base_path, scala_map(spark, options), jvm.scala.Option.apply(None)
-    )
-    try:
-        yield WriteClient(spark, client)
-    finally:
-        client.close()
+    with instants_in_order(spark, base_path, options) as zoned:
+        client = jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(
+            spark_session(spark), base_path, scala_map(spark, zoned), jvm.scala.Option.apply(None)
+        )
+        try:
+            yield WriteClient(spark, client)
+        finally:
+            client.close()
 
 
 def _note(written: JavaObject, notes: Mapping[str, str]) -> None:

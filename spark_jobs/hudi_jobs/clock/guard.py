@@ -1,0 +1,209 @@
+"""What stands before every write: its instants are in the table's own zone and later than all that are there.
+
+Hudi 1.2.0 does not look. It takes the greater instant for the newer file slice (`HoodieFileGroup`), so rows that are
+written with an instant before the newest one are never seen again.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_jobs.clock.instants import InstantFile, newest, wall_time
+from hudi_jobs.clock.zone import infer_offset
+from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+
+LONGEST_WAIT = timedelta(seconds=60)
+"""How far the newest instant may be ahead of the clock for a write to wait."""
+
+_PROPERTY = "hoodie.table.timeline.timezone"
+_UTC, _LOCAL = "UTC", "LOCAL"
+_LOGGER = logging.getLogger(__name__)
+
+
+@contextmanager
+def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Let the JVM make instants in the table's zone within the block, and yield the options with the table's own zone.
+
+    Waits until the clock is past the newest instant. Raises `TaskFailed` when that would take long, or when the zone is
+    not certain. A table that does not exist yet is made as the options say.
+    """
+    table = _Table(spark, base_path)
+    if not table.exists():
+        with _generating_in(spark, _UTC, _UTC):
+            yield dict(options)
+        return
+    kind = table.zone_kind()
+    zone = _UTC if kind == _UTC else _local_zone(spark, table, options.get(TIMELINE_ZONE_OPTION))
+    own = {} if kind is None else {_PROPERTY: kind}
+    with _generating_in(spark, kind or _LOCAL, zone):
+        _wait_until_past(spark, table, zone)
+        yield {**{key: value for key, value in options.items() if key != _PROPERTY}, **own}
+
+
+class _Table:
+    """The files that tell of a table's instants, read anew with each call."""
+
+    def __init__(self, spark: SparkSession, base_path: str) -> None:
+        self.base_path = base_path
+        self._spark = spark
+        self._path = classes(spark).org.apache.hadoop.fs.Path
+        self._filesystem = self._path(base_path).getFileSystem(hadoop_configuration(spark))
+
+    def exists(self) -> bool:
+        return self._has_table(self.base_path)
+
+    def properties(self) -> str:
+        """Return the text of `hoodie.properties`, with its comments."""
+        stream = self._filesystem.open(self._path(f"{self.base_path}/.hoodie/hoodie.properties"))
+        try:
+            return str(classes(self._spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def zone_kind(self) -> str | None:
+        """Return the table's own property: UTC, LOCAL, or None where it has none, which Hudi takes for LOCAL."""
+        found = self._meta(self.base_path).getTableConfig().getProps().getProperty(_PROPERTY)
+        return None if found is None else str(found).strip().upper()
+
+    def files(self) -> list[InstantFile]:
+        """List the files of the active timeline."""
+        return self._files(self.base_path)
+
+    def newest(self) -> str | None:
+        """Return the greatest time in the active timelines of the table and of its metadata table."""
+        metadata = f"{self.base_path}/.hoodie/metadata"
+        return newest(self.files() + (self._files(metadata) if self._has_table(metadata) else []))
+
+    def _has_table(self, base_path: str) -> bool:
+        folder = f"{base_path}/.hoodie/hoodie.properties"
+        return any(self._filesystem.exists(self._path(name)) for name in (folder, f"{folder}.backup"))
+
+    def _files(self, base_path: str) -> list[InstantFile]:
+        folder = self._path(str(self._meta(base_path).getTimelinePath().toString()))
+        if not self._filesystem.exists(folder):
+            return []
+        found = self._filesystem.listStatus(folder)
+        return [InstantFile(str(each.getPath().getName()), int(each.getModificationTime())) for each in found]
+
+    def _meta(self, base_path: str) -> JavaObject:
+        jvm = classes(self._spark)
+        storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(hadoop_configuration(self._spark))
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        return builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(False).build()
+
+
+def _local_zone(spark: SparkSession, table: _Table, declared: str | None) -> str:
+    """Return the zone of a LOCAL table: the declared one unless the table shows another, else the one that it shows."""
+    files = table.files()
+    shown = infer_offset(table.properties(), files)
+    if declared is not None:
+        offset = _offset_at(spark, declared, files)
+        if shown is not None and offset is not None and shown != offset:
+            raise TaskFailed(
+                FailureReason.TIMELINE_ZONE_UNKNOWN,
+                f"The time zone {declared} is declared, which is UTC{_signed(offset)}, and the newest instants of "
+                f"{table.base_path} were written at UTC{_signed(shown)}; declare the zone of the tool that writes it.",
+            )
+        return declared
+    if newest(files) is None or shown == timedelta(0):
+        return _UTC
+    if shown is None:
+        raise TaskFailed(
+            FailureReason.TIMELINE_ZONE_UNKNOWN,
+            f"The instants of {table.base_path} are in the local time of the tool that wrote them, and its files "
+            "do not show which zone that was (a copied table, for example); declare it as timelineTimeZone.",
+        )
+    return f"GMT{_signed(shown)}"
+
+
+def _offset_at(spark: SparkSession, zone: str, files: list[InstantFile]) -> timedelta | None:
+    """Return the offset of a zone when the newest file was written; raise `TaskFailed` for what is no zone."""
+    time_package = classes(spark).java.time
+    try:
+        rules = time_package.ZoneId.of(zone).getRules()
+    except Py4JJavaError as error:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"There is no time zone {zone}.") from error
+    if not files:
+        return None
+    written = time_package.Instant.ofEpochMilli(max(file.written_ms for file in files))
+    return timedelta(seconds=int(rules.getOffset(written).getTotalSeconds()))
+
+
+@contextmanager
+def _generating_in(spark: SparkSession, kind: str, zone: str) -> Iterator[None]:
+    """Have Hudi make and read instants in a zone: it does so in the JVM's default zone, or in UTC by a static field."""
+    jvm = classes(spark)
+    generator = jvm.org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
+    before = jvm.java.util.TimeZone.getDefault()
+    jvm.java.util.TimeZone.setDefault(jvm.java.util.TimeZone.getTimeZone(jvm.java.time.ZoneId.of(zone)))
+    try:
+        generator.setCommitTimeZone(jvm.org.apache.hudi.common.model.HoodieTimelineTimeZone.valueOf(kind))
+        _forget_other_zones(spark)
+        yield
+    finally:
+        with suppress(Py4JError, ConnectionError, EOFError):  # the JVM may have ended
+            jvm.java.util.TimeZone.setDefault(before)
+
+
+def _forget_other_zones(spark: SparkSession) -> None:
+    """Let Hudi forget a later instant that it made for another table: it would spin until the clock is past it."""
+    jvm = classes(spark)
+    name = "org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator"
+    field = jvm.java.lang.Class.forName(name).getDeclaredField("LAST_INSTANT_TIME")
+    field.setAccessible(True)
+    last = field.get(None)
+    if str(last.get()) > _now(spark):
+        last.set("0")
+
+
+def _now(spark: SparkSession) -> str:
+    """Return the instant that Hudi would make now."""
+    jvm = classes(spark)
+    generator = jvm.org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
+    return str(generator.formatDateBasedOnTimeZone(jvm.java.util.Date()))
+
+
+def _wait_until_past(spark: SparkSession, table: _Table, zone: str) -> None:
+    left = LONGEST_WAIT
+    while True:
+        latest, now = table.newest(), _now(spark)
+        if latest is None or latest < now:
+            return
+        ahead = _ahead(latest, now)
+        if ahead is None or ahead > left:
+            raise TaskFailed(FailureReason.CLOCK_BEHIND, _explain(table.base_path, latest, now, zone, ahead))
+        _LOGGER.info("waiting until the clock is past the newest instant", extra={"fields": {"instant": latest}})
+        pause = max(ahead, timedelta(milliseconds=5))
+        time.sleep(pause.total_seconds())
+        left -= pause
+
+
+def _ahead(latest: str, now: str) -> timedelta | None:
+    """Return how far an instant is ahead of now; None for one that is no time and sorts behind every time."""
+    then, present = wall_time(latest), wall_time(now)
+    return None if then is None or present is None else then - present
+
+
+def _explain(base_path: str, latest: str, now: str, zone: str, ahead: timedelta | None) -> str:
+    found = f"{base_path} has the instant {latest}, and the clock of this run says {now} in {zone}"
+    if ahead is None:
+        return (
+            f"{found}. It is no time, and Hudi takes whatever sorts before it for older; remove or restore that file."
+        )
+    return (
+        f"{found}, which is {ahead} earlier. Hudi takes the greater time for the newer file, so what is written now "
+        "would be lost. Correct the clock of the node, or wait until it is past that instant; a table whose instants "
+        "another tool writes in local time needs its zone as timelineTimeZone."
+    )
+
+
+def _signed(offset: timedelta) -> str:
+    minutes = round(offset.total_seconds() / 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

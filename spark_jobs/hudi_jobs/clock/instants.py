@@ -1,0 +1,54 @@
+"""Names of instants as times: pure values."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_NAME = re.compile(r"^(\d+)(?:_(\d+))?\.\w+(?:\.\D+)?$")
+_SECONDS = len("yyyyMMddHHmmss")
+_MILLISECONDS = _SECONDS + 3
+
+
+@dataclass(frozen=True)
+class InstantFile:
+    """A file of a timeline: its name, and when the store says that it was written."""
+
+    name: str
+    written_ms: int
+
+    @property
+    def requested(self) -> str | None:
+        """The requested time in the name."""
+        return self._time(1)
+
+    @property
+    def completed(self) -> str | None:
+        """The completion time in the name, which only layout 2 has."""
+        return self._time(2)
+
+    def _time(self, part: int) -> str | None:
+        found = _NAME.match(self.name)
+        return found[part] if found else None
+
+
+def newest(files: Iterable[InstantFile]) -> str | None:
+    """Return the greatest requested or completion time, as Hudi compares them: as text."""
+    times = (time for file in files for time in (file.requested, file.completed))
+    return max((time for time in times if time is not None), default=None)
+
+
+def wall_time(instant: str) -> datetime | None:
+    """Return what the clock on the wall showed, marked as UTC whatever the zone was; None for what is no time.
+
+    Instants may have seconds only, and those of a metadata table of an older layout have digits behind
+    (`HoodieInstantTimeGenerator.fixInstantTimeCompatibility`).
+    """
+    digits = instant[:_MILLISECONDS]
+    if len(digits) not in {_SECONDS, _MILLISECONDS}:
+        return None
+    try:
+        time = datetime.strptime(digits[:_SECONDS], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return time + timedelta(milliseconds=int(digits[_SECONDS:] or 0))

@@ -1,0 +1,77 @@
+"""The zone that the instants of a LOCAL table are in, by what the table itself shows: pure values.
+
+Such a table is written in the default zone of whichever JVM writes it, and says nowhere which one that is. Two things
+show it. `hoodie.properties` begins with two comments of one moment, the first in UTC, the second in the writer's zone
+(`HoodieTableConfig.storeProperties`, `java.util.Properties.store`). And the files of the timeline were written when
+their names say, so that the difference to the store's time of writing is the offset; for copies of a table it is not.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from hudi_jobs.clock.instants import InstantFile, wall_time
+
+_STEP = timedelta(minutes=15)
+"""Offsets of zones are multiples of this."""
+_TOLERANCE = timedelta(minutes=2)
+"""Between the time in a name and the time at which a store has written the file."""
+_EARLIEST, _LATEST = timedelta(hours=-12), timedelta(hours=14)
+_FILES = 20
+"""How many of the newest files are asked."""
+_MOST = 0.75
+"""Which part of them has to agree, and none of them may say otherwise."""
+
+_IN_UTC = re.compile(r"^#.*?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z\s*$")
+_IN_THE_ZONE = re.compile(r"^#\w{3} (\w{3} \d\d \d\d:\d\d:\d\d) \S+ (\d{4})\s*$")
+
+
+def infer_offset(properties: str, files: Sequence[InstantFile]) -> timedelta | None:
+    """Return the offset from UTC that a table's instants are written with, or None where that is not certain.
+
+    The files have to agree with one another, and with the properties. Without these they have to span more time than
+    the difference between two zones, because all files of a copy may have been written within a minute.
+    """
+    dated = _newest_dated(files)
+    offsets = [offset for offset in (_offset(wall, written) for wall, written in dated) if offset is not None]
+    if not offsets or len(set(offsets)) > 1 or len(offsets) < _MOST * len(dated):
+        return None
+    walls = [wall for wall, _ in dated]
+    if offsets[0] == stamped_offset(properties) or max(walls) - min(walls) > _STEP:
+        return offsets[0]
+    return None
+
+
+def stamped_offset(properties: str) -> timedelta | None:
+    """Return the offset between the two comments of `hoodie.properties`, or None where these are others."""
+    lines = [*properties.splitlines()[:2], "", ""]
+    in_utc, in_the_zone = _IN_UTC.match(lines[0]), _IN_THE_ZONE.match(lines[1])
+    if in_utc is None or in_the_zone is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(in_utc[1]).replace(tzinfo=UTC)
+        wall = datetime.strptime(f"{in_the_zone[1]} {in_the_zone[2]}", "%b %d %H:%M:%S %Y").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return _offset(wall, moment)
+
+
+def _newest_dated(files: Sequence[InstantFile]) -> list[tuple[datetime, datetime]]:
+    """Return for the newest files what their names say and when the store has written them."""
+    times = [(_written_at(file), file.written_ms) for file in files]
+    dated = [(wall, written) for time, written in times if time and (wall := wall_time(time)) is not None]
+    dated.sort(reverse=True)
+    return [(wall, datetime.fromtimestamp(written / 1000, UTC)) for wall, written in dated[:_FILES]]
+
+
+def _written_at(file: InstantFile) -> str | None:
+    """Return the time in a name that is that of the file: of its completion, or of its request."""
+    return file.completed or (file.requested if file.name.endswith(".requested") else None)
+
+
+def _offset(wall: datetime, moment: datetime) -> timedelta | None:
+    difference = wall - moment
+    offset = round(difference / _STEP) * _STEP
+    if abs(difference - offset) > _TOLERANCE or not _EARLIEST <= offset <= _LATEST:
+        return None
+    return offset
