@@ -98,12 +98,13 @@ class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
     `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
-    carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the recent commits that name no run of ours, newest first; `operations` are
-    what Hudi calls recent commits, by their times; `files` sums up what recent commits wrote; `written` says when files
-    of pending instants were written, in milliseconds since 1970; `plans` how large the plans of pending instants are
-    that will be executed first. `heartbeats` says when the heartbeats of pending instants were last written, in
-    milliseconds since 1970 by the store. `metadata` is the timeline of the metadata table, which is read where there
-    are commits to archive. `marks` are the recent commits that name a run, `planned` the pending plans that do.
+    carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the
+    recent commits that name no run of ours, newest first; `operations` are what Hudi calls recent commits, by their
+    times; `files` sums up what recent commits wrote; `written` says when files of pending instants were written, in
+    milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed first.
+    `heartbeats` says when the heartbeats of pending instants were last written, in milliseconds since 1970 by the
+    store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
+    are the recent commits that name a run, `planned` the pending plans that do.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     """
 
