@@ -41,10 +41,16 @@ class Crowded(Simulation):
         running = {run.decided.service for run in self.living}
         for service in SERVICES:
             if self.status.services.of(service).due and service not in running:
-                since = self.waited.setdefault(service, len(self.launched))
-                self.longest = max(self.longest, len(self.launched) - since)
+                since = self.waited.setdefault(service, self.rivals(service))
+                self.longest = max(self.longest, self.rivals(service) - since)
             else:
                 self.waited.pop(service, None)
+
+    def rivals(self, service: Service) -> int:
+        """How many runs have been started in the place of this one; beside ingestion a service may run all the same."""
+        alone = self.spec.get("concurrency") is None
+        mine = service is Service.INGESTION
+        return sum(1 for run in self.launched if alone or (run.service is Service.INGESTION) == mine)
 
 
 def crowded(seed: int, *, looks: int, luck: float, has_input: bool, **changes: Any) -> Crowded:
