@@ -40,6 +40,7 @@ ACCEPTED: dict[str, Document] = {
     "a file size limit as a plain number": {"spec.fileSizing": {"smallFileLimit": 0}},
     "file sizes as quantities": {"spec.fileSizing": {"maxFileSize": "0.5Gi", "smallFileLimit": "512Mi"}},
     "a record size estimate in bytes": {"spec.fileSizing": {"recordSizeEstimate": 1}},
+    "a zone of the timeline": {"spec.timelineTimeZone": "America/Argentina/Buenos_Aires"},
     "compaction of a MergeOnRead table": {"spec.compaction": {"mode": "Inline"}},
     "a driver with size": {"spec.execution": {"driver": {"cpu": "500m", "memory": "1Gi"}}},
     "executors with size": {"spec.execution": {"executor": {"cpu": 1, "memory": "1Gi", "instances": 3}}},
@@ -243,6 +244,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a time zone that is a path": (
         {**INGESTION, "spec.ingestion.schedule": {"cron": "0 * * * *", "timeZone": "../../etc/passwd"}},
         "spec.ingestion.schedule.timeZone in body should match",
+    ),
+    "a zone of the timeline that is a path": (
+        {"spec.timelineTimeZone": "../../etc/passwd"},
+        "spec.timelineTimeZone in body should match",
     ),
     "a cron expression of six fields": (
         {**INGESTION, "spec.ingestion.schedule": {"cron": "0 0 * * * *"}},

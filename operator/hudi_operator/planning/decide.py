@@ -91,7 +91,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
-        next_look=_next_look(judged, started, hindrance, alarm_at, poll=poll_seconds, now=now),
+        next_look=_next_look(judged, started, hindrance, (alarm_at, tracked.late_at), poll=poll_seconds, now=now),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
     )
@@ -158,22 +158,23 @@ def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
     alarm = parse_duration(case.table_class.pending_instant_alarm)
     late, following = overdue(case.all_pending, alarm=alarm, now=case.now)
     moments = [following, *(parse_time(one.left_alone_until) for one in case.all_pending)]
-    return late, min((moment for moment in moments if moment is not None), default=None)
+    return late, min((moment for moment in moments if moment is not None and moment > case.now), default=None)
 
 
 def _next_look(
     judged: Mapping[Service, Dueness],
     started: Started,
     hindrance: Hindrance | None,
-    alarm_at: datetime | None,
+    known: Iterable[datetime | None],
     *,
     poll: float,
     now: datetime,
 ) -> float:
+    """Return the seconds until something may change by time alone; `known` are moments that do not rest on a service."""
+    moments = list(known)
     if started.active:
-        return min(ACTIVE_JOB_LOOK_SECONDS, poll)
-    moments = [alarm_at]
-    if hindrance is None:
+        poll = min(ACTIVE_JOB_LOOK_SECONDS, poll)
+    elif hindrance is None:
         moments += [dueness.at for dueness in judged.values() if not dueness.due]
     return min([poll, *(wait for moment in moments if (wait := seconds_until(moment, now=now)) is not None)])
 

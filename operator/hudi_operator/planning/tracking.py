@@ -33,11 +33,12 @@ _CREATION_GRACE = timedelta(minutes=2)
 
 @dataclass(frozen=True, kw_only=True)
 class Tracked:
-    """What became of the Jobs that were decided earlier."""
+    """What became of the Jobs that were decided earlier; `late_at` is when the next of them has started too late."""
 
     active: tuple[ActiveJob, ...]
     finished: tuple[RunStatus, ...]
     actions: tuple[Action, ...]
+    late_at: datetime | None = None
 
 
 def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
@@ -53,8 +54,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     for job in remembered:
         own, living = _found(job, observation)
         if living is not None:
-            stops = _must_stop(living, observation, desired_image=desired_image, now=now)
-            living = given_up(living) if stops else living
+            living, stops = _judged(living, observation, desired_image=desired_image, now=now)
             active.append(refreshed(job, living) if own or job.uid else adopted(living))
             actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
         elif own is None and job.uid is None and observation.look.instant_of(job.name) is None:
@@ -67,9 +67,31 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             active.append(refreshed(job, own) if own else job)
     names = {job.name for job in remembered}
     forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
-    active += map(adopted, forgotten.values())
+    for found in forgotten.values():
+        living, stops = _judged(found, observation, desired_image=desired_image, now=now)
+        active.append(adopted(living))
+        actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
     actions += _removals(observation.jobs, active)
-    return Tracked(active=tuple(active[:_MOST_ACTIVE]), finished=tuple(finished), actions=tuple(actions))
+    return Tracked(
+        active=tuple(active[:_MOST_ACTIVE]),
+        finished=tuple(finished),
+        actions=tuple(actions),
+        late_at=_next_late(observation, now=now),
+    )
+
+
+def _judged(
+    found: JobObservation, observation: Observation, *, desired_image: str, now: datetime
+) -> tuple[JobObservation, bool]:
+    """Return a Job that is not over as it is to be remembered, and whether it is stopped."""
+    stops = _must_stop(found, observation, desired_image=desired_image, now=now)
+    return given_up(found) if stops else found, stops
+
+
+def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
+    settings = _job_settings(observation)
+    moments = (late_from(job, settings) for job in observation.jobs if job.phase is JobPhase.STARTING)
+    return min((moment for moment in moments if moment >= now), default=None)
 
 
 def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> Iterator[Action]:
@@ -120,14 +142,21 @@ def _must_stop(found: JobObservation, observation: Observation, *, desired_image
         return False
     if found.trouble in START_TROUBLES and found.image != desired_image:
         return True
-    settings = observation.table_class.spec.job if observation.table_class else JobSettings()
-    return starts_late(found, settings, now=now)
+    return starts_late(found, _job_settings(observation), now=now)
+
+
+def _job_settings(observation: Observation) -> JobSettings:
+    return observation.table_class.spec.job if observation.table_class else JobSettings()
 
 
 def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
     """Whether the pod of a Job has had the time that its class gives it to start, whatever keeps it from that."""
-    waiting_since = found.waiting_since or found.created_at
-    return found.phase is JobPhase.STARTING and now - waiting_since > parse_duration(settings.start_timeout)
+    return found.phase is JobPhase.STARTING and now > late_from(found, settings)
+
+
+def late_from(found: JobObservation, settings: JobSettings) -> datetime:
+    """Return the end of the time that the class gives the pod of a Job to start."""
+    return (found.waiting_since or found.created_at) + parse_duration(settings.start_timeout)
 
 
 def given_up(found: JobObservation) -> JobObservation:
