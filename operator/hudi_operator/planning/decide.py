@@ -170,7 +170,7 @@ def _next_look(
     poll: float,
     now: datetime,
 ) -> float:
-    """Return the seconds until something may change by time alone; `known` are moments that do not rest on a service."""
+    """Return the seconds until time alone may change something; `known` are moments beside those of the services."""
     moments = list(known)
     if started.active:
         poll = min(ACTIVE_JOB_LOOK_SECONDS, poll)
