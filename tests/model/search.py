@@ -132,7 +132,7 @@ def wander(scenario: Scenario, *, seed: int, deviations: int, within: int) -> tu
     world, history = _first(scenario)
     done = list(history)
     for moment in when:
-        while world.ticks < moment and not (is_over(world) and world.broken):
+        while world.ticks < moment and not is_over(world):
             advance(world)
         if world.broken:
             break

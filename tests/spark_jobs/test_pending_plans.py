@@ -25,12 +25,13 @@ SCHEMA = {"files": {"schemaDdl": "id STRING, v INT"}}
 
 
 def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> ServicesStatus:
-    """What the operator writes into the status of this table, from the files of its timeline."""
+    """What the operator writes into the status of this table, from the files of its timeline, which runs have left."""
     reader = TimelineReader(LocalFileSystem())
     timeline = reader.read(lake.base_path)
     metadata = read_metadata_table(reader, lake.base_path, timeline)
     look = TimelineLook(timeline=timeline, metadata=metadata.timeline if metadata else None)
-    one = table(status=status(**remembered), ingestion=None, **lake.table, **lake.spec)
+    left = tuple(one.time for one in timeline.pending)
+    one = table(status=status(left_behind=left, **remembered), ingestion=None, **lake.table, **lake.spec)
     return status_of(observe(one, look=look), now=now or datetime.now(UTC)).services
 
 

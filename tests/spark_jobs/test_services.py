@@ -109,14 +109,12 @@ def test_a_plan_that_is_pending_is_executed_before_a_new_one_is_made(lake: Any) 
     assert succeeded(lake.serve(Service.COMPACTION)).instant == planned.instant
 
 
-def test_beside_other_writers_a_plan_that_appeared_meanwhile_is_left_alone(lake: Any) -> None:
+def test_beside_other_writers_a_plan_that_a_run_of_this_table_has_left_is_executed_first(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE))
-    result = lake.serve(Service.COMPACTION, concurrency=ConcurrencyMode.OPTIMISTIC)
-    assert result.outcome is Outcome.CONFLICT, result
-    asked = {"mode": RunMode.EXECUTE, "instant": planned.instant}
-    succeeded(lake.serve(Service.COMPACTION, concurrency=ConcurrencyMode.OPTIMISTIC, **asked))
+    result = succeeded(lake.serve(Service.COMPACTION, concurrency=ConcurrencyMode.OPTIMISTIC, abandoned=()))
+    assert result.instant == planned.instant
 
 
 def test_ingestion_finds_its_checkpoint_behind_services_and_in_the_archive(lake: Any) -> None:
