@@ -79,7 +79,8 @@ def test_an_index_follows_another_only_where_it_finds_every_key(
 
 def test_a_table_whose_commits_carry_no_note_is_known_by_its_files(lake: Any) -> None:
     table = Table(lake, "CopyOnWrite")
-    rows = lake.spark.range(40).selectExpr("concat('k', id) AS id", "concat('p', id % 2) AS part", "1 AS v")
+    columns = ("concat('k', id) AS id", "concat('p', id % 2) AS part", "CAST(1 AS BIGINT) AS v")
+    rows = lake.spark.range(40).selectExpr(*columns)
     lake.spec = {"index": KINDS["Bucket/3"]}
     options = lake.hudi_options(Service.INGESTION)
     unmarked = {key: value for key, value in options.items() if not key.startswith("hudi-operator.")}
