@@ -54,18 +54,18 @@ async def sweep(
     """Run a scenario for each point; where a life ends before the fault is met, the fault moves to its last write."""
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(point: Point) -> Swept:
+    async def one(number: int, point: Point) -> Swept:
         async with room:
             at = point
             for attempt in range(ATTEMPTS):
-                place = folder / f"{point.write}-{point.fault.name.lower()}-{attempt}"
+                place = folder / f"{number}-{point.write}-{point.fault.name.lower()}-{attempt}"
                 writes, swept = await _disturbed(scenario, at, place, reference=reference, stall_seconds=stall_seconds)
                 if swept.wrong or not swept.unmet:
                     break
                 at = replace(point, write=writes)
             return swept
 
-    found = await asyncio.gather(*(one(point) for point in points))
+    found = await asyncio.gather(*(one(number, point) for number, point in enumerate(points)))
     return Swept(
         unmet=tuple(point for one in found for point in one.unmet),
         wrong=tuple(sentence for one in found for sentence in one.wrong),

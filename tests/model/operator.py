@@ -33,7 +33,7 @@ def look(world: World, index: int) -> None:
     plan = decision.decide(seen, default_image=IMAGE, poll_seconds=LONGEST, now=now)
     invariants.check_plan(world, index, seen, plan)
     cluster.next_look = world.now + max(
-        int(min(plan.next_look or LONGEST, LONGEST)), BUSY if plan.active_jobs else AGAIN
+        int(min(LONGEST if plan.next_look is None else plan.next_look, LONGEST)), BUSY if plan.active_jobs else AGAIN
     )
     if fault == "conflict":
         cluster.next_look = world.now + AGAIN

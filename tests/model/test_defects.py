@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.model.defects import DEFECTS, Defect
 
-_WAITING = {"another tool's live plan is taken over"}
+_WAITING: set[str] = set()
 """Needs the old decision too, once today's is mended."""
 PUT_BACK = [one for one in DEFECTS if (one.old or one.without) and one.name not in _WAITING]
 

@@ -71,7 +71,7 @@ def test_a_driver_that_is_asked_to_end_writes_nothing_and_says_so(lake: Any, pro
     run.process.terminate()
     result = run.finish().results[0]
     assert (run.process.returncode, result.reason) == (1, FailureReason.INTERRUPTED), result
-    assert not (lake.folder / "table").exists()
+    assert not (lake.folder / "table" / ".hoodie").exists()
     assert lake.ingest().outcome is Outcome.SUCCEEDED
 
 

@@ -91,7 +91,7 @@ def _judged(
 def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
     settings = _job_settings(observation)
     moments = (late_from(job, settings) for job in observation.jobs if job.phase is JobPhase.STARTING)
-    return min((moment for moment in moments if moment >= now), default=None)
+    return min((moment for moment in moments if moment > now), default=None)
 
 
 def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> Iterator[Action]:
@@ -151,7 +151,7 @@ def _job_settings(observation: Observation) -> JobSettings:
 
 def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
     """Whether the pod of a Job has had the time that its class gives it to start, whatever keeps it from that."""
-    return found.phase is JobPhase.STARTING and now > late_from(found, settings)
+    return found.phase is JobPhase.STARTING and now >= late_from(found, settings)
 
 
 def late_from(found: JobObservation, settings: JobSettings) -> datetime:
