@@ -154,8 +154,18 @@ def _look(timeline: Timeline, lake: Lake) -> TimelineLook:
     runs = tuple((lake.entries[one.time].run, one.time) for one in newest if lake.entries[one.time].run is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
     return TimelineLook(
-        timeline=timeline, runs=runs, unmarked=unmarked, marks=tuple(_marks(newest, lake)), owner=_owner(lake)
+        timeline=timeline,
+        runs=runs,
+        unmarked=unmarked,
+        operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),
+        marks=tuple(_marks(newest, lake)),
+        owner=_owner(lake),
     )
+
+
+_OPERATIONS = {
+    "deltacommit": "UPSERT", "compaction": "COMPACT", "logcompaction": "LOG_COMPACT", "clustering": "CLUSTER"
+}  # fmt: skip
 
 
 def _marks(commits: list[Instant], lake: Lake) -> Iterator[Mark]:

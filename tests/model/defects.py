@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
@@ -22,8 +23,14 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.base import Model
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.jobs import names
+from hudi_operator.planning import foreign
 from hudi_operator.planning.dueness import Dueness, Reason
+from hudi_operator.planning.foreign import Acceptance
 from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.times import instant_time
+from hudi_operator.planning.windows import Window
+from hudi_operator.timeline import Action, Instant, Timeline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +73,7 @@ def _old_name(
     taken: Collection[str],  # noqa: ARG001 - the defect is not to look at it
 ) -> str:
     """The name without what tells a new decision from an old one."""
-    _, due, base_instant, _, _, _, attempt, _, _ = decision
+    _, _, due, base_instant, _, _, _, attempt, _, _ = decision
     return names.job_name(
         table_name=table_name, table_uid=table_uid, service=service, decision=(due, base_instant, attempt)
     )
@@ -101,12 +108,47 @@ def _all_or_nothing(kind: type[Model], document: Any) -> tuple[Model, tuple[str,
         return kind(), ()
 
 
+def _left_alone_by_nobody(*_: object, **__: object) -> None:
+    """Every pending instant is ours to deal with at once."""
+
+
+def _left_over_never(*_: object) -> None:
+    """A service that is switched off does nothing."""
+
+
+def _any_text(value: str | None, _: Timeline) -> Acceptance:
+    return Acceptance(up_to=value or "")
+
+
+def _lacks_mark_by_action(instant: Instant, _: object, timeline: Timeline) -> bool:
+    is_compaction = instant.action is Action.COMMIT and timeline.properties.is_merge_on_read
+    return is_compaction or instant.action is Action.REPLACE_COMMIT
+
+
+def _completed_or_inflight(
+    observation: Observation, timeline: Timeline, verified: str | None, *, windows: tuple[Window, ...], **others: Any
+) -> Iterator[Instant]:
+    """A write under way that no run in memory has begun proves another writer as well."""
+    yield from _COMPLETED(observation, timeline, verified, windows=windows, **others)
+    for instant in timeline.pending:
+        at = instant_time(instant.time)
+        known = (one.start - _SLACK <= at and (one.end is None or at <= one.end + _SLACK) for one in windows if at)
+        if instant.action is Action.DELTA_COMMIT and not any(known):
+            yield instant
+
+
+_SLACK = timedelta(minutes=1)
+_COMPLETED = foreign._completed
+
+_PLANNING = "hudi_operator.planning"
+
 DEFECTS = (
     Defect(
         name="another tool's live plan is taken over",
         scenario=scenarios.SHARED,
         says="the live clustering of another tool is rolled back",
         without=("leaves_live_plans",),
+        old=((f"{_PLANNING}.unfinished.Watch.left_alone_until", _left_alone_by_nobody),),
     ),
     Defect(
         name="a pod that runs on commits beside the next run",
@@ -143,36 +185,40 @@ DEFECTS = (
         name="a dead write of ours is forgotten with the tenth failure",
         scenario=scenarios.UNREADABLE,
         says="is taken for another writer's",
+        old=((f"{_PLANNING}.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="a write by a clock that is minutes off is another writer's",
         scenario=scenarios.CLOCKS,
         says="is taken for another writer's",
+        old=((f"{_PLANNING}.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="any text accepts other writers' commits",
         scenario=scenarios.ACCEPTING,
         says="a run starts beside another writer",
+        old=((f"{_PLANNING}.foreign.acceptance", _any_text),),
     ),
     Defect(
         name="a plan of ours stays when its service is switched off",
         scenario=scenarios.LEFT_PLAN,
         says="it does not come to rest",
+        old=((f"{_PLANNING}.services._left_over", _left_over_never),),
     ),
     Defect(
         name="the name of a Job is used again",
         scenario=scenarios.REFUSED,
         says="the name of a run that is over is used again",
         deviations=2,
-        old=(("hudi_operator.planning.launch.job_name", _old_name),),
+        old=((f"{_PLANNING}.launch.job_name", _old_name),),
     ),
     Defect(
         name="a request that was invalid waits for the table's own spec",
         scenario=scenarios.REFUSED,
         says="it does not come to rest",
         old=(
-            ("hudi_operator.planning.failures._hopeless", _hopeless),
-            ("hudi_operator.planning.memory.have_changed", _another_generation),
+            (f"{_PLANNING}.failures._hopeless", _hopeless),
+            (f"{_PLANNING}.memory.have_changed", _another_generation),
         ),
     ),
     Defect(
@@ -185,7 +231,7 @@ DEFECTS = (
         name="a pod that hangs before it starts is left to its deadline",
         scenario=scenarios.PODS,
         says="it does not come to rest: a driver runs",
-        old=(("hudi_operator.planning.tracking._must_stop", _never),),
+        old=((f"{_PLANNING}.tracking._must_stop", _never),),
     ),
     Defect(
         name="a Job that waits in a queue is deleted",
@@ -197,7 +243,7 @@ DEFECTS = (
         name="requests without end starve the table's services",
         scenario=scenarios.REQUESTS,
         says="starves",
-        old=(("hudi_operator.planning.slots._rank", _by_priority),),
+        old=((f"{_PLANNING}.slots._rank", _by_priority),),
         deviations=0,
     ),
     Defect(
@@ -210,6 +256,7 @@ DEFECTS = (
         name="an inline log compaction is another writer's",
         scenario=scenarios.INLINE,
         says="is taken for another writer's",
+        old=((f"{_PLANNING}.foreign._may_lack_mark", _lacks_mark_by_action),),
         deviations=0,
     ),
 )

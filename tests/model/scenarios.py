@@ -95,7 +95,7 @@ UNREADABLE = Scenario(
     name="unreadable",
     spec={**_SPEC, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}},
     arrivals=(0, 120),
-    unreadable=((100, 1500),),
+    unreadable=((100, 2400),),
     happenings=frozenset({"driver dies", "fault"}),
 )
 ACCEPTING = Scenario(

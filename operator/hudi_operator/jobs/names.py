@@ -58,8 +58,8 @@ def job_name(
 ) -> str:
     """Return the name of a run: the same decision gives the same name, every other one a name of its own.
 
-    `decision` is all that makes the run what it is. `taken` are the names of Jobs that exist: none is used again. The
-    name is at most 47 characters, so that executor pods can be named after it.
+    `decision` is all that makes the run what it is, the time at which it was decided included. `taken` are the names of
+    Jobs that exist: none is used again. The name is at most 47 characters, so that executor pods can be named after it.
     """
     names = (_job_name(table_name, service, [table_uid, *decision, number]) for number in itertools.count())
     return next(name for name in names if name not in taken)

@@ -12,7 +12,7 @@ from hudi_operator.planning.times import format_time, parse_time
 
 
 def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
-    """Return the launch of a run that is due. The same decision gives the same name while no Job has it."""
+    """Return the launch of a run that is due, under a name that no earlier decision has had."""
     table, memory, now = case.table, case.services.of(service), case.now
     attempt = attempts(memory) + 1
     base_instant = newest_completed(case.observation.look)
@@ -22,6 +22,8 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
     last = memory.last_run
     decision = (
         table.metadata.generation,
+        # An earlier Job of the same decision may be gone without a trace, and its executors not.
+        format_time(now),
         requested or format_time(dueness.at or now),
         base_instant,
         dueness.instant,
