@@ -121,7 +121,11 @@ class DriverProcess:
         os.kill(self._pid, signal.SIGKILL)
 
     def _stopped(self) -> bool:
-        return Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        try:
+            state = Path(f"/proc/{self._pid}/stat").read_text()
+        except FileNotFoundError:
+            pytest.fail(f"the driver has ended before it stopped:\n{self._explain()}")
+        return state.rpartition(")")[2].split()[0] == "T"
 
 
 def find_process(pod: Document, *command: str) -> int | None:

@@ -182,6 +182,12 @@ DEFECTS = (
         without=("orders_checkpoints", "guards_clock"),
     ),
     Defect(
+        name="a file that is dated before the newest is passed over",
+        scenario=scenarios.FILES,
+        says="it does not come to rest: input is not ingested",
+        without=("records_files",),
+    ),
+    Defect(
         name="a dead write of ours is forgotten with the tenth failure",
         scenario=scenarios.UNREADABLE,
         says="is taken for another writer's",

@@ -169,6 +169,11 @@ def _late_file(world: World, _: int) -> None:
     world.modified += (min(world.modified) - 1200,)
 
 
+def _future_file(world: World, _: int) -> None:
+    """A file shows up whose writer's clock is ten days ahead."""
+    world.modified += (world.now + 10 * 86_400,)
+
+
 def _restore(world: World, _: int) -> None:
     """A person restores the table to the commit before the newest."""
     newest = world.lake.commits[0]
@@ -188,7 +193,8 @@ def _never_twice(name: str) -> _Count:
         "second operator": lambda world: len(world.clusters) == 1,
         "status restored": lambda world: world.clusters[0].saved is not None,
         "class edited": lambda world: world.clusters[0].class_version == 1,
-        "late file": lambda world: bool(world.modified) and not world.late,
+        "late file": lambda world: len(world.modified) == world.arrived > 0,
+        "future file": lambda world: len(world.modified) == world.arrived > 0,
         "restore": lambda world: len(world.lake.commits) > 1 and not world.lake.pending,
         "request": lambda world: REQUESTED_AT_ANNOTATION not in world.clusters[0].annotations,
     }
@@ -215,6 +221,7 @@ _HAPPENINGS: dict[str, tuple[_Count, _Act]] = {
     "status restored": (_never_twice("status restored"), _restore_status),
     "class edited": (_never_twice("class edited"), _edit_class),
     "late file": (_never_twice("late file"), _late_file),
+    "future file": (_never_twice("future file"), _future_file),
     "restore": (_never_twice("restore"), _restore),
 }
 

@@ -136,7 +136,7 @@ def _unfinished(world: World) -> Iterator[str]:
     if world.lake.pending:
         yield f"the {world.lake.pending[0].action} stays pending"
     missing = unread(world, world.lake.checkpoint(by_number=True))
-    if missing or not set(range(1, len(world.modified) + 1)) <= world.acknowledged | world.late:
+    if missing or not set(range(1, len(world.modified) + 1)) <= world.acknowledged:
         yield "input is not ingested"
 
 

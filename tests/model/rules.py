@@ -24,6 +24,9 @@ class Rules:
     orders_checkpoints: bool = True
     """The newest checkpoint is the one with the highest number, whatever clock its commit was made by."""
 
+    records_files: bool = True
+    """What has been read is told by the record of every file, not by a time below which everything counts as read."""
+
     knows_owner: bool = True
     """A driver leaves a table alone that the store says belongs to another operator."""
 

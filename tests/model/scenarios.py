@@ -98,6 +98,12 @@ UNREADABLE = Scenario(
     unreadable=((100, 2400),),
     happenings=frozenset({"driver dies", "fault"}),
 )
+FILES = Scenario(
+    name="files",
+    spec=_SPEC,
+    updates=False,
+    happenings=frozenset({"late file", "future file", "driver dies", "restore"}),
+)
 ACCEPTING = Scenario(
     name="accepting",
     spec=_SPEC,
@@ -121,5 +127,5 @@ LEFT_PLAN = Scenario(
 
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
-    REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN,
+    REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
 )  # fmt: skip

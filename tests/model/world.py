@@ -116,7 +116,6 @@ class World:
     arrived: int = 0
     modified: tuple[int, ...] = ()
     """The modification times of the source files that are there; a file's number is its place, from 1."""
-    late: frozenset[int] = frozenset()
     acknowledged: frozenset[int] = frozenset()
     next_skew: int = 0
     next_trouble: str = ""
