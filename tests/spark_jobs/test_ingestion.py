@@ -225,6 +225,26 @@ def test_what_a_killed_first_write_left_behind_does_not_block_the_table(lake: An
     assert succeeded(lake.ingest()).rows_read == 3
 
 
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_a_first_write_that_died_is_rolled_back_though_no_commit_names_a_schema(lake: Any, table_type: str) -> None:
+    lake.table = {"type": table_type}
+    lake.put("a.csv", FIRST)
+    succeeded(lake.ingest())
+    timeline = lake.folder / "table/.hoodie/timeline"
+    (completed,) = timeline.glob("[0-9]*_*")
+    # Hudi removes the markers of a write when that has completed, and finds by them what a dead one has written.
+    markers = lake.folder / "table/.hoodie/.temp" / completed.name.partition("_")[0]
+    markers.mkdir(parents=True)
+    for written in lake.folder.glob("table/*.parquet"):
+        (markers / f"{written.name}.marker.CREATE").touch()
+    completed.unlink()
+
+    assert succeeded(lake.ingest()).rows_read == 3
+
+    assert len(lake.rows("id")) == 3
+    assert list(timeline.glob("[0-9]*.rollback"))
+
+
 def test_a_delete_needs_no_more_than_the_columns_that_find_the_row(lake: Any) -> None:
     lake.table = {"partitionBy": ["carrier"]}
     lake.put("a.csv", FIRST)

@@ -6,10 +6,13 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from hudi_jobs.clock.guard import instants_in_order
-from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map, spark_session
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_map, java_objects, scala_map, spark_session
 
 _LATER = False
 """`cluster` and `compact` leave the commit to a call of its own, which is where our notes go in."""
+
+
+_WITH_HUDI_COLUMNS = True
 
 
 class WriteClient:
@@ -90,15 +93,39 @@ class WriteClient:
 @contextmanager
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
     """Open a client; its threads and its heartbeat end with the block."""
-    jvm = classes(spark)
     with instants_in_order(spark, base_path, options) as zoned:
-        client = jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(
-            spark_session(spark), base_path, scala_map(spark, zoned), jvm.scala.Option.apply(None)
-        )
+        client = _open(spark, base_path, zoned)
         try:
             yield WriteClient(spark, client)
         finally:
             client.close()
+
+
+def _open(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> JavaObject:
+    """Return Hudi's client; without a schema where nothing has been committed yet.
+
+    `HoodieCLIUtils.createHoodieWriteClient` fails on such a table, and a first write that died must be rolled back.
+    """
+    jvm, given = classes(spark), scala_map(spark, options)
+    storage = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(hadoop_configuration(spark))
+    meta = (
+        jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder().setConf(storage).setBasePath(base_path).build()
+    )
+    if (
+        jvm.org.apache.hudi.common.table.TableSchemaResolver(meta)
+        .getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
+        .isPresent()
+    ):
+        none = jvm.scala.Option.apply(None)
+        return jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(spark_session(spark), base_path, given, none)
+    config = meta.getTableConfig()
+    known = {str(key): str(value) for key, value in config.getProps().items()}
+    wanted = jvm.org.apache.hudi.HoodieWriterUtils.parametersWithWriteDefaults(scala_map(spark, {**known, **options}))
+    parameters = jvm.scala.collection.JavaConverters.mapAsJavaMapConverter(wanted).asJava()
+    context = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark_session(spark).sparkContext())
+    return jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(
+        context, None, base_path, config.getTableName(), parameters
+    )
 
 
 def _note(written: JavaObject, notes: Mapping[str, str]) -> None:
