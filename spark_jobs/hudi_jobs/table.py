@@ -14,6 +14,8 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 _META_FOLDER = ".hoodie"
 _LAYOUT_OF_HISTORY = 2
+_WITHOUT_INSTANTS = False
+_ARCHIVED_PAGE = 500
 _WITH_HUDI_COLUMNS = False
 _RECURSIVELY = True
 
@@ -93,10 +95,19 @@ class HudiTable:
         yield from self._read(timeline)
 
     def _archived_commits(self) -> Iterator[Commit]:
-        """Yield the completed commits of the archive, newest completion first; all of it is loaded."""
-        archive = self._meta.getArchivedTimeline()
-        archive.loadCompletedInstantDetailsInMemory()
-        yield from self._read(archive.getCommitsTimeline().filterCompletedInstants())
+        """Yield the completed commits of an archive of layout 1, newest first.
+
+        `loadCompletedInstantDetailsInMemory()` would hold the metadata of all of them at once, so they are loaded page
+        by page.
+        """
+        timelines = classes(self._spark).org.apache.hudi.common.table.timeline.versioning.v1
+        archived = self._meta.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants().getInstants()
+        times = sorted({str(each.requestedTime()) for each in archived}, reverse=True)
+        for first in range(0, len(times), _ARCHIVED_PAGE):
+            page = times[first : first + _ARCHIVED_PAGE]
+            loaded = timelines.ArchivedTimelineV1(self._meta, _WITHOUT_INSTANTS)
+            loaded.loadCompletedInstantDetailsInMemory(page[-1], page[0])
+            yield from self._read(loaded.getCommitsTimeline().filterCompletedInstants())
 
     def _read(self, timeline: JavaObject) -> Iterator[Commit]:
         instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()

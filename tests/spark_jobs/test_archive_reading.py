@@ -52,6 +52,35 @@ def test_the_newest_checkpoint_of_an_archive_is_found(lake: Any) -> None:
     assert newest_note(lake, "hudi-operator.other") is None
 
 
+def test_an_archive_of_layout_1_is_read_page_by_page(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[list[str]] = []
+    read = HudiTable._read
+
+    def look(table: HudiTable, timeline: Any) -> Any:
+        looks.append([str(one.requestedTime()) for one in timeline.getInstants()])
+        return read(table, timeline)
+
+    monkeypatch.setattr("hudi_jobs.table._ARCHIVED_PAGE", 2)
+    monkeypatch.setattr(HudiTable, "_read", look)
+    eager = {
+        "hoodie.write.table.version": "6",
+        "hoodie.clean.automatic": "true",
+        "hoodie.clean.commits.retained": "1",
+        "hoodie.archive.automatic": "true",
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+    }
+    for number in range(9):
+        commit(lake, number, eager | ({CHECKPOINT_KEY: f"number {number}"} if number in {1, 3} else {}))
+    assert not list(lake.folder.glob("table/.hoodie/timeline/history/*.parquet"))
+    assert newest_note(lake) == "number 3"
+    assert newest_note(lake, "hudi-operator.other") is None
+    active = looks[0]
+    pages = [page for page in looks if page != active]
+    assert len(pages) > 3
+    assert max(len(page) for page in pages) == 2
+
+
 def test_a_text_that_only_looks_like_a_note_is_passed_over(lake: Any) -> None:
     commit(lake, 0, {CHECKPOINT_KEY: "the one"})
     for number in range(1, 9):
