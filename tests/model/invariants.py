@@ -59,9 +59,12 @@ def _of_strangers(world: World, index: int, seen: Observation, plan: Plan) -> It
 
 
 def _of_order(plan: Plan) -> Iterator[str]:
-    for service in SERVICES:
+    """What is due gets its turn; what fails waits longer."""
+    at_work = {job.service for job in plan.active_jobs}
+    for service in (one for one in SERVICES if one not in at_work and not plan.foreign):
         status = plan.services.of(service)
-        if status.due and (status.counted or 0) >= STARVING * (status.threshold or 1) and not plan.foreign:
+        has_failed = status.failures or status.infrastructure_failures or status.conflicts
+        if status.due and not has_failed and (status.counted or 0) >= STARVING * (status.threshold or 1):
             yield f"{service} starves at {status.counted} of {status.threshold}"
 
 
