@@ -226,6 +226,18 @@ def test_what_was_verified_moves_on_and_stands_still_at_a_foreign_commit() -> No
     assert plan_for(seen(*unmarked(30), verified=35, **watched_no_more)).verified_up_to == ago(29.9)
 
 
+def test_a_commit_that_a_first_look_found_foreign_stays_so_when_a_run_of_ours_ends_after_it() -> None:
+    first = seen(*unmarked(44), mine=(), files=[done("deltacommit", 50), done("deltacommit", 44)])
+    plan = plan_for(first)
+    assert [one.time for one in plan.foreign] == [ago(44)]
+    assert plan.verified_up_to == ago(49.9)
+
+    after = [done("deltacommit", 50), done("deltacommit", 44), done("clean", 20)]
+    ours = {"history": (run(service="Cleaning", instant=ago(20)),)}
+    later = seen(*unmarked(44), mine=(), files=after, verified=49.9, remembered=ours)
+    assert foreign(later) == [ago(44)]
+
+
 def test_a_compaction_that_an_earlier_run_of_ours_had_planned_is_not_foreign() -> None:
     finished = (Instant(ago(90), Action.COMMIT, State.COMPLETED, ago(30)),)
     remembered = {"compaction": memory(last_run=RAN)}

@@ -23,6 +23,7 @@ FOREIGN_WRITER = "ForeignWriter"
 """A Serialized table has commits of another writer that nobody has accepted."""
 _NAMED = 3
 _VALUE_SHOWN = 40
+_BEFORE_ALL = "0" * 17
 _INSTANT = re.compile(r"[0-9]{14}([0-9]{3})?")
 _WITHOUT_MARK = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "DELETE_PARTITION"})
 """Operations (`WriteOperationType`) of what Hudi runs inside a writer."""
@@ -81,7 +82,14 @@ def check_writers(
     foreign = sorted((one for one in found if _completion(one) > accepted.up_to), key=_completion, reverse=True)
     if not foreign:
         return Writers(verified_up_to=newest)
-    return Writers(foreign=tuple(foreign), verified_up_to=verified, ignored=accepted.ignored)
+    boundary = verified or _completed_before(_completion(foreign[-1]), timeline)
+    return Writers(foreign=tuple(foreign), verified_up_to=boundary, ignored=accepted.ignored)
+
+
+def _completed_before(completion: str, timeline: Timeline) -> str:
+    """Return up to where a first look has found nothing; a run of ours that ends later moves that no further."""
+    commits = (_completion(one) for one in timeline.completed if one.action in COMMITS)
+    return max((one for one in commits if one < completion), default=_BEFORE_ALL)
 
 
 def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
