@@ -226,6 +226,11 @@ def test_what_was_verified_moves_on_and_stands_still_at_a_foreign_commit() -> No
     assert plan_for(seen(*unmarked(30), verified=35, **watched_no_more)).verified_up_to == ago(29.9)
 
 
+def test_a_first_look_at_a_table_without_a_commit_verifies_that_there_is_none() -> None:
+    plan = plan_for(seen(mine=(), files=[f"{ago(30)}.deltacommit.inflight"]))
+    assert plan.verified_up_to == "0" * 17
+
+
 def test_a_commit_that_a_first_look_found_foreign_stays_so_when_a_run_of_ours_ends_after_it() -> None:
     first = seen(*unmarked(44), mine=(), files=[done("deltacommit", 50), done("deltacommit", 44)])
     plan = plan_for(first)

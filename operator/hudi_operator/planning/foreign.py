@@ -71,7 +71,8 @@ def check_writers(
     verified = known.verified_up_to if known else None
     if timeline is None:
         return Writers(verified_up_to=verified)
-    newest = max((_completion(one) for one in timeline.completed if one.action in COMMITS), default=verified)
+    commits = (_completion(one) for one in timeline.completed if one.action in COMMITS)
+    newest = max(commits, default=verified or _BEFORE_ALL)
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere:
         return Writers(verified_up_to=newest)
