@@ -43,8 +43,8 @@ class Defect:
     """A part of what the checker finds to be wrong."""
     without: tuple[str, ...] = ()
     """The rules of drivers that are switched off."""
-    old: tuple[tuple[str, Callable[..., Any]], ...] = field(default=())
-    """Functions that are replaced, by their path."""
+    old: tuple[tuple[str, Callable[..., Any] | None], ...] = field(default=())
+    """Functions and values that are replaced, by their path."""
     deviations: int = 1
     budget: int = 12_000
 
@@ -198,6 +198,12 @@ DEFECTS = (
         scenario=scenarios.CLOCKS,
         says="is taken for another writer's",
         old=((f"{_PLANNING}.foreign._completed", _completed_or_inflight),),
+    ),
+    Defect(
+        name="a foreign commit becomes old when a run of ours ends after it",
+        scenario=scenarios.STRANGERS_FROM_THE_START,
+        says="a run starts beside another writer",
+        old=((f"{_PLANNING}.foreign._BEFORE_ALL", None),),
     ),
     Defect(
         name="any text accepts other writers' commits",

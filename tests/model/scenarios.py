@@ -52,6 +52,12 @@ STRANGERS = Scenario(
     spec=_SPEC,
     happenings=frozenset({"tool", "tool dies", "garbage accepted", "driver dies", "job deleted"}),
 )
+STRANGERS_FROM_THE_START = Scenario(
+    name="strangers from the start",
+    spec=_SPEC,
+    prefix=((5, ("driver dies", 0)),),
+    happenings=frozenset({"tool", "tool dies", "driver dies", "job deleted"}),
+)
 OPERATORS = Scenario(
     name="operators",
     spec=_SPEC,
@@ -128,4 +134,5 @@ LEFT_PLAN = Scenario(
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
+    STRANGERS_FROM_THE_START,
 )  # fmt: skip
