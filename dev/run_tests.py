@@ -1,10 +1,10 @@
 """Runs the checks and tests in stages and counts them: `run_tests.py [STAGE...]` with names of STAGES, or `all`.
 
-A stage is made of groups, and groups run in lanes beside one another, because no lane alone keeps two cores busy: the
-end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is on
-the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last line
-counts what passed and failed. The stage `faults` sweeps every fault point where others draw a few, takes long, and only
-runs when it is asked for, by its name or as one of `all`.
+A stage is made of groups, and groups run in lanes, three of them at once, because no lane alone keeps two cores busy:
+the end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is
+on the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last
+line counts what passed and failed. The stage `faults` sweeps every fault point where others draw a few, takes long, and
+only runs when it is asked for, by its name or as one of `all`.
 """
 
 import os
@@ -37,10 +37,12 @@ ON_REQUEST = ("faults",)
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
 LANES = (
-    (("check", "unit", "integration"), ("slow",), ("api", "e2e", "faults"))
+    (("check", "unit"), ("slow",), ("api", "e2e", "faults"), ("integration",))
     if CURRENT
-    else (("check", "unit", "integration", "api"), ("slow",), ("e2e", "faults"))
+    else (("check", "unit"), ("slow",), ("e2e", "faults"), ("integration",), ("api",))
 )
+AT_ONCE = 3
+"""How many lanes run at once; where one ends, the next begins."""
 IN_CLUSTER = ("api", "e2e", "faults") if CURRENT else ("e2e", "faults")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
@@ -263,7 +265,7 @@ def main() -> int:
         # The first lane has the terminal.
         if groups := [Group(name, REPORTS / f"{name}.log" if lanes else None) for name in lane if name in names]:
             lanes.append(groups)
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         results = [result for lane in pool.map(run_lane, lanes) for result in lane]
     for log in (group.log for lane in lanes for group in lane if group.log):
         print(f"\n{log.read_text(errors='replace')}", flush=True)
