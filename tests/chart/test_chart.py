@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from hudi_jobs.contract import Service
+from hudi_operator.jobs.names import job_labels
+
 pytestmark = pytest.mark.chart
 
 Document = dict[str, Any]
@@ -163,9 +166,25 @@ def test_a_single_replica_is_replaced_and_needs_no_budget(documents: Any) -> Non
 
 
 def test_what_other_operators_must_be_there_for_is_off_by_default(documents: Any) -> None:
-    optional = {"ServiceMonitor", "PrometheusRule", "NetworkPolicy"}
+    optional = {"ServiceMonitor", "PrometheusRule"}
     assert not optional & {document["kind"] for document in documents({})}
     assert optional <= {document["kind"] for document in documents(EVERYTHING)}
+
+
+def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_off(documents: Any) -> None:
+    rendered = [document for document in documents(EVERYTHING) if document["kind"] == "NetworkPolicy"]
+    operator, *tenants = rendered
+    ports = {port["port"]: bool(rule.get("from")) for rule in operator["spec"]["ingress"] for port in rule["ports"]}
+    assert ports == {"health": False, "metrics": True}
+    assert [one["metadata"]["namespace"] for one in tenants] == ["team-a", "team-b"]
+    labels = job_labels(table="flights", table_uid="uid", service=Service.INGESTION).items()
+    for policy in (one["spec"] for one in tenants):
+        assert policy["podSelector"]["matchLabels"].items() <= labels
+        assert policy["ingress"] == [{"from": [{"podSelector": policy["podSelector"]}]}]
+    (default,) = [document for document in documents({}) if document["kind"] == "NetworkPolicy"]
+    assert default["metadata"]["namespace"] == "hudi-system"
+    off = documents({**EVERYTHING, "networkPolicy": {"enabled": False}})
+    assert "NetworkPolicy" not in {document["kind"] for document in off}
 
 
 def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
