@@ -47,7 +47,7 @@ ACCEPTED: dict[str, Document] = {
     "an early alarm": {"spec.pendingInstantAlarm": "10m"},
     "sizes of applications": {"spec.execution": {"mode": "Cluster", "executor": {"instances": 4, "memory": "2Gi"}}},
     "settings that tables may change": {
-        "spec.allowedSparkConf": ["spark.sql.shuffle.partitions", "spark.sql.files.*"],
+        "spec.allowedSparkConf": ["spark.sql.shuffle.partitions", "spark.sql.adaptive.*"],
         "spec.allowedHudiOptions": ["hoodie.upsert.shuffle.parallelism"],
     },
 }

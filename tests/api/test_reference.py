@@ -11,7 +11,16 @@ from hudi_operator.api.table_spec import HudiTableSpec, Ingestion
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 STATUS_MODELS = {
-    *("ActiveJob", "Condition", "FilesStatus", "HudiTableStatus", "InstantStatus", "OwnerStatus", "PendingStatus"),
+    *(
+        "ActiveJob",
+        "Condition",
+        "FilesStatus",
+        "HudiTableClassStatus",
+        "HudiTableStatus",
+        "InstantStatus",
+        "OwnerStatus",
+        "PendingStatus",
+    ),
     *("RescanStatus", "RunStatus", "ServiceStatus", "ServicesStatus", "TimelineStatus"),
 }
 WRAPPERS = {"Lock", "Source"}  # each holds one field, which has the section

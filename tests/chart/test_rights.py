@@ -19,7 +19,10 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     **{f"{verb} pods": ("", "pods", verb) for verb in ("get", "list", "watch", "delete")},
     "post events": ("", "events", "create"),
 }
-NEEDED_IN_THE_CLUSTER = {f"{verb} classes": (OURS, "huditableclasses", verb) for verb in ("get", "list", "watch")}
+NEEDED_IN_THE_CLUSTER = {
+    **{f"{verb} classes": (OURS, "huditableclasses", verb) for verb in ("get", "list", "watch")},
+    "replace the status of a class": (OURS, "huditableclasses/status", "update"),
+}
 NEEDED_AT_HOME = {
     f"{verb} claims": ("coordination.k8s.io", "leases", verb) for verb in ("get", "list", "create", "update", "delete")
 }

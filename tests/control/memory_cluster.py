@@ -131,6 +131,11 @@ class MemoryCluster:
     async def get_class(self, name: str) -> Document | None:
         return self.classes.get(name)
 
+    async def replace_class_status(self, table_class: Document, status: Mapping[str, Any]) -> Document:
+        if table_class.get("status") == status:
+            return table_class
+        return self._write(lambda: self.classes[table_class["metadata"]["name"]].update(status=dict(status)) or {})
+
     async def list_classes(self) -> list[Document]:
         return list(self.classes.values())
 

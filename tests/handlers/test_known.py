@@ -146,8 +146,8 @@ async def test_a_changed_class_concerns_its_tables_and_those_of_the_default_clas
         queue.discard(key)
     event = {"type": "ADDED", "object": {"metadata": {"name": "fast", "generation": 1}}}
     informer.class_event(event)
-    assert queue.depth == 2
-    for key in known.tables:
+    assert set(queue._waiting) == {TableKey("n", "fast"), TableKey("n", "default"), TableKey.of_class("fast")}
+    for key in (*known.tables, TableKey.of_class("fast")):
         queue.discard(key)
     informer.class_event({**event, "type": "MODIFIED"})
     assert queue.depth == 0

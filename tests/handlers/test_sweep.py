@@ -27,12 +27,14 @@ class Server:
 
     def __init__(self) -> None:
         self.tables: dict[str, int] = {}
+        self.classes: dict[str, int] = {}
         self.refusals: list[int] = []
         self.listings = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.path.endswith("huditableclasses"):
-            return web.json_response({"items": []})
+            found = [{"metadata": {"name": name, "generation": number}} for name, number in self.classes.items()]
+            return web.json_response({"items": found})
         self.listings += 1
         if self.refusals:
             code = self.refusals.pop(0)
@@ -93,6 +95,21 @@ async def test_what_is_new_changed_or_gone_or_lost_by_the_queue_is_looked_at_and
         await world.sweep.sweep()
         assert world.take() == {"a", "b", "d"}
         assert world.known.tables == {TableKey("n", "c")}
+
+
+async def test_a_class_that_is_new_or_changed_has_its_status_looked_at_and_one_that_is_gone_has_none() -> None:
+    async with a_world() as world:
+        for classes, expected in (
+            ({"a": 1, "b": 1}, {"a", "b"}),
+            ({"a": 1, "b": 2}, {"b"}),
+            ({"b": 2}, set()),
+        ):
+            world.server.classes = dict(classes)
+            await world.sweep.sweep()
+            waiting = {key for key in world.queue._waiting if not key.namespace}
+            assert {key.name for key in waiting} == expected
+            for key in waiting:
+                world.queue.discard(key)
 
 
 async def test_a_sweep_that_fails_half_way_forgets_no_table() -> None:

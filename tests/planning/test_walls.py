@@ -62,6 +62,17 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
         ({"sparkConf": {"spark.jars": "http://x/evil.jar"}}, {}, ["SettingNotAllowed"]),
         ({"sparkConf": {"spark.master": "local"}}, {"allowedSparkConf": ["spark.*"]}, ["SettingNotAllowed"]),
         ({"hudiOptions": {"hoodie.table.name": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
+        (
+            {"sparkConf": {"spark.sql.files.ignoreCorruptFiles": "true"}},
+            {"allowedSparkConf": ["spark.sql.shuffle.partitions", "spark.sql.files.*"]},
+            ["SettingNotAllowed"],
+        ),
+        (
+            {"sparkConf": {"spark.hadoop.fs.s3a.bucket.lake.endpoint": "http://elsewhere"}},
+            {"allowedSparkConf": ["spark.hadoop.*"]},
+            ["SettingNotAllowed"],
+        ),
+        ({"hudiOptions": {"hoodie.base.path": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
         (reading({"fs.s3a.endpoint": "http://elsewhere"}), {}, ["SettingNotAllowed"]),
         (reading({"header": "true", "ignoreCorruptFiles": "true"}), {}, ["SettingNotAllowed"]),
         ({"execution": {"driver": {"memory": "9Gi"}}}, {}, ["ClassLimitExceeded"]),

@@ -1,8 +1,8 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
-Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, Drift, ForeignWriter, InputSkipped and
-OwnedElsewhere are abnormal-true: they stand only while true. Source: cli-utils `pkg/kstatus/README.md` and Flux's
-conformance checks (`fluxcd/pkg/runtime/conditions/check`).
+Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, Drift, ForeignWriter, InputSkipped,
+OwnedElsewhere and UnsafeSettings are abnormal-true: they stand only while true. Source: cli-utils
+`pkg/kstatus/README.md` and Flux's conformance checks (`fluxcd/pkg/runtime/conditions/check`).
 """
 
 from collections.abc import Iterable
@@ -60,6 +60,9 @@ class ConditionType(StrEnum):
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
     """Another operator owns the table, so nothing starts; only there while true."""
+
+    UNSAFE_SETTINGS = "UnsafeSettings"
+    """On a HudiTableClass: it lets tables make settings that can do harm; only there while true."""
 
 
 class ConditionStatus(StrEnum):

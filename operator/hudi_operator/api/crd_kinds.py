@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from hudi_operator.api.base import GROUP
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus
 
@@ -135,11 +136,22 @@ TABLE_CLASS = ResourceKind(
     namespaced=False,
     description="Walls and defaults for tables, set by the platform team, like a StorageClass.",
     spec=HudiTableClassSpec,
+    status=HudiTableClassStatus,
     columns=(
         PrinterColumn(
             name="Default",
             json_path=r".metadata.annotations.hudi-operator\.io/is-default-class",
             description="Whether tables that name no class belong to this one",
+        ),
+        PrinterColumn(
+            name="Ready",
+            json_path='.status.conditions[?(@.type=="Ready")].status',
+            description="Whether tables can use the class",
+        ),
+        PrinterColumn(
+            name="Unsafe",
+            json_path='.status.conditions[?(@.type=="UnsafeSettings")].status',
+            description="Whether tables may make settings that can do harm",
         ),
         PrinterColumn(name="Spark image", json_path=".spec.sparkImage", description="Image of drivers and executors"),
         _AGE,

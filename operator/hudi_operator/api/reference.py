@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from hudi_operator.api.base import DURATION_PATTERN
 from hudi_operator.api.crd_schema import Schema, structural_schema
 from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus
 
@@ -46,7 +47,12 @@ def field_table(model: type[BaseModel]) -> str:
     )
 
 
-_ROOTS: tuple[type[BaseModel], ...] = (HudiTableSpec, HudiTableClassSpec, HudiTableStatus)
+_ROOTS: tuple[type[BaseModel], ...] = (
+    HudiTableSpec,
+    HudiTableClassSpec,
+    HudiTableStatus,
+    HudiTableClassStatus,
+)
 
 
 def _reachable(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

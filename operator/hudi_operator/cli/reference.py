@@ -22,7 +22,17 @@ from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.crd import differences
 from hudi_operator.cli.sentences import definitions, sentence
 from hudi_operator.control.settings import PREFIX, Settings
-from hudi_operator.planning import drift, failures, foreign, outcomes, readiness, rescan, slots, transitions
+from hudi_operator.planning import (
+    class_status,
+    drift,
+    failures,
+    foreign,
+    outcomes,
+    readiness,
+    rescan,
+    slots,
+    transitions,
+)
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.ending_model import EndingEvent, EndingReason
 from hudi_operator.planning.model import Blocked, PodTrouble, TimelineTrouble
@@ -41,7 +51,16 @@ REASONS: tuple[type[StrEnum], ...] = (
 )
 """The words that can be the reason of a condition, of a run or of a service."""
 
-FURTHER_REASONS: tuple[ModuleType, ...] = (outcomes, failures, slots, foreign, drift, readiness, rescan)
+FURTHER_REASONS: tuple[ModuleType, ...] = (
+    outcomes,
+    failures,
+    slots,
+    foreign,
+    drift,
+    readiness,
+    rescan,
+    class_status,
+)
 """Modules whose public constants are such words as well."""
 
 Row = tuple[str, ...]

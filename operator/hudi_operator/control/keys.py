@@ -11,6 +11,11 @@ class TableKey(NamedTuple):
     namespace: str
     name: str
 
+    @classmethod
+    def of_class(cls, name: str) -> "TableKey":
+        """Return the key of a HudiTableClass, which has no namespace: the queue holds classes beside tables."""
+        return cls("", name)
+
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 

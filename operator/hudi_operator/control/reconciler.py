@@ -16,6 +16,7 @@ from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
+from hudi_operator.control.class_reporter import ClassReporter
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.keys import TableKey, Trigger
@@ -67,6 +68,7 @@ class Reconciler:
         self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
         identity = OperatorIdentity(kube, namespace=settings.operator_namespace, given=settings.identity)
         self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running, identity=identity)
+        self._class_reporter = ClassReporter(kube)
         self._actor = Actor(kube=kube, default_image=settings.spark_image)
         self._finalizer = Finalizer(
             kube=kube,
@@ -81,8 +83,12 @@ class Reconciler:
     async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:
         """Look at a table once and do what is due; return the seconds until the next look.
 
-        None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
+        None means that the table is gone. The key of a class has its status written, and needs no further look. Errors
+        of the Kubernetes API are raised and retried by the queue.
         """
+        if not key.namespace:
+            await self._class_reporter.report(key.name)
+            return None
         if trigger is Trigger.POLL and (last := await self._unchanged(key)) is not None:
             return min(self._polling.pause(key, now=_seconds()), last.whole_at - _seconds())
         await self._count_running()

@@ -38,7 +38,7 @@ class Informer:
         metrics.set_tables(len(self._known))
 
     def class_event(self, event: object) -> None:
-        """Enqueue all tables of a class that was made, changed or deleted."""
+        """Enqueue a class that was made, changed or deleted, and all its tables."""
         metrics.watch_event("HudiTableClass")
         document = field(event, "object")
         name = text(document, "metadata", "name")
@@ -46,7 +46,9 @@ class Informer:
             return
         if field(event, "type") == _DELETED:
             self._known.forget_class(name)
-        elif not self._known.learn_class(name, document):
+        elif self._known.learn_class(name, document):
+            self._queue.add(TableKey.of_class(name))
+        else:
             return
         for key in self._known.of_class(name):
             self._queue.add(key)

@@ -113,6 +113,8 @@ class Sweep:
         before = self._known.classes
         documents = {text(document, "metadata", "name"): document for document in await self._kube.list_classes()}
         changed = {name for name, document in documents.items() if name and self._known.learn_class(name, document)}
+        for name in changed:
+            self._queue.add(TableKey.of_class(name), Trigger.POLL)
         for name in before - documents.keys():
             self._known.forget_class(name)
             changed.add(name)

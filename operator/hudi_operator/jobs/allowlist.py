@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from hudi_operator.jobs.known_settings import HARMLESS
+
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -11,7 +13,8 @@ def refused_keys(
 ) -> tuple[str, ...]:
     """Return one sentence for each setting that the table may not make.
 
-    `allowed` and `owned` hold keys, or prefixes that end with `*`. What is owned by the operator cannot be allowed.
+    `allowed` and `owned` hold keys, or prefixes that end with `*`. What is owned by the operator cannot be allowed. An
+    allowed prefix opens the keys that are known to be harmless; any other must be named.
     Keys are compared without regard to case, and keys with unusual characters are refused: a spelling that Spark or
     Hudi reads but the comparison does not see would be a way around the list.
     """
@@ -32,9 +35,11 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
         return f"{key} does not start with {prefix}"
     if any(_matches(normal, pattern) for pattern in reserved):
         return f"{key} is set by the operator from the typed fields of the spec"
-    if not any(_matches(normal, pattern) for pattern in patterns):
-        return f"{key} is not among the keys that the class allows"
-    return None
+    if normal in patterns or (normal in HARMLESS and any(_matches(normal, pattern) for pattern in patterns)):
+        return None
+    if any(_matches(normal, pattern) for pattern in patterns):
+        return f"{key} is not among the harmless keys that a prefix of the class opens, so only its own name allows it"
+    return f"{key} is not among the keys that the class allows"
 
 
 def _matches(key: str, pattern: str) -> bool:

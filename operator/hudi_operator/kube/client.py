@@ -112,6 +112,13 @@ class KubernetesClient:
         """Return a table class as the API server holds it now."""
         return await self._get(object_path(Kind.TABLE_CLASS, name))
 
+    async def replace_class_status(self, table_class: Document, status: Mapping[str, Any]) -> Document:
+        """Replace the whole status of a class that was read before, as `replace_table_status` does for tables."""
+        if table_class.get("status") == status:
+            return table_class
+        path = object_path(Kind.TABLE_CLASS, _name(table_class), subresource="status")
+        return await self._write("PUT", path, {**_identity(table_class), "status": dict(status)})
+
     async def list_classes(self) -> list[Document]:
         """Return all table classes."""
         return await self._list(Kind.TABLE_CLASS)

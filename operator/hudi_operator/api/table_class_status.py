@@ -1,0 +1,28 @@
+"""The status of a `HudiTableClass`: whether it can be used, and what it opens that a wall should keep shut."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hudi_operator.api.base import Model
+from hudi_operator.api.conditions import Condition
+
+
+class HudiTableClassStatus(Model):
+    """What the operator says of one class."""
+
+    observed_generation: int = -1
+    """Generation of the spec that this status speaks about; -1 before the first look."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=8,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = ()
+    """Ready, and Stalled and UnsafeSettings while they are true."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the status as it is written to the API server: absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,0 +1,23 @@
+"""Writes what the operator has to say of a class into the class itself."""
+
+from hudi_operator.api.resources import parse_table_class
+from hudi_operator.api.salvage import read_by_parts
+from hudi_operator.api.table_class_status import HudiTableClassStatus
+from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.planning.class_status import build_class_status
+
+
+class ClassReporter:
+    """Keeps the status of classes; no table waits for it."""
+
+    def __init__(self, kube: KubernetesClient) -> None:
+        self._kube = kube
+
+    async def report(self, name: str) -> None:
+        """Write the status of a class unless it is what it should be; a class that is gone has none."""
+        document = await self._kube.get_class(name)
+        if document is None:
+            return
+        previous, _ = read_by_parts(HudiTableClassStatus, document.get("status"))
+        status = build_class_status(parse_table_class(document), previous, now=self._kube.now())
+        await self._kube.replace_class_status(document, status.to_document())

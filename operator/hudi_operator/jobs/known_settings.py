@@ -1,0 +1,181 @@
+"""The settings that are known to be harmless, and what others can do: a wildcard of a class opens only the former.
+
+A key is harmless when no value of it loads code, changes an identity, an endpoint or a path, or passes over damaged
+input: numbers, sizes, times, switches of the optimizer and names out of a closed list. Everything else, also what later
+releases of Spark and Hudi add, is open to tables only where the class names the key itself. Source: `SQLConf` and
+`internal/config` of Spark 3.5, and the configuration classes of Hudi 1.2.0.
+"""
+
+import re
+
+_SQL = "spark.sql."
+
+_ADAPTIVE = (
+    "enabled",
+    "advisoryPartitionSizeInBytes",
+    "autoBroadcastJoinThreshold",
+    "coalescePartitions.enabled",
+    "coalescePartitions.initialPartitionNum",
+    "coalescePartitions.minPartitionSize",
+    "coalescePartitions.parallelismFirst",
+    "forceOptimizeSkewedJoin",
+    "localShuffleReader.enabled",
+    "maxShuffledHashJoinLocalMapThreshold",
+    "nonEmptyPartitionRatioForBroadcastJoin",
+    "optimizeSkewsInRebalancePartitions.enabled",
+    "rebalancePartitionsSmallPartitionFactor",
+    "skewJoin.enabled",
+    "skewJoin.skewedPartitionFactor",
+    "skewJoin.skewedPartitionThresholdInBytes",
+)
+
+_QUERIES = (
+    "ansi.enabled",
+    "autoBroadcastJoinThreshold",
+    "broadcastTimeout",
+    "codegen.wholeStage",
+    "files.maxPartitionBytes",
+    "files.maxPartitionNum",
+    "files.minPartitionNum",
+    "files.openCostInBytes",
+    "inMemoryColumnarStorage.batchSize",
+    "inMemoryColumnarStorage.compressed",
+    "join.preferSortMergeJoin",
+    "legacy.timeParserPolicy",
+    "limit.scaleUpFactor",
+    "orc.columnarReaderBatchSize",
+    "orc.enableVectorizedReader",
+    "orc.filterPushdown",
+    "parquet.columnarReaderBatchSize",
+    "parquet.compression.codec",
+    "parquet.datetimeRebaseModeInRead",
+    "parquet.enableVectorizedReader",
+    "parquet.filterPushdown",
+    "parquet.int96RebaseModeInRead",
+    "shuffle.partitions",
+    "sources.parallelPartitionDiscovery.parallelism",
+    "sources.parallelPartitionDiscovery.threshold",
+)
+
+_ENGINE = (
+    "spark.broadcast.blockSize",
+    "spark.broadcast.compress",
+    "spark.default.parallelism",
+    "spark.driver.maxResultSize",
+    "spark.executor.heartbeatInterval",
+    "spark.files.maxPartitionBytes",
+    "spark.files.openCostInBytes",
+    "spark.kryoserializer.buffer",
+    "spark.kryoserializer.buffer.max",
+    "spark.locality.wait",
+    "spark.memory.fraction",
+    "spark.memory.storageFraction",
+    "spark.network.timeout",
+    "spark.rdd.compress",
+    "spark.reducer.maxReqsInFlight",
+    "spark.reducer.maxSizeInFlight",
+    "spark.shuffle.compress",
+    "spark.shuffle.file.buffer",
+    "spark.shuffle.sort.bypassMergeThreshold",
+    "spark.shuffle.spill.compress",
+    "spark.task.cpus",
+    "spark.task.maxFailures",
+)
+
+_HUDI = (
+    "archive.delete.parallelism",
+    "bloom.index.bucketized.checking",
+    "bloom.index.filter.dynamic.max.entries",
+    "bloom.index.keys.per.bucket",
+    "bloom.index.parallelism",
+    "bloom.index.prune.by.ranges",
+    "bloom.index.use.caching",
+    "bloom.index.use.treebased.filter",
+    "bulkinsert.shuffle.parallelism",
+    "clean.parallelism",
+    "cleaner.parallelism",
+    "clustering.group.read.parallelism",
+    "clustering.max.parallelism",
+    "commits.archival.batch",
+    "delete.shuffle.parallelism",
+    "file.listing.parallelism",
+    "finalize.write.parallelism",
+    "global.simple.index.parallelism",
+    "index.bloom.fpp",
+    "index.bloom.num_entries",
+    "insert.shuffle.parallelism",
+    "logfile.data.block.max.size",
+    "logfile.max.size",
+    "logfile.to.parquet.compression.ratio",
+    "markers.delete.parallelism",
+    "memory.compaction.fraction",
+    "memory.compaction.max.size",
+    "memory.dfs.buffer.max.size",
+    "memory.merge.fraction",
+    "memory.merge.max.size",
+    "metadata.file.cache.max.size.mb",
+    "metadata.max.init.parallelism",
+    "orc.block.size",
+    "orc.stripe.size",
+    "parquet.block.size",
+    "parquet.compression.codec",
+    "parquet.compression.ratio",
+    "parquet.dictionary.enabled",
+    "parquet.page.size",
+    "rollback.parallelism",
+    "simple.index.parallelism",
+    "simple.index.use.caching",
+    "upsert.shuffle.parallelism",
+    "write.buffer.limit.bytes",
+)
+
+HARMLESS = frozenset(
+    {
+        *(f"{_SQL}adaptive.{key}".lower() for key in _ADAPTIVE),
+        *(f"{_SQL}{key}".lower() for key in _QUERIES),
+        *(key.lower() for key in _ENGINE),
+        *(f"hoodie.{key}" for key in _HUDI),
+    }
+)
+"""The keys that a wildcard opens, in lower case."""
+
+_HIDES_DAMAGE = re.compile(r"ignore|skip|tolera|nonfatal|bypass|validat|fail\.?on|corrupt|missing|consistency")
+_LOADS_CODE = re.compile(
+    r"jars|packages|pyfiles|archives|plugin|extension|listener|class|java_?options|librarypath|catalog|impl$|factory"
+    r"|codec|serializer|merger|payload|strategy|keygen|transformer|hook|initializer|script|pyspark|python|executorenv"
+    r"|driverenv|udf|conversion|^spark\.files$|filters?$|implementation"
+)
+_LEADS_ELSEWHERE = re.compile(
+    r"^spark\.(hadoop|kubernetes|submit|master|yarn|mesos|ui|authenticate|ssl|redaction)|endpoint|url|uri|host|port$"
+    r"|address|proxy|sign|provider|credential|secret|token|password|principal|keytab|keystore|truststore|access.?key"
+    r"|lock|callback|metastore|hive_sync|hivesync|meta\.sync|datasource\.meta|metrics|user|role|account|bucket\."
+)
+_NAMES_PATH = re.compile(r"path|dir$|dir\.|location|folder|file$|warehouse|checkpoint|eventlog")
+
+
+def risk_of(key: str) -> str | None:
+    """Return what a key can do, as the end of a sentence, or None where it is known to be harmless."""
+    normal = key.strip().lower()
+    if normal in HARMLESS:
+        return None
+    if hides_damage(normal):
+        return "can pass over damaged or missing input without a word"
+    if _LOADS_CODE.search(normal):
+        return "can load code into the jobs"
+    if _LEADS_ELSEWHERE.search(normal):
+        return "can change an identity or lead to another endpoint"
+    if _NAMES_PATH.search(normal):
+        return "can lead to another path"
+    return "is not known to be harmless"
+
+
+def hides_damage(key: str) -> bool:
+    """Whether a key looks like one with which rows are lost without a word."""
+    normal = key.strip().lower()
+    return normal not in HARMLESS and _HIDES_DAMAGE.search(normal) is not None
+
+
+def opened_by(pattern: str) -> frozenset[str]:
+    """Return the keys, in lower case, that a prefix ending with `*` opens."""
+    beginning = pattern.strip().lower().removesuffix("*")
+    return frozenset(key for key in HARMLESS if key.startswith(beginning))

@@ -1,0 +1,51 @@
+"""The status of classes in the Kubernetes API."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tests.control.memory_cluster import MemoryCluster
+from tests.planning.world import IMAGE, class_spec
+
+from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.reconciler import Reconciler
+from hudi_operator.control.settings import Settings
+from hudi_operator.kube.client import KubernetesClient
+
+Document = dict[str, Any]
+
+
+def class_document(**changes: Any) -> Document:
+    spec = class_spec(**changes).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {"metadata": {"name": "standard", "uid": "class-uid"}, "spec": spec}
+
+
+async def look_at(cluster: MemoryCluster, name: str) -> list[str]:
+    """Look at a class as the queue does; return the types of its conditions."""
+    kube = cast("KubernetesClient", cluster)
+    reconciler = Reconciler(kube=kube, looks=TimelineLooks(), settings=Settings(spark_image=IMAGE))
+    assert await reconciler.reconcile(TableKey.of_class(name), Trigger.EVENT) is None
+    return [one["type"] for one in cluster.classes.get(name, {}).get("status", {}).get("conditions", [])]
+
+
+async def test_a_class_is_told_what_it_opens_once_and_again_when_that_changes() -> None:
+    cluster = MemoryCluster()
+    cluster.classes["standard"] = class_document(allowedSparkConf=["spark.jars"])
+    cluster.classes["broken"] = {"metadata": {"name": "broken"}, "spec": {}}
+    assert await look_at(cluster, "standard") == ["Ready", "UnsafeSettings"]
+    assert await look_at(cluster, "broken") == ["Ready", "Stalled"]
+    assert await look_at(cluster, "gone") == []
+    writes = cluster.writes
+    await look_at(cluster, "standard")
+    assert cluster.writes == writes
+    cluster.classes["standard"]["spec"]["allowedSparkConf"] = []
+    assert await look_at(cluster, "standard") == ["Ready"]
+
+
+async def test_a_poisoned_status_of_a_class_is_written_anew() -> None:
+    cluster = MemoryCluster()
+    cluster.classes["standard"] = class_document()
+    cluster.classes["standard"]["status"] = {"conditions": [{"type": "x" * 9000}, 3], "observedGeneration": []}
+    assert await look_at(cluster, "standard") == ["Ready"]
+    assert cluster.classes["standard"]["status"]["observedGeneration"] == 0

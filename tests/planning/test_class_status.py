@@ -1,0 +1,95 @@
+"""What a class is told of itself: whether it can be used, and which of its allowances can do harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.planning.world import NOW, minutes, table_class
+
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.resources import HudiTableClass, InvalidObject, ObjectMetadata, parse_table_class
+from hudi_operator.api.table_class_status import HudiTableClassStatus
+from hudi_operator.planning.class_status import build_class_status
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FRESH = HudiTableClassStatus()
+
+
+def unsafe(parsed: HudiTableClass) -> Condition | None:
+    found = build_class_status(parsed, FRESH, now=NOW).conditions
+    return find_condition(found, ConditionType.UNSAFE_SETTINGS)
+
+
+def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> None:
+    walls = table_class(
+        allowedSparkConf=["spark.sql.shuffle.partitions", "spark.sql.files.*"],
+        allowedHudiOptions=["hoodie.upsert.shuffle.parallelism"],
+        sparkConf={"spark.hadoop.fs.s3a.threads.max": "8"},
+    )
+    (ready,) = build_class_status(walls, FRESH, now=NOW).conditions
+    assert (ready.type, ready.status, ready.reason) == (ConditionType.READY, ConditionStatus.TRUE, "Accepted")
+
+
+@pytest.mark.parametrize(
+    ("walls", "sentence"),
+    [
+        ({"allowedSparkConf": ["spark.jars"]}, "allowedSparkConf: spark.jars can load code into the jobs."),
+        (
+            {"allowedSparkConf": ["spark.sql.files.ignoreCorruptFiles"]},
+            "spark.sql.files.ignoreCorruptFiles can pass over damaged or missing input without a word.",
+        ),
+        (
+            {"allowedSparkConf": ["spark.hadoop.fs.s3a.bucket.x.endpoint"]},
+            "spark.hadoop.fs.s3a.bucket.x.endpoint can change an identity or lead to another endpoint.",
+        ),
+        (
+            {"allowedHudiOptions": ["hoodie.base.path"]},
+            "allowedHudiOptions: hoodie.base.path can lead to another path.",
+        ),
+        ({"allowedHudiOptions": ["hoodie.new"]}, "allowedHudiOptions: hoodie.new is not known to be harmless."),
+        ({"allowedSparkConf": ["spark.jars.*"]}, "allowedSparkConf: spark.jars.* opens nothing"),
+        (
+            {"sparkConf": {"spark.sql.files.ignoreCorruptFiles": "TRUE"}},
+            "sparkConf: spark.sql.files.ignoreCorruptFiles can pass over damaged",
+        ),
+    ],
+)
+def test_a_class_that_opens_what_can_do_harm_says_so(walls: dict[str, Any], sentence: str) -> None:
+    condition = unsafe(table_class(**walls))
+    assert condition is not None
+    assert (condition.status, condition.reason) == (ConditionStatus.TRUE, "UnsafeSettingAllowed")
+    assert sentence in condition.message
+
+
+def test_the_warning_is_bounded_however_much_a_class_opens() -> None:
+    condition = unsafe(table_class(allowedSparkConf=[f"spark.{'x' * 200}{number}" for number in range(64)]))
+    assert condition is not None
+    assert len(condition.message) <= 2000
+
+
+def test_a_class_that_cannot_be_read_is_stalled() -> None:
+    invalid = InvalidObject(metadata=ObjectMetadata(name="bad", generation=3), message="spec.retry: no")
+    status = build_class_status(invalid, FRESH, now=NOW)
+    assert [(one.type.value, one.status.value, one.reason) for one in status.conditions] == [
+        ("Ready", "False", "TableClassInvalid"),
+        ("Stalled", "True", "TableClassInvalid"),
+    ]
+    assert "spec.retry: no" in status.conditions[0].message
+    assert status.observed_generation == 3
+
+
+def test_a_status_that_says_the_same_is_the_same_later() -> None:
+    walls = table_class(allowedSparkConf=["spark.jars"])
+    first = build_class_status(walls, FRESH, now=NOW)
+    assert build_class_status(walls, first, now=NOW + minutes(5)) == first
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*class*.yaml")), ids=lambda path: path.name)
+def test_no_example_opens_what_can_do_harm(path: Path) -> None:
+    for document in yaml.safe_load_all(path.read_text()):
+        parsed = parse_table_class(document)
+        assert isinstance(parsed, HudiTableClass)
+        assert unsafe(parsed) is None
