@@ -226,7 +226,9 @@ specs = st.fixed_dictionaries(
         ),
     },
 )
-obstacles = st.lists(st.builds(Obstacle, reason=st.sampled_from(Blocked), message=messages), max_size=3).map(tuple)
+obstacles = st.lists(
+    st.builds(Obstacle, reason=st.sampled_from(Blocked), message=messages, hides=st.booleans()), max_size=3
+).map(tuple)
 
 
 @st.composite

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.control.claim_index import Claim, ClaimIndex
 from hudi_operator.control.keys import TableKey
@@ -24,6 +26,8 @@ PATH_ANNOTATION = "hudi-operator.io/base-path"
 
 TABLE_ANNOTATION = "hudi-operator.io/table"
 """On claims: the table that holds the claim, as namespace/name."""
+
+_log = structlog.get_logger(__name__)
 
 _CLAIM_LABEL = "hudi-operator.io/claim"
 """On claims: `"true"`."""
@@ -60,16 +64,21 @@ class Claims:
             rival = await self._claim(table.metadata, path)
         if rival is None:
             return None
-        return Obstacle(
-            reason=Blocked.PATH_CLAIMED,
-            message=f"basePath {table.spec.base_path} is the folder of HudiTable {rival or 'unknown'}, or one lies in "
-            "the other: give this table a folder of its own, or delete one of the two.",
-        )
+        _log.info("base path is another table's", table=str(_key(table)), path=path, holder=rival)
+        return _claimed(table, rival)
 
     async def holds(self, metadata: ObjectMetadata, base_path: str) -> bool:
         """Whether a table's claim on its base path stands now, read live."""
         claim = await self._refresh(canonical_path(base_path))
         return claim is not None and claim.holder == metadata.uid
+
+    async def is_taken(self, metadata: ObjectMetadata, base_path: str) -> bool:
+        """Whether another table has claimed a base path, or one around it or inside it, read live."""
+        path = canonical_path(base_path)
+        await self.load()
+        known = {path, *(claim.path for claim in self._index.overlapping(path))}
+        claims = [await self._refresh(one) for one in sorted(known)]
+        return any(claim is not None and claim.holder != metadata.uid for claim in claims)
 
     async def release(self, metadata: ObjectMetadata) -> None:
         """Give up all claims of a table."""
@@ -131,6 +140,24 @@ class Claims:
         # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
         pods = await self._kube.list_pods(namespace, table_selector(claim.holder))
         return not all(map(pod_has_ended, pods))
+
+
+def _key(table: HudiTable) -> TableKey:
+    return TableKey(table.metadata.namespace, table.metadata.name)
+
+
+def _claimed(table: HudiTable, rival: str) -> Obstacle:
+    """Return the obstacle, which names the other table only to those who may see it: those of its namespace."""
+    namespace, _, name = rival.partition("/")
+    if namespace == table.metadata.namespace and name:
+        whose, way_out = f"HudiTable {rival}", "or delete one of the two"
+    else:
+        whose, way_out = "a HudiTable of another namespace", "or ask the platform team: the operator's log names it"
+    return Obstacle(
+        reason=Blocked.PATH_CLAIMED,
+        message=f"basePath {table.spec.base_path} is the folder of {whose}, or one lies in the other: give this table "
+        f"a folder of its own, {way_out}.",
+    )
 
 
 def _claim_name(path: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject
+from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
@@ -32,6 +32,7 @@ from hudi_operator.planning.model import (
     Obstacle,
     TimelineLook,
     TimelineTrouble,
+    is_hidden,
 )
 from hudi_operator.planning.walls import obstacles_of
 from hudi_operator.telemetry.metrics import metrics
@@ -116,7 +117,7 @@ class Finalizer:
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
             jobs=observed,
-            look=await self._look(base_path, table_class) if looks else None,
+            look=await self._look(metadata, base_path, table_class, obstacles) if looks else None,
             operator=await self._identity.get(),
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
@@ -128,9 +129,18 @@ class Finalizer:
         table_class, obstacles = await self._observer.class_of(parsed, since=asyncio.get_running_loop().time())
         return table_class, obstacles if table_class is None else obstacles_of(parsed, table_class)
 
-    async def _look(self, base_path: str, table_class: HudiTableClass | None) -> TimelineLook:
-        if table_class is None:  # it names the store: without it another store might be asked
-            return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The table's class is gone.")
+    async def _look(
+        self,
+        metadata: ObjectMetadata,
+        base_path: str,
+        table_class: HudiTableClass | None,
+        obstacles: tuple[Obstacle, ...],
+    ) -> TimelineLook:
+        if table_class is None or is_hidden(obstacles):  # without a class another store might be asked
+            return TimelineLook.forbidden(obstacles)
+        if await self._claims.is_taken(metadata, base_path):
+            message = "The folder is claimed by another table."
+            return TimelineLook(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
         return await self._looks.look(base_path, table_class.spec.object_store, questions=_IS_IT_GONE)
 
     async def _launch(

@@ -18,7 +18,7 @@ from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle
+from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle, TimelineLook, is_hidden
 from hudi_operator.planning.status import small_file_limit
 from hudi_operator.planning.walls import obstacles_of
 
@@ -55,13 +55,12 @@ class Observer:
         table_class, obstacles = await self.class_of(table, since=(since or now) if live else None)
         if table_class is not None:
             obstacles = obstacles_of(table, table_class)
-        if live and not obstacles and (rival := await self._claims.ensure(table)) is not None:
-            obstacles = (rival,)
+        if live and not is_hidden(obstacles) and (rival := await self._claims.ensure(table)) is not None:
+            obstacles = (rival, *obstacles)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata) if jobs_matter else ()
-        store = table_class.spec.object_store if table_class else None
         # The look comes last: what a run that was seen to end has written is then in it.
-        look = await self._looks.look(table.spec.base_path, store, questions=_questions(table.spec))
+        look = await self._look(table, table_class, obstacles)
         name = table_class.metadata.name if table_class else ""
         return Observation(
             table=table,
@@ -73,6 +72,14 @@ class Observer:
             running_in_namespace=self._running.in_namespace(name, without=key),
             operator=await self._identity.get(),
         )
+
+    async def _look(
+        self, table: HudiTable, table_class: HudiTableClass | None, obstacles: tuple[Obstacle, ...]
+    ) -> TimelineLook:
+        if table_class is None or is_hidden(obstacles):
+            return TimelineLook.forbidden(obstacles)
+        questions = _questions(table.spec)
+        return await self._looks.look(table.spec.base_path, table_class.spec.object_store, questions=questions)
 
     async def jobs(self, metadata: ObjectMetadata) -> tuple[JobObservation, ...]:
         """Return the Jobs of a table, with the drivers' pods that outlive theirs."""

@@ -31,7 +31,7 @@ from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status import build_invalid_status, build_status
@@ -212,7 +212,7 @@ class Reconciler:
 
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""
-        self._running.record(key, class_name=name, jobs=len(plan.active_jobs))
+        self._running.record(key, class_name=name, jobs=_running_jobs(observation, plan))
         metrics.set_active_jobs(str(key), [job.service.value for job in plan.active_jobs])
         metrics.set_overdue(str(key), overdue=bool(plan.overdue))
         if any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service):
@@ -238,6 +238,16 @@ class Reconciler:
                 async for job in self._kube.each_job(selector, namespace):
                     self._running.seed(job)
             self._seeded = True
+
+
+def _running_jobs(observation: Observation, plan: Plan) -> int:
+    """Return how many Jobs count towards the limits of the class.
+
+    The end of a run of a table that may not be looked at cannot be confirmed, and it must not take a place for ever.
+    """
+    if not observation.is_hidden:
+        return len(plan.active_jobs)
+    return sum(job.phase is not JobPhase.OVER for job in observation.jobs)
 
 
 def _seconds() -> float:

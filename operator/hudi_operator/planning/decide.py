@@ -13,16 +13,17 @@ from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.circumstances import circumstances_of
-from hudi_operator.planning.dueness import Dueness, not_judged, seconds_until
+from hudi_operator.planning.dueness import Dueness, concealed, seconds_until
 from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import check_writers
 from hudi_operator.planning.memory import SERVICES, remember
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
-from hudi_operator.planning.ownership import check_ownership
+from hudi_operator.planning.ownership import check_ownership, own_record
 from hudi_operator.planning.pending import overdue
 from hudi_operator.planning.rescan import rescan_after
 from hudi_operator.planning.services import Case, judge_all, make_case
 from hudi_operator.planning.slots import (
+    BLOCKED,
     Hindrance,
     Started,
     blocked_message,
@@ -46,8 +47,8 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
     services = remember(observation, tracked.finished, circumstances=circumstances)
-    if observation.table_class is None:
-        return _without_class(observation, tracked, services, poll_seconds=poll_seconds)
+    if observation.table_class is None or observation.is_hidden:
+        return _hidden(observation, tracked, services, poll_seconds=poll_seconds)
     history = _history(observation.table.status.history, tracked.finished)
     runs = known_runs(services, (*tracked.finished, *history))
     ownership = check_ownership(observation, runs=runs, active=tracked.active)
@@ -97,11 +98,10 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     )
 
 
-def _without_class(
-    observation: Observation, tracked: Tracked, services: ServicesStatus, *, poll_seconds: float
-) -> Plan:
+def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus, *, poll_seconds: float) -> Plan:
+    """Return the plan for a table that may not be looked at: its Jobs go on, and nothing of its folder is shown."""
     message = blocked_message(observation)
-    blocked = {service: not_judged(services.of(service), reason="Blocked", message=message) for service in SERVICES}
+    blocked = {service: concealed(services.of(service), reason=BLOCKED, message=message) for service in SERVICES}
     return Plan(
         actions=tracked.actions,
         services=services.replaced(blocked),
@@ -112,7 +112,7 @@ def _without_class(
         answered=_answered(observation.table, ()),
         rescan=rescan_after(observation, tracked.finished, ()),
         next_look=poll_seconds,
-        owner=observation.table.status.owner,
+        owner=own_record(observation.table),
     )
 
 

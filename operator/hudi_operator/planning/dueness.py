@@ -182,9 +182,21 @@ def explain(
     return memory.model_copy(update=changes)
 
 
-def not_judged(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
-    """Return what is remembered where nothing can be said anew: what was counted before stays."""
-    changes = {"due": False, "due_since": None, "reason": reason, "message": message[:EXPLANATION_LIMIT]}
+def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
+    """Return what is remembered of a table that may not be looked at: its runs, and nothing that a timeline told."""
+    changes: dict[str, object] = {
+        "counted": None,
+        "threshold": None,
+        "due": False,
+        "due_since": None,
+        "reason": reason,
+        "message": message[:EXPLANATION_LIMIT],
+        "pending": (),
+        "held_back": None,
+        "next_run_at": None,
+        "next_attempt_at": None,
+        "checkpoint": None,
+    }
     return memory.model_copy(update=changes)
 
 

@@ -53,7 +53,7 @@ _WITHOUT_HOPE = frozenset(
         FailureReason.OWNED_ELSEWHERE.value,
     }
 )
-_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE})
+_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_LOOKED_AT})
 
 
 def awaits_confirmation(status: HudiTableStatus) -> bool:

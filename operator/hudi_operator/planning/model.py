@@ -1,5 +1,6 @@
 """What the decision sees and what it answers, as frozen values."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -58,10 +59,20 @@ class Blocked(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """A reason for which nothing may be started, with a sentence that says what to do."""
+    """A reason for which nothing may be started, with a sentence that says what to do.
+
+    One that `hides` the table concerns its base path, class, namespace or claim: the folder may be somebody else's, so
+    it is not looked at, and nothing of it is shown.
+    """
 
     reason: Blocked
     message: str
+    hides: bool = True
+
+
+def is_hidden(obstacles: Iterable[Obstacle]) -> bool:
+    """Whether one of these obstacles hides the table."""
+    return any(obstacle.hides for obstacle in obstacles)
 
 
 class TimelineTrouble(StrEnum):
@@ -81,6 +92,9 @@ class TimelineTrouble(StrEnum):
 
     UNSUPPORTED = "TableVersionUnsupported"
     """The table is newer than this operator knows."""
+
+    NOT_LOOKED_AT = "NotLookedAt"
+    """Nothing was asked of the store, because the path, class or namespace of the table is not allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +139,12 @@ class TimelineLook:
     marks: tuple[Mark, ...] = ()
     owner: OwnerRecord | None = None
     owner_problem: str = ""
+
+    @classmethod
+    def forbidden(cls, obstacles: Iterable[Obstacle]) -> "TimelineLook":
+        """Return what stands in the place of a look at a table that these obstacles hide."""
+        message = next((obstacle.message for obstacle in obstacles if obstacle.hides), "")
+        return cls(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still says so."""
@@ -238,6 +258,11 @@ class Observation:
     running_in_class: int = 0
     running_in_namespace: int = 0
     operator: str = ""
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the table's folder may be somebody else's, so that nothing of it is looked at or shown."""
+        return self.table_class is None or is_hidden(self.obstacles)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_jobs.contract import OwnerRecord
-from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
+from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineLook
@@ -45,6 +45,13 @@ def check_ownership(
     if record is None or record.operator != observation.operator:
         return Ownership()
     return Ownership(remembered=OwnerStatus(operator=record.operator, table=record.table, run=record.run))
+
+
+def own_record(table: HudiTable) -> OwnerStatus | None:
+    """Return what status remembers of the owner's record where it named this table."""
+    owner = table.status.owner
+    is_own = owner is not None and owner.table == f"{table.metadata.namespace}/{table.metadata.name}"
+    return owner if is_own else None
 
 
 def elsewhere(

@@ -16,6 +16,7 @@ from hudi_operator.api.table_status import (
 )
 from hudi_operator.planning.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.windows import known_runs
 from hudi_operator.timeline import Instant, Timeline
 from hudi_operator.timeline.files import FileSummary
 
@@ -103,6 +104,10 @@ def _instant(instant: Instant) -> InstantStatus:
 
 
 def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
+    if observation.is_hidden:
+        # Up to where no other writer was found is kept of a table that has had runs: their folder was its own.
+        verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
+        return TimelineStatus(verified_up_to=verified) if verified else None
     if observation.look.timeline is not None:
         shown = timeline_status(observation.look.timeline, observation.look.files)
         return shown.model_copy(update={"verified_up_to": plan.verified_up_to})

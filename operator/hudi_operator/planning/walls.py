@@ -43,15 +43,18 @@ def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
     }
     for field, path in read.items():
         if path is not None and not is_allowed(path, walls.allowed_source_paths, namespace=namespace):
-            yield _path_obstacle(field, path, walls.allowed_source_paths, table_class)
+            yield _path_obstacle(field, path, walls.allowed_source_paths, table_class, hides=False)
 
 
-def _path_obstacle(field: str, path: str, allowed: tuple[str, ...], table_class: HudiTableClass) -> Obstacle:
+def _path_obstacle(
+    field: str, path: str, allowed: tuple[str, ...], table_class: HudiTableClass, *, hides: bool = True
+) -> Obstacle:
     walls = ", ".join(allowed) or "nothing"
     return Obstacle(
         reason=Blocked.PATH_NOT_ALLOWED,
         message=f"{field} {path} is outside of what class {table_class.metadata.name} allows ({walls}): "
         "choose a path inside, or ask the platform team to allow it.",
+        hides=hides,
     )
 
 
@@ -72,6 +75,7 @@ def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacl
             reason=Blocked.SETTING_NOT_ALLOWED,
             message=f"{sentence}: remove it, or ask the platform team to allow it in class "
             f"{table_class.metadata.name}.",
+            hides=False,
         )
 
 
@@ -83,12 +87,13 @@ def _reader_options(table: HudiTable) -> Iterator[Obstacle]:
         yield Obstacle(
             reason=Blocked.SETTING_NOT_ALLOWED,
             message=f"ingestion.source.files.options: {sentence}: remove it.",
+            hides=False,
         )
 
 
 def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
     for sentence in exceeded_limits(resolve_sizing(table.spec, table_class.spec), table_class.spec.limits):
-        yield Obstacle(reason=Blocked.CLASS_LIMIT_EXCEEDED, message=f"{sentence}: ask for less.")
+        yield Obstacle(reason=Blocked.CLASS_LIMIT_EXCEEDED, message=f"{sentence}: ask for less.", hides=False)
 
 
 def _schedule(table: HudiTable) -> Iterator[Obstacle]:
@@ -97,7 +102,7 @@ def _schedule(table: HudiTable) -> Iterator[Obstacle]:
     try:
         check_schedule(table.spec.ingestion.schedule)
     except InvalidSchedule as error:
-        yield Obstacle(reason=Blocked.INVALID_SCHEDULE, message=f"{error}.")
+        yield Obstacle(reason=Blocked.INVALID_SCHEDULE, message=f"{error}.", hides=False)
 
 
 def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
@@ -108,6 +113,7 @@ def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
         reason=Blocked.LOCK_MISSING,
         message="concurrency.mode is Optimistic, and neither the table nor class "
         f"{table_class.metadata.name} names a lock: set concurrency.lock to the lock that all writers share.",
+        hides=False,
     )
 
 
@@ -122,5 +128,7 @@ def _patterns(table: HudiTable) -> Iterator[Obstacle]:
             re.compile(pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
             yield Obstacle(
-                reason=Blocked.INVALID_PATTERN, message=f"{field} is no regular expression: {error}; correct it."
+                reason=Blocked.INVALID_PATTERN,
+                message=f"{field} is no regular expression: {error}; correct it.",
+                hides=False,
             )
