@@ -148,10 +148,12 @@ async def test_a_claim_whose_table_is_gone_or_another_is_taken_over_once_its_dri
     gone = setting.table("gone", "s3a://lake/t")
     await setting.gets(gone)
     setting.cluster.tables["n/gone"] = "the uid of a table that was made anew"
-    setting.cluster.pods = [{"status": {"phase": "Running"}}]
+    of_a_job = {"ownerReferences": [{"kind": "Job", "uid": "j", "controller": True}]}
+    setting.cluster.pods = [{"metadata": of_a_job, "status": {"phase": "Running"}}]
     late = setting.table("late", "s3a://lake/t/inner")
     assert not await setting.gets(late)
-    setting.cluster.pods = [{"status": {"phase": "Succeeded"}}]
+    nobodys = {"metadata": {}, "status": {"phase": "Running"}}
+    setting.cluster.pods = [{"metadata": of_a_job, "status": {"phase": "Succeeded"}}, nobodys]
     assert await setting.gets(late)
     assert not await setting.gets(gone), "its claim is gone"
 

@@ -81,6 +81,10 @@ class Cluster(MemoryCluster):
         self.claims[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
         return self.claims[name]
 
+    async def each_table(self, _namespace: str | None = None) -> AsyncIterator[Document]:
+        for document in list(self.tables.values()):
+            yield document
+
     async def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
         for job in await self.list_jobs(label_selector, namespace):
             yield job
@@ -479,3 +483,12 @@ async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_c
     assert woken == [KEY]
     await operator.look(Trigger.POLL)
     assert len(operator.cluster.created) == 1
+
+
+async def test_a_finalizer_that_was_removed_by_hand_comes_back_with_the_next_look() -> None:
+    cluster = living_table()
+    operator = Operator(cluster)
+    await operator.look()
+    cluster.tables["flights"]["metadata"]["finalizers"] = []
+    await operator.look()
+    assert cluster.tables["flights"]["metadata"]["finalizers"] == [FINALIZER]

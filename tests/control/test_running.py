@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from tests.planning.world import IMAGE, active, class_spec, observe, table
+from tests.planning.world import IMAGE, UID, active, class_spec, observe, table
 
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.control.actor import build_manifest
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.running import MOST_OF_A_TABLE, RunningJobs
 
 FLIGHTS = TableKey("team-a", "flights")
 WEATHER = TableKey("team-a", "weather")
@@ -52,12 +54,10 @@ def test_a_table_that_changes_its_class_is_counted_in_the_new_one() -> None:
     assert jobs.in_class("large", without=FLIGHTS) == 3
 
 
-def left_by_an_earlier_process(
-    key: TableKey, class_name: str, *, service: str = "Ingestion", **status: object
-) -> dict[str, object]:
+def left_by_an_earlier_process(key: TableKey, class_name: str, **status: object) -> dict[str, Any]:
     one = table(name=key.name, namespace=key.namespace, basePath=f"s3a://lake/{key.namespace}/t")
     classes = HudiTableClass(metadata=ObjectMetadata(name=class_name), spec=class_spec())
-    manifest = build_manifest(observe(one, table_class=classes), active(service=service), default_image=IMAGE)
+    manifest = build_manifest(observe(one, table_class=classes), active(), default_image=IMAGE)
     return {**manifest, "status": status}
 
 
@@ -65,7 +65,7 @@ def left_by_an_earlier_process(
 @pytest.mark.parametrize("class_name", ["standard", "s" * 64, "s" * 253])
 def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_name: str, class_name: str) -> None:
     jobs, key = RunningJobs(), TableKey("team-a", table_name)
-    jobs.seed(left_by_an_earlier_process(key, class_name))
+    jobs.seed(left_by_an_earlier_process(key, class_name), {UID: key})
     assert jobs.in_class(class_name, without=WEATHER) == 1
     assert jobs.in_namespace(class_name, without=WEATHER) == 1
     assert jobs.in_class(class_name, without=key) == 0
@@ -77,20 +77,25 @@ def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_n
 @pytest.mark.parametrize(("condition", "counted"), [("Complete", 0), ("Failed", 0), ("FailureTarget", 1)])
 def test_a_job_that_an_earlier_process_left_counts_until_it_has_ended(condition: str, counted: int) -> None:
     jobs = RunningJobs()
-    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard", conditions=[{"type": condition, "status": "True"}]))
+    jobs.seed(
+        left_by_an_earlier_process(FLIGHTS, "standard", conditions=[{"type": condition, "status": "True"}]),
+        {UID: FLIGHTS},
+    )
     assert jobs.in_class("standard", without=WEATHER) == counted
 
 
 def test_a_deletion_that_an_earlier_process_left_counts_from_the_first_look_on() -> None:
     jobs = RunningJobs()
-    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard", service="Deletion"))
+    unowned = left_by_an_earlier_process(FLIGHTS, "standard")
+    del unowned["metadata"]["ownerReferences"]
+    jobs.seed(unowned, {UID: FLIGHTS})
     assert jobs.in_class("standard", without=WEATHER) == 0
 
 
 def test_what_was_seen_since_the_start_wins_over_what_an_earlier_process_left() -> None:
     jobs = RunningJobs()
     jobs.record(FLIGHTS, class_name="large", jobs=1)
-    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard"))
+    jobs.seed(left_by_an_earlier_process(FLIGHTS, "standard"), {UID: FLIGHTS})
     assert jobs.in_class("standard", without=WEATHER) == 0
     assert jobs.in_class("large", without=WEATHER) == 1
 
@@ -110,3 +115,24 @@ def test_tables_that_wait_for_a_place_are_told_when_a_job_of_their_class_has_end
     jobs.record(WEATHER, class_name="standard", jobs=1)
     jobs.forget(WEATHER)
     assert told == waiting
+
+
+def test_a_table_counts_for_no_more_jobs_than_it_can_have() -> None:
+    jobs = RunningJobs()
+    jobs.record(FLIGHTS, class_name="standard", jobs=8)
+    assert jobs.in_class("standard", without=ORDERS) == MOST_OF_A_TABLE
+
+
+@pytest.mark.parametrize("left", ["no owner", "another table's", "no controller", "another kind's", "no such table's"])
+def test_a_job_that_only_looks_like_one_of_a_table_takes_no_place_in_its_class(left: str) -> None:
+    jobs, job = RunningJobs(), left_by_an_earlier_process(FLIGHTS, "standard")
+    (owner,) = job["metadata"]["ownerReferences"]
+    forged = {
+        "no owner": [],
+        "another table's": [{**owner, "uid": "another"}],
+        "no controller": [{**owner, "controller": False}],
+        "another kind's": [{**owner, "kind": "HudiTable", "apiVersion": "example.com/v1"}],
+        "no such table's": [{**owner, "name": "made-up", "uid": "made-up"}],
+    }
+    jobs.seed({**job, "metadata": {**job["metadata"], "ownerReferences": forged[left]}}, {UID: FLIGHTS})
+    assert jobs.in_class("standard", without=ORDERS) == 0

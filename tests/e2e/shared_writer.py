@@ -29,7 +29,7 @@ _JAVA_OPTIONS = (
 
 
 class ForeignWriter:
-    """The pod of a writer that the operator knows nothing of; the table's lock must be named like the table."""
+    """The pod of a writer that the operator knows nothing of; the table's lock has the default name."""
 
     def __init__(self, table: Table, zookeeper: str) -> None:
         self._table = table
@@ -41,7 +41,7 @@ class ForeignWriter:
             *("--master", "local[1]", "--driver-memory", "1g", "--driver-java-options", _JAVA_OPTIONS),
             *(word for key, value in _SETTINGS.items() for word in ("--conf", f"{key}={value}")),
             f"/writer/{script.name}",
-            *(f"s3a://{table.folder}", table.name, zookeeper, f"s3a://{self._end}"),
+            *(f"s3a://{table.folder}", table.name, f"{table.namespace}.{table.name}", zookeeper, f"s3a://{self._end}"),
         ]
         table.stage.cluster.apply(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {script.name: script.read_text()}},

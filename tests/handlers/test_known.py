@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import Service
+from hudi_operator.control.fields import field, text
 from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.queue import KeyedQueue
-from hudi_operator.handlers.documents import field, fingerprint, own_key, text
+from hudi_operator.handlers.documents import fingerprint, own_key
 from hudi_operator.handlers.informer import Informer
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.jobs.names import job_labels
@@ -86,6 +87,7 @@ async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(documen
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, True),
         ({"finalizers": ["x"]}, True),
         ({"finalizers": [FINALIZER]}, False),
+        ({"finalizers": []}, False),
         ({"annotations": {"hudi-operator.io/requestedAt": "now"}}, True),
         ({"labels": {"team": "a"}}, True),
     ],
@@ -250,3 +252,16 @@ async def test_nothing_is_kept_of_jobs_and_pods_that_are_gone() -> None:
     known.learn_child(job())
     known.forget_child(job())
     assert known._children == {}
+
+
+async def test_a_finalizer_that_was_removed_by_hand_calls_for_a_look_that_puts_it_back() -> None:
+    queue: KeyedQueue[TableKey] = KeyedQueue()
+    informer = Informer(queue=queue, known=KnownObjects())
+    held, bare = table(), table()
+    held["metadata"]["finalizers"] = [FINALIZER]
+    informer.table_event({"type": None, "object": bare})
+    queue.discard(TableKey("n", "a"))
+    informer.table_event({"type": "MODIFIED", "object": held})
+    assert queue.depth == 0
+    informer.table_event({"type": "MODIFIED", "object": bare})
+    assert queue.depth == 1

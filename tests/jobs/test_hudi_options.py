@@ -323,9 +323,29 @@ def test_the_lock_is_the_tables_then_the_classes(own: Any, default: Any, expecte
     assert found.get("hoodie.write.lock.zookeeper.url") == expected
 
 
-def test_the_lock_key_can_be_the_one_that_other_writers_use() -> None:
-    found = options({"lock": LOCK}, concurrency={"mode": "Optimistic", "lockKey": "trips"})
-    assert found["hoodie.write.lock.zookeeper.lock_key"] == "trips"
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, "team-a.flights"),
+        ("flights", "team-a.flights"),
+        ("team-a.flights", "team-a.flights"),
+        ("team-a.", "team-a."),
+        ("team-b.delays", "team-a.team-b.delays"),
+        ("team-a", "team-a.team-a"),
+        ("team-ab.x", "team-a.team-ab.x"),
+        ("TEAM-A.x", "team-a.TEAM-A.x"),
+    ],
+)
+def test_no_table_can_name_the_lock_of_a_table_of_another_namespace(given: str | None, expected: str) -> None:
+    found = options({"lock": LOCK}, concurrency={"mode": "Optimistic", **({"lockKey": given} if given else {})})
+    assert found["hoodie.write.lock.zookeeper.lock_key"] == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "team-a.flights"), ("team-b.delays", "team-b.delays")])
+def test_a_class_can_have_lock_keys_taken_as_they_are(given: str | None, expected: str) -> None:
+    walls = {"lock": LOCK, "allowSharedLockKeys": True}
+    found = options(walls, concurrency={"mode": "Optimistic", **({"lockKey": given} if given else {})})
+    assert found["hoodie.write.lock.zookeeper.lock_key"] == expected
 
 
 def test_a_class_with_a_lock_leaves_serialized_tables_without_one() -> None:

@@ -28,7 +28,6 @@ from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineLook
@@ -165,7 +164,7 @@ def test_beside_others_a_service_never_runs_inside_a_writer() -> None:
     """There Hudi would execute every pending plan, also one that another tool is at work on."""
     inline = {service: {"mode": "Inline"} for service in ("compaction", "clustering", "cleaning", "archival")}
     one = table(**MOR, **inline, **OPTIMISTIC)
-    options = owned_hudi_options(one, Service.INGESTION, lock=lock_of(one, None))
+    options = owned_hudi_options(one, Service.INGESTION)
     switches = ("compact.inline", "clustering.inline", "clean.automatic", "archive.automatic")
     assert [options[f"hoodie.{name}"] for name in switches] == ["false"] * 4
     seen = story(*DELTAS)

@@ -10,6 +10,7 @@ from tests.planning.world import table, table_class
 from hudi_operator.planning.walls import obstacles_of
 
 LOCK = {"zookeeper": {"connect": "zk:2181"}}
+INSIDE_ANOTHER_LOCK = {"zookeeper": {"connect": "zk:2181", "basePath": "/hudi/team-b.delays"}}
 
 
 def reasons(spec: dict[str, Any], walls: dict[str, Any] | None = None) -> list[str]:
@@ -43,6 +44,8 @@ def quarantine(path: str) -> dict[str, Any]:
         ({"ingestion": {"schedule": {"cron": "0 3 * * *", "timeZone": "Europe/Berlin"}}}, {}),
         ({"concurrency": {"mode": "Optimistic", "lock": LOCK}}, {}),
         ({"concurrency": {"mode": "Optimistic"}}, {"lock": LOCK}),
+        ({"concurrency": {"mode": "Optimistic"}}, {"lock": INSIDE_ANOTHER_LOCK}),
+        ({"concurrency": {"mode": "Optimistic", "lock": INSIDE_ANOTHER_LOCK}}, {"allowSharedLockKeys": True}),
         ({"concurrency": {"mode": "Serialized"}}, {}),
         ({"compaction": {"plan": {"partitionRegex": "month=(1|2)$"}}}, {}),
     ],
@@ -54,6 +57,7 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
 @pytest.mark.parametrize(
     ("spec", "walls", "expected"),
     [
+        ({"concurrency": {"mode": "Optimistic", "lock": INSIDE_ANOTHER_LOCK}}, {}, ["SettingNotAllowed"]),
         ({"basePath": "s3a://lake/team-b/flights"}, {}, ["PathNotAllowed"]),
         ({"basePath": "s3a://lake/team-a/../team-b/flights"}, {}, ["PathNotAllowed"]),
         (source("s3a://elsewhere/flights/"), {}, ["PathNotAllowed"]),

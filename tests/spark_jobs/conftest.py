@@ -34,7 +34,6 @@ from hudi_jobs.contract import (
 from hudi_jobs.driver import Driver
 from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.jobs.concurrency_options import lock_of
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from toolkit.spark_home import java_options, spark_home
 
@@ -177,7 +176,7 @@ class Lake:
             **self.spec,
         }
         resource = HudiTable.model_validate({"metadata": {"name": table.name, "namespace": "team"}, "spec": fields})
-        return owned_hudi_options(resource, service, lock=lock_of(resource, None)) | self.options
+        return owned_hudi_options(resource, service) | self.options
 
     def definition(self) -> TableDefinition:
         """The table as the operator declares it to the driver."""

@@ -1,7 +1,7 @@
 """A writer that is not the operator's: a plain Spark program that upserts in a loop until it is told to end.
 
-`foreign_writer.py BASE_PATH TABLE ZOOKEEPER END`, with spark-submit or python. It ends when there is a file at END, a
-path for Hadoop. The table's lock is named like the table. Each batch holds a hundred new keys and updates the keys of
+`foreign_writer.py BASE_PATH TABLE LOCK_KEY ZOOKEEPER END`, with spark-submit or python. It ends when there is a file at
+END, a path for Hadoop. Each batch holds a hundred new keys and updates the keys of
 the batch before; two batches share a partition. One that fails is tried again. After each commit the program reads
 the table and prints a report as one line of JSON; `reports_in` reads them from its log.
 """
@@ -63,10 +63,10 @@ def reports_in(log: str) -> list[Report]:
     return [Report(**json.loads(line)) for line in log.splitlines() if line.startswith('{"batches"')]
 
 
-def main(base_path: str, table: str, zookeeper: str, end: str) -> None:
+def main(base_path: str, table: str, lock_key: str, zookeeper: str, end: str) -> None:
     """Write until the end."""
     spark = open_session()
-    options = hudi_options(table, zookeeper)
+    options = hudi_options(table, lock_key, zookeeper)
     batch = 0
     failures: Counter[str] = Counter()
     while not exists(spark, end):
@@ -105,7 +105,7 @@ def open_session() -> "SparkSession":
     return builder.getOrCreate()
 
 
-def hudi_options(table: str, zookeeper: str) -> dict[str, str]:
+def hudi_options(table: str, lock_key: str, zookeeper: str) -> dict[str, str]:
     """What every writer of the table has to agree on, and no table services."""
     return {
         "hoodie.table.name": table,
@@ -118,7 +118,7 @@ def hudi_options(table: str, zookeeper: str) -> dict[str, str]:
         "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider",
         "hoodie.write.lock.zookeeper.url": zookeeper,
         "hoodie.write.lock.zookeeper.base_path": "/hudi",
-        "hoodie.write.lock.zookeeper.lock_key": table,
+        "hoodie.write.lock.zookeeper.lock_key": lock_key,
         "hoodie.write.lock.conflict.resolution.strategy": (
             "org.apache.hudi.client.transaction.PreferWriterConflictResolutionStrategy"
         ),

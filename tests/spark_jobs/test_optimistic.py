@@ -90,7 +90,7 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
 def start_writer(lake: Any, installed_spark: Path, zookeeper: str, *, log: Path, end: Path) -> subprocess.Popen[bytes]:
     """Start the writer with the jars that the drivers have."""
     submit = "--master local[1] --driver-memory 1g pyspark-shell"
-    command = [sys.executable, foreign_writer.__file__, lake.base_path, "flights", zookeeper, str(end)]
+    command = [sys.executable, foreign_writer.__file__, lake.base_path, "flights", "team.flights", zookeeper, str(end)]
     with log.open("w") as output:
         environment = {**os.environ, "SPARK_HOME": str(installed_spark), "PYSPARK_SUBMIT_ARGS": submit}
         return subprocess.Popen(command, stdout=output, stderr=output, env=environment)

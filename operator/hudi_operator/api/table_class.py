@@ -181,6 +181,9 @@ class HudiTableClassSpec(Model):
     lock: Lock | None = None
     """The lock for tables of concurrency mode Optimistic that name none themselves."""
 
+    allow_shared_lock_keys: bool = False
+    """Take the `lockKey` of a table as it is, so that tables of several namespaces can share a lock, or block it."""
+
     pending_instant_alarm: Duration = "1h"
     """Age from which a pending instant raises a condition and a metric."""
 

@@ -37,7 +37,7 @@ class ConcurrencySpec(Model):
     """The lock that all writers share; the class's by default. Only for Optimistic, which needs one."""
 
     lock_key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=253)] | None = None
-    """Name of the table's lock, which all its writers must use; the namespace and the table's name by default."""
+    """Name of the lock after the namespace and a dot, for all writers of the table; the table's name by default."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

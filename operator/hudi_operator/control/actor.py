@@ -5,7 +5,11 @@ from typing import Any
 
 import structlog
 
+from hudi_jobs.contract import Service
+from hudi_operator.api.table_spec import DeletionPolicy
 from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.control.fields import Document, part, text
+from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
@@ -75,7 +79,7 @@ class Actor:
         except ApiUnavailable:
             # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
             existing = await self._kube.get_job(metadata.namespace, job.name)
-            if existing is None or not (_is_ours(existing, metadata.uid) and _is_of_run(existing, job)):
+            if existing is None or not (_is_ours(existing, metadata.uid, job) and _is_of_run(existing, job)):
                 raise
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
         return True
@@ -86,25 +90,33 @@ class Actor:
         existing = await self._kube.get_job(metadata.namespace, job.name)
         if existing is None:
             raise Conflict(f"Job {job.name} comes and goes")
-        if not _is_ours(existing, metadata.uid):
+        if not _is_ours(existing, metadata.uid, job):
             raise JobRefused(job, f"another Job named {job.name} exists that is not this table's; remove it")
         if not _is_of_run(existing, job):
             raise Conflict(f"Job {job.name} is that of another run")
 
 
-def _is_ours(job: dict[str, Any] | None, table_uid: str) -> bool:
-    labels = (job or {}).get("metadata", {}).get("labels") or {}
-    return labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table_uid
+def _is_ours(existing: Document, table_uid: str, job: ActiveJob) -> bool:
+    """Whether a Job of a run's name is the table's own; one that removes the data has no owner, by which to tell."""
+    labels = part(existing, "metadata", "labels")
+    labelled = labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table_uid
+    return labelled and (job.service is Service.DELETION or controller_of(existing) == ("HudiTable", table_uid))
 
 
-def _is_of_run(existing: dict[str, Any], job: ActiveJob) -> bool:
-    annotations = existing["metadata"].get("annotations") or {}
-    return (annotations.get(DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
+def _is_of_run(existing: Document, job: ActiveJob) -> bool:
+    return (text(existing, "metadata", "annotations", DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
 
 
 def build_manifest(observation: Observation, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
-    """Return the manifest of a decided Job."""
+    """Return the manifest of a decided Job.
+
+    Whatever status says was decided: only a table that is being deleted, and whose spec asks for it, loses its data.
+    """
     table = observation.table
+    if job.service is Service.DELETION and not (
+        table.metadata.deletion_timestamp and table.spec.deletion_policy is DeletionPolicy.DELETE
+    ):
+        raise JobRefused(job, "neither the spec nor the deletion of the table asks for the removal of its data")
     if observation.table_class is None:
         raise JobRefused(job, "the table's class is not known")
     table_class = observation.table_class.spec

@@ -14,6 +14,7 @@ import structlog
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.control.claim_index import Claim, ClaimIndex
 from hudi_operator.control.keys import TableKey
+from hudi_operator.control.own_objects import controller_of
 from hudi_operator.control.pod_view import pod_has_ended
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.client import KubernetesClient
@@ -139,7 +140,7 @@ class Claims:
             return True
         # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
         pods = await self._kube.list_pods(namespace, table_selector(claim.holder))
-        return not all(map(pod_has_ended, pods))
+        return not all(pod_has_ended(pod) for pod in pods if controller_of(pod) is not None)
 
 
 def _key(table: HudiTable) -> TableKey:

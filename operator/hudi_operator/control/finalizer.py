@@ -12,13 +12,11 @@ from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
-from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.looks import Questions, TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.status_writer import StatusWriter
-from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.ending import awaits_confirmation, decide_ending, refused_ending
@@ -98,11 +96,8 @@ class Finalizer:
         deletes = policy is DeletionPolicy.DELETE
         base_path = str(spec.get("basePath", ""))
         table_class, obstacles = await self._walls(parsed)
-        selector = table_selector(metadata.uid)
-        jobs = await self._kube.list_jobs(selector, metadata.namespace)
-        pods = await self._kube.list_pods(metadata.namespace, selector)
         name = table_class.metadata.name if table_class is not None else ""
-        observed = observe_jobs(jobs, pods, now=self._now())
+        observed = await self._observer.jobs(metadata, parsed.status)
         at_rest = all(job.phase is JobPhase.OVER for job in observed)
         # Before the data is removed, the store says whose it is; after that, whether it is gone.
         looks = awaits_confirmation(parsed.status) or (deletes and at_rest)

@@ -1,14 +1,15 @@
-"""Jobs and pods as the decision sees them: a pure reading of their documents, in which nothing is trusted to be short.
+"""Jobs and pods as the decision sees them: a pure reading of their documents, which may hold anything.
 
 A run has ended when none of its drivers and executors runs any more. Executors belong to the run that their name begins
 with, which is how Spark names them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
-from hudi_jobs.contract import JobOutcome, Service, UnreadableOutcome, decode_outcome
+from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
+from hudi_operator.api.base import parse_quantity
+from hudi_operator.control.fields import Document, field, items, part, text, whole_number
 from hudi_operator.control.pod_view import (
     end_trouble,
     has_started,
@@ -23,19 +24,19 @@ from hudi_operator.jobs.names import (
     BASE_INSTANT_ANNOTATION,
     DECIDED_AT_ANNOTATION,
     GENERATION_ANNOTATION,
+    OWNING_JOB_NAME,
+    OWNING_JOB_UID,
     ROLE_LABEL,
     SERVICE_LABEL,
+    run_of_executor,
 )
 from hudi_operator.planning.model import JobObservation, JobPhase, PodReference, PodTrouble
 from hudi_operator.planning.times import format_time, parse_time
 
-Document = Mapping[str, Any]
-
-_JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
-_JOB_UID_LABEL = "batch.kubernetes.io/controller-uid"
-_EXECUTOR = "-exec-"  # between the run and the number in the name of an executor's pod (Spark's ExecutorPodsAllocator)
-
 _NAME_LIMIT = 63
+_POD_NAME_LIMIT = 253
+_UID_LIMIT = 64
+_QUANTITY_LIMIT = 32
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
@@ -43,6 +44,9 @@ _EXECUTORS_REMOVED = 100
 
 _GREATEST = 2**53
 """Greatest number that every reader of JSON keeps."""
+
+_LET_GO = timedelta(minutes=1)
+"""How long after its deletion a Job without pods may still be ending; whatever finalizers keep it, it runs nothing."""
 
 
 def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: datetime) -> tuple[JobObservation, ...]:
@@ -53,16 +57,16 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
     drivers: dict[str, list[Document]] = {}
     executors: dict[str, list[Document]] = {}
     for pod in pods:
-        role = _labels(pod).get(ROLE_LABEL)
+        role = text(pod, "metadata", "labels", ROLE_LABEL)
         if role == "driver":
-            drivers.setdefault(_labels(pod).get(_JOB_UID_LABEL, ""), []).append(pod)
+            drivers.setdefault(_job_uid(pod), []).append(pod)
         elif role == "executor" and not pod_has_ended(pod):
             executors.setdefault(_run_of(pod), []).append(pod)
     observed = [
         _observe(
             job,
-            drivers.pop(job["metadata"]["uid"], []),
-            executors.pop(job["metadata"]["name"], []),
+            drivers.pop(_uid(job), []),
+            executors.pop(_name(job), []),
             now=now,
         )
         for job in jobs
@@ -75,14 +79,12 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
 
 
 def _run_of(pod: Document) -> str:
-    name = str(pod["metadata"]["name"])
-    return _labels(pod).get(_JOB_NAME_LABEL) or (name.rpartition(_EXECUTOR)[0] or name)[:_NAME_LIMIT]
+    return text(pod, "metadata", "labels", OWNING_JOB_NAME, limit=_NAME_LIMIT) or run_of_executor(_name(pod))
 
 
 def _observe(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobObservation:
-    metadata = job["metadata"]
-    created_at = parse_time(metadata.get("creationTimestamp")) or now
-    waiting_since = max(created_at, parse_time((job.get("status") or {}).get("startTime")) or created_at)
+    created_at = _created_at(job, now=now)
+    waiting_since = max(created_at, parse_time(text(job, "status", "startTime")) or created_at)
     left = executors if all(map(pod_has_ended, pods)) else []
     phase = _phase(job, pods, left, now=now)
     trouble, message = _trouble(job, pods, phase=phase)
@@ -90,43 +92,41 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         trouble, message = start_trouble(pods, age=now - waiting_since)
     if phase is JobPhase.SUSPENDED:
         message = "A queue holds the Job (spec.suspend): it starts when the queue lets it."
-    template = _driver(job["spec"]["template"]["spec"]["containers"])
+    template = _driver(items(job, "spec", "template", "spec", "containers"))
     terminated = _terminated(pods)
-    annotations = metadata.get("annotations") or {}
-    decided_at = parse_time(annotations.get(DECIDED_AT_ANNOTATION))
-    memory = ((template.get("resources") or {}).get("limits") or {}).get("memory")
+    annotations = part(job, "metadata", "annotations")
+    decided_at = parse_time(text(annotations, DECIDED_AT_ANNOTATION))
     return JobObservation(
-        name=metadata["name"],
-        uid=metadata["uid"],
-        service=_service(_labels(job)),
-        attempt=_number(annotations.get(ATTEMPT_ANNOTATION)) or 1,
+        name=_name(job),
+        uid=_uid(job),
+        service=_service(job),
+        attempt=whole_number(annotations, ATTEMPT_ANNOTATION) or 1,
         created_at=created_at,
         waiting_since=waiting_since,
         phase=phase,
-        image=template.get("image", ""),
-        base_instant=_instant(annotations.get(BASE_INSTANT_ANNOTATION)),
+        image=text(template, "image") or "",
+        base_instant=_instant(text(annotations, BASE_INSTANT_ANNOTATION, limit=_INSTANT_LIMIT)),
         decided_at=format_time(decided_at) if decided_at else None,
-        generation=_number(annotations.get(GENERATION_ANNOTATION)),
-        driver_memory=memory if memory is None or len(memory) <= _INSTANT_LIMIT else None,
+        generation=whole_number(annotations, GENERATION_ANNOTATION),
+        driver_memory=_quantity(text(template, "resources", "limits", "memory", limit=_QUANTITY_LIMIT)),
         outcome=_outcome(terminated),
         trouble=trouble,
         message=message or _executors_message(left),
-        exit_code=terminated.get("exitCode"),
-        remains=phase is JobPhase.OVER and not _is_over(job) and not metadata.get("deletionTimestamp"),
+        exit_code=whole_number(terminated, "exitCode"),
+        remains=phase is JobPhase.OVER and not _is_over(job) and not _is_deleted(job),
         executors=_references(left),
     )
 
 
 def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime) -> JobObservation:
-    labels = _labels(pod)
     return JobObservation(
         name=_run_of(pod),
-        uid=labels.get(_JOB_UID_LABEL, ""),
-        service=_service(labels),
+        uid=_job_uid(pod),
+        service=_service(pod),
         attempt=1,
-        created_at=parse_time(pod["metadata"].get("creationTimestamp")) or now,
+        created_at=_created_at(pod, now=now),
         phase=JobPhase.ENDING,
-        image=pod["spec"]["containers"][0].get("image", ""),
+        image=text(_driver(items(pod, "spec", "containers")), "image") or "",
         message=_executors_message(executors),
         executors=_references(executors),
     )
@@ -134,7 +134,7 @@ def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime)
 
 def _phase(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobPhase:
     running = [pod for pod in pods if not pod_has_ended(pod)]
-    deleted = bool(job["metadata"].get("deletionTimestamp"))
+    deleted = _is_deleted(job)
     if running and not (deleted or _is_over(job) or _is_suspended(job)):
         return JobPhase.RUNNING if any(map(has_started, running)) else JobPhase.STARTING
     if running or executors:
@@ -143,9 +143,15 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
         return JobPhase.OVER
     if _is_suspended(job) and not deleted:
         return JobPhase.SUSPENDED
-    if pods and any(only_others_run(pod, now=now) for pod in pods) and not deleted:
+    kept = bool(pods) and not deleted and any(only_others_run(pod, now=now) for pod in pods)
+    if kept or (deleted and not pods and _was_let_go(job, now=now)):
         return JobPhase.OVER
     return JobPhase.ENDING if pods or deleted else JobPhase.STARTING
+
+
+def _was_let_go(job: Document, *, now: datetime) -> bool:
+    deleted_at = parse_time(text(job, "metadata", "deletionTimestamp"))
+    return deleted_at is None or now - deleted_at > _LET_GO
 
 
 def _is_over(job: Document) -> bool:
@@ -154,8 +160,8 @@ def _is_over(job: Document) -> bool:
 
 def _is_suspended(job: Document) -> bool:
     """Whether a queue holds a Job: until it says otherwise, and until the Job controller has heard of that."""
-    started = (job.get("status") or {}).get("startTime")
-    return bool(job["spec"].get("suspend")) or (not started and _condition(job, "Suspended") is not None)
+    started = field(job, "status", "startTime")
+    return bool(field(job, "spec", "suspend")) or (not started and _condition(job, "Suspended") is not None)
 
 
 def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[PodTrouble | None, str]:
@@ -168,14 +174,14 @@ def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[P
 
 def _references(executors: Iterable[Document]) -> tuple[PodReference, ...]:
     """Return the executors that nobody has told to end."""
-    wanted = [pod["metadata"] for pod in executors if not pod["metadata"].get("deletionTimestamp")]
-    return tuple(PodReference(name=one["name"], uid=one["uid"]) for one in wanted[:_EXECUTORS_REMOVED])
+    wanted = [pod for pod in executors if not _is_deleted(pod)]
+    return tuple(PodReference(name=_name(one), uid=_uid(one)) for one in wanted[:_EXECUTORS_REMOVED])
 
 
 def _executors_message(executors: Sequence[Document]) -> str:
     if not executors:
         return ""
-    names = ", ".join(str(pod["metadata"]["name"]) for pod in executors[:_EXECUTORS_SHOWN])
+    names = ", ".join(_name(pod) for pod in executors[:_EXECUTORS_SHOWN])
     more = f" and {len(executors) - _EXECUTORS_SHOWN} more" if len(executors) > _EXECUTORS_SHOWN else ""
     return (
         f"The driver has ended, and executors still run: {names}{more}. They are told to end; for one on a lost node, "
@@ -189,7 +195,7 @@ def _terminated(pods: Iterable[Document]) -> Document:
 
 def _outcome(terminated: Document) -> JobOutcome | None:
     try:
-        outcome = decode_outcome(terminated.get("message") or "")
+        outcome = decode_outcome(text(terminated, "message", limit=TERMINATION_MESSAGE_LIMIT) or "")
     except UnreadableOutcome:
         return None
     return outcome if all(_is_bounded(result) for result in outcome.results) else None
@@ -199,31 +205,50 @@ def _is_bounded(result: object) -> bool:
     """Whether all figures and names of a result fit into a status."""
     values = vars(result)
     figures = (value for value in values.values() if isinstance(value, int))
-    return all(abs(figure) <= _GREATEST for figure in figures) and len(values["instant"] or "") <= _INSTANT_LIMIT
+    return all(0 <= figure <= _GREATEST for figure in figures) and len(values["instant"] or "") <= _INSTANT_LIMIT
 
 
 def _driver(containers: Sequence[Document]) -> Document:
-    return next((one for one in containers if one.get("name") == DRIVER_CONTAINER), containers[0])
+    return next((one for one in containers if one.get("name") == DRIVER_CONTAINER), next(iter(containers), {}))
 
 
 def _condition(job: Document, *kinds: str) -> Document | None:
-    conditions = (job.get("status") or {}).get("conditions") or ()
-    return next((item for item in conditions if item["type"] in kinds and item["status"] == "True"), None)
+    conditions = items(job, "status", "conditions")
+    return next((one for one in conditions if text(one, "type") in kinds and one.get("status") == "True"), None)
 
 
-def _labels(document: Document) -> Mapping[str, str]:
-    return document["metadata"].get("labels") or {}
+def _name(document: Document) -> str:
+    return text(document, "metadata", "name", limit=_POD_NAME_LIMIT) or ""
 
 
-def _service(labels: Mapping[str, str]) -> Service:
-    value = labels.get(SERVICE_LABEL, "")
+def _uid(document: Document) -> str:
+    return text(document, "metadata", "uid", limit=_UID_LIMIT) or ""
+
+
+def _job_uid(pod: Document) -> str:
+    return text(pod, "metadata", "labels", OWNING_JOB_UID, limit=_UID_LIMIT) or ""
+
+
+def _is_deleted(document: Document) -> bool:
+    return bool(field(document, "metadata", "deletionTimestamp"))
+
+
+def _created_at(document: Document, *, now: datetime) -> datetime:
+    return parse_time(text(document, "metadata", "creationTimestamp")) or now
+
+
+def _service(document: Document) -> Service:
+    value = text(document, "metadata", "labels", SERVICE_LABEL)
     return Service(value) if value in set(Service) else Service.INGESTION
 
 
-def _number(text: str | None) -> int | None:
-    """Return a number from an annotation, which anybody may have written."""
-    return int(text) if text and len(text) <= 15 and text.isascii() and text.isdecimal() else None
+def _instant(value: str | None) -> str | None:
+    return value if value and value.isascii() and value.isdecimal() else None
 
 
-def _instant(text: str | None) -> str | None:
-    return text if text and len(text) <= _INSTANT_LIMIT and text.isascii() and text.isdecimal() else None
+def _quantity(value: str | None) -> str | None:
+    """Return an amount of memory if it is one: it is compared with those of the class."""
+    try:
+        return value if value is None or parse_quantity(value) >= 0 else None
+    except ValueError:
+        return None

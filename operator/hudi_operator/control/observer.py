@@ -9,12 +9,14 @@ import asyncio
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.looks import Questions, TimelineLooks
+from hudi_operator.control.own_objects import own_jobs, own_pods
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
@@ -58,7 +60,7 @@ class Observer:
         if live and not is_hidden(obstacles) and (rival := await self._claims.ensure(table)) is not None:
             obstacles = (rival, *obstacles)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
-        jobs = await self.jobs(table.metadata) if jobs_matter else ()
+        jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         # The look comes last: what a run that was seen to end has written is then in it.
         look = await self._look(table, table_class, obstacles)
         name = table_class.metadata.name if table_class else ""
@@ -81,12 +83,13 @@ class Observer:
         questions = _questions(table.spec)
         return await self._looks.look(table.spec.base_path, table_class.spec.object_store, questions=questions)
 
-    async def jobs(self, metadata: ObjectMetadata) -> tuple[JobObservation, ...]:
-        """Return the Jobs of a table, with the drivers' pods that outlive theirs."""
-        selector = table_selector(metadata.uid)
+    async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
+        """Return the Jobs that are a table's own, with the drivers' pods that outlive theirs."""
+        selector, remembered = table_selector(metadata.uid), status.active_jobs
         jobs = await self._kube.list_jobs(selector, metadata.namespace)
         pods = await self._kube.list_pods(metadata.namespace, selector)
-        return observe_jobs(jobs, pods, now=self._kube.now())
+        own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
+        return observe_jobs(own, own_pods(pods, jobs=own, remembered=remembered), now=self._kube.now())
 
     async def class_of(
         self, table: HudiTable, *, since: float | None

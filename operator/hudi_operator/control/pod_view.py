@@ -1,24 +1,24 @@
 """What the status of a pod says of our own container in it: whether it has started, has ended, or cannot start.
 
 Other containers may have been injected, for example by a service mesh. They say nothing about the run, and may outlive
-it: a pod is `Running` for as long as any of its containers is, and `Pending` while any has never started.
+it: a pod is `Running` for as long as any of its containers is, and `Pending` while any has never started. Documents
+may hold anything.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
+from hudi_operator.control.fields import Document, field, items, part, text, whole_number
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.times import parse_time
-
-Document = Mapping[str, Any]
 
 POD_GRACE = timedelta(seconds=20)
 """How long a pod that is on its way is not worth a word: its absence counts as refused, its waiting as told, later."""
 
 _OURS = frozenset({DRIVER_CONTAINER, EXECUTOR_CONTAINER})
-_TEXT_LIMIT = 400
+_SENTENCE_LIMIT = 400
+_GATES_SHOWN = 3
 
 _WAITING = {
     "ErrImagePull": PodTrouble.IMAGE_PULL_FAILED,
@@ -39,6 +39,9 @@ _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
 
+_AT_REST = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod in which none of its containers runs any more."""
+
 _MAY_RUN = frozenset({"Running", "Unknown"})
 """Phases of a pod whose containers may be at work; Unknown is told of one whose node does not report."""
 
@@ -52,55 +55,54 @@ def pod_has_ended(pod: Document) -> bool:
 
     Our containers are never restarted, so that one which has terminated is over, whatever runs beside it.
     """
-    phase = _status(pod).get("phase")
-    return phase in {"Succeeded", "Failed"} or (phase != "Unknown" and bool(terminated_of(pod)))
+    phase = _phase(pod)
+    return phase in _AT_REST or (phase != "Unknown" and bool(terminated_of(pod)))
 
 
 def has_started(pod: Document) -> bool:
     """Whether our container in a pod may be at work, or has been."""
-    state = (_own_container(pod) or {}).get("state") or {}
-    return _status(pod).get("phase") in _MAY_RUN or bool(state.get("running") or state.get("terminated"))
+    state = part(_own_container(pod), "state")
+    return _phase(pod) in _MAY_RUN or bool(state.get("running") or state.get("terminated"))
 
 
 def only_others_run(pod: Document, *, now: datetime) -> bool:
     """Whether a pod of which our container has ended is kept by other containers, which had time to end."""
-    if _status(pod).get("phase") in {"Succeeded", "Failed"}:
+    if _phase(pod) in _AT_REST:
         return False
-    others = [one for one in _statuses(pod, "containerStatuses") if one.get("name") not in _OURS]
-    living = any("terminated" not in (one.get("state") or {}) for one in others)
-    ended_at = parse_time(str(terminated_of(pod).get("finishedAt") or ""))
+    others = [one for one in items(pod, "status", "containerStatuses") if text(one, "name") not in _OURS]
+    living = any("terminated" not in part(one, "state") for one in others)
+    ended_at = parse_time(text(terminated_of(pod), "finishedAt"))
     return ended_at is None or now - ended_at > (_ORDINARY_GRACE if living else _NATIVE_GRACE)
 
 
 def terminated_of(pod: Document) -> Document:
     """Return how our container in a pod has ended, or nothing."""
-    terminated: Document = ((_own_container(pod) or {}).get("state") or {}).get("terminated") or {}
-    return terminated
+    return part(_own_container(pod), "state", "terminated")
 
 
 def end_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
     """Return what has ended a pod from outside, or will."""
-    status = _status(pod)
-    terminated = terminated_of(pod)
-    if terminated.get("reason") == "OOMKilled":
+    reason, terminated = text(pod, "status", "reason"), terminated_of(pod)
+    ended_for = text(terminated, "reason")
+    if ended_for == "OOMKilled":
         return PodTrouble.OUT_OF_MEMORY, "The driver's pod was killed for using more memory than its limit."
-    if terminated.get("reason") in _NEVER_RAN:
-        return PodTrouble.CONFIGURATION, _sentence(terminated.get("message") or terminated["reason"])
+    if ended_for in _NEVER_RAN:
+        return PodTrouble.CONFIGURATION, _sentence(terminated.get("message") or ended_for)
     disruption = _condition(pod, "DisruptionTarget") or {}
-    if status.get("reason") == "NodeLost" or disruption.get("reason") in _NODE_LOST:
+    if reason == "NodeLost" or text(disruption, "reason") in _NODE_LOST:
         return PodTrouble.NODE_LOST, "The driver's node is gone or does not report."
-    if status.get("reason") == "Evicted" or disruption:
+    if reason == "Evicted" or disruption:
         return PodTrouble.EVICTED, "The driver's pod was evicted from its node."
-    return _init_trouble(pod) if status.get("phase") == "Failed" and not terminated else (None, "")
+    return _init_trouble(pod) if _phase(pod) == "Failed" and not terminated else (None, "")
 
 
 def _init_trouble(pod: Document) -> tuple[PodTrouble | None, str]:
-    for container in _statuses(pod, "initContainerStatuses"):
-        terminated = (container.get("state") or {}).get("terminated") or {}
-        if terminated.get("exitCode"):
-            who = f"Container {container.get('name')}, which runs before the driver,"
-            why = terminated.get("message") or terminated.get("reason") or "no reason given"
-            return PodTrouble.INIT_FAILED, _sentence(f"{who} ended with exit code {terminated['exitCode']}: {why}")
+    for container in items(pod, "status", "initContainerStatuses"):
+        terminated = part(container, "state", "terminated")
+        if code := whole_number(terminated, "exitCode"):
+            who = f"Container {text(container, 'name')}, which runs before the driver,"
+            why = text(terminated, "message") or text(terminated, "reason") or "no reason given"
+            return PodTrouble.INIT_FAILED, _sentence(f"{who} ended with exit code {code}: {why}")
     return None, ""
 
 
@@ -121,16 +123,15 @@ def start_trouble(pods: Iterable[Document], *, age: timedelta) -> tuple[PodTroub
 
 def _obstacles(pod: Document) -> Iterator[tuple[PodTrouble | None, str]]:
     own = _own_container(pod)
-    for container in (*_statuses(pod, "initContainerStatuses"), *([own] if own else ())):
-        waiting = (container.get("state") or {}).get("waiting")
-        if waiting is not None:
-            yield _waiting(container, waiting)
+    for container in (*items(pod, "status", "initContainerStatuses"), *([own] if own else ())):
+        if field(container, "state", "waiting") is not None:
+            yield _waiting(container, part(container, "state", "waiting"))
     scheduled = _condition(pod, "PodScheduled", status="False")
     if scheduled is not None:
-        gates = ", ".join(str(gate.get("name")) for gate in pod["spec"].get("schedulingGates") or ())
+        gates = ", ".join(str(gate.get("name")) for gate in items(pod, "spec", "schedulingGates")[:_GATES_SHOWN])
         unschedulable = scheduled.get("reason") == "Unschedulable"
-        text = f"its scheduling gates hold it: {gates}" if gates else scheduled.get("message") or "no node fits"
-        yield (PodTrouble.UNSCHEDULABLE if unschedulable else None), _sentence(text)
+        why = f"its scheduling gates hold it: {gates}" if gates else text(scheduled, "message") or "no node fits"
+        yield (PodTrouble.UNSCHEDULABLE if unschedulable else None), _sentence(why)
     elif _condition(pod, "PodScheduled") is None:
         yield None, "its pod has not been scheduled."
     else:
@@ -138,32 +139,28 @@ def _obstacles(pod: Document) -> Iterator[tuple[PodTrouble | None, str]]:
 
 
 def _waiting(container: Document, waiting: Document) -> tuple[PodTrouble | None, str]:
-    reason = str(waiting.get("reason") or "")
+    reason = text(waiting, "reason") or ""
     trouble = _WAITING.get(reason)
     if trouble is PodTrouble.IMAGE_PULL_FAILED:
-        return trouble, _sentence(f"image {container.get('image')} cannot be pulled")
+        return trouble, _sentence(f"image {text(container, 'image')} cannot be pulled")
     if trouble is not None:
-        return trouble, _sentence(waiting.get("message") or reason)
-    details = ": ".join(str(one) for one in (reason, waiting.get("message")) if one)
-    return None, _sentence(f"container {container.get('name')} waits: {details or 'no reason given'}")
+        return trouble, _sentence(text(waiting, "message") or reason)
+    details = ": ".join(one for one in (reason, text(waiting, "message")) if one)
+    return None, _sentence(f"container {text(container, 'name')} waits: {details or 'no reason given'}")
 
 
 def _own_container(pod: Document) -> Document | None:
-    return next((one for one in _statuses(pod, "containerStatuses") if one.get("name") in _OURS), None)
+    return next((one for one in items(pod, "status", "containerStatuses") if text(one, "name") in _OURS), None)
 
 
-def _statuses(pod: Document, kind: str) -> list[Document]:
-    return list(_status(pod).get(kind) or ())
-
-
-def _status(pod: Document) -> Document:
-    return pod.get("status") or {}
+def _phase(pod: Document) -> str | None:
+    return text(pod, "status", "phase")
 
 
 def _condition(pod: Document, kind: str, *, status: str = "True") -> Document | None:
-    conditions = _status(pod).get("conditions") or ()
-    return next((item for item in conditions if item.get("type") == kind and item.get("status") == status), None)
+    conditions = items(pod, "status", "conditions")
+    return next((one for one in conditions if one.get("type") == kind and one.get("status") == status), None)
 
 
-def _sentence(text: object) -> str:
-    return f"{str(text)[:_TEXT_LIMIT].rstrip('. ')}."
+def _sentence(said: object) -> str:
+    return f"{str(said)[:_SENTENCE_LIMIT].rstrip('. ')}."

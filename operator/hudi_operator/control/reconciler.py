@@ -235,9 +235,17 @@ class Reconciler:
                 return
             selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
             for namespace in self._settings.watch_namespaces or (None,):
+                tables = await self._tables_by_uid(namespace)
                 async for job in self._kube.each_job(selector, namespace):
-                    self._running.seed(job)
+                    self._running.seed(job, tables)
             self._seeded = True
+
+    async def _tables_by_uid(self, namespace: str | None) -> dict[str, TableKey]:
+        keys: dict[str, TableKey] = {}
+        async for document in self._kube.each_table(namespace):
+            metadata = document["metadata"]
+            keys[metadata["uid"]] = TableKey(metadata["namespace"], metadata["name"])
+        return keys
 
 
 def _running_jobs(observation: Observation, plan: Plan) -> int:

@@ -1,13 +1,21 @@
-"""How many Jobs run per class and namespace: what the limits of a class are compared with."""
+"""How many Jobs run per class and namespace: what the limits of a class are compared with.
+
+A table counts for no more than it can have: one run, and in an Optimistic one a table service beside it. So whoever
+can make Jobs look like those of one table takes two places of a class and no more.
+"""
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from hudi_operator.control.fields import Document, text
 from hudi_operator.control.keys import TableKey
+from hudi_operator.control.own_objects import controller_of, has_ended
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
+
+MOST_OF_A_TABLE = 2
+"""Jobs that one table can have at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +38,22 @@ class RunningJobs:
         self._in_class: Counter[str] = Counter()
         self._in_namespace: Counter[tuple[str, str]] = Counter()
 
-    def seed(self, job: Mapping[str, Any]) -> None:
-        """Count a Job that an earlier process of the operator has left, if it has not ended."""
-        metadata = job["metadata"]
-        # The label holds long names only in part; the owner reference holds them whole. A deletion has none, and counts
-        # from the first look at its table.
-        owner: Mapping[str, str] | None = next(iter(metadata.get("ownerReferences") or ()), None)
-        if owner is None or _has_ended(job):
+    def seed(self, job: Document, tables: Mapping[str, TableKey]) -> None:
+        """Count a Job that an earlier process of the operator has left, if it has not ended.
+
+        `tables` are all tables by their uids: a Job counts only where one of them is its controller. A deletion has no
+        owner, and counts from the first look at its table.
+        """
+        kind, uid = controller_of(job) or ("", "")
+        key = tables.get(uid) if kind == "HudiTable" else None
+        if key is None or key in self._entries or has_ended(job):
             return
-        key = TableKey(metadata["namespace"], owner["name"])
-        if key not in self._entries:
-            self._set(key, _Entry((metadata.get("labels") or {}).get(CLASS_LABEL, ""), 1))
+        if text(job, "metadata", "namespace") == key.namespace:
+            self._set(key, _Entry(text(job, "metadata", "labels", CLASS_LABEL) or "", 1))
 
     def record(self, key: TableKey, *, class_name: str, jobs: int) -> None:
         """Remember how many Jobs a table has."""
-        self._set(key, _Entry(label_value(class_name), jobs) if jobs else None)
+        self._set(key, _Entry(label_value(class_name), min(jobs, MOST_OF_A_TABLE)) if jobs else None)
 
     def wait(self, key: TableKey, *, class_name: str) -> None:
         """Have a table told when a Job of its class has ended."""
@@ -88,8 +97,3 @@ class RunningJobs:
     def _count(self, key: TableKey, entry: _Entry, change: int) -> None:
         self._in_class[entry.class_label] += change
         self._in_namespace[entry.class_label, key.namespace] += change
-
-
-def _has_ended(job: Mapping[str, Any]) -> bool:
-    conditions = (job.get("status") or {}).get("conditions") or ()
-    return any(item["type"] in {"Complete", "Failed"} and item["status"] == "True" for item in conditions)

@@ -8,25 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hudi_operator.control.fields import field, items, text
 from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TableKey
 
 _TELLING_CONDITIONS = frozenset({"Complete", "Failed", "Suspended", "PodScheduled", "DisruptionTarget"})
-
-
-def field(document: object, *path: str) -> object:
-    """Return what stands at a path of nested mappings, or None."""
-    for name in path:
-        if not isinstance(document, Mapping):
-            return None
-        document = document.get(name)
-    return document
-
-
-def text(document: object, *path: str) -> str | None:
-    """Return the string at a path, or None when there is none or it is empty."""
-    value = field(document, *path)
-    return value if isinstance(value, str) and value else None
 
 
 def own_key(document: object) -> TableKey | None:
@@ -41,7 +27,7 @@ def has_ended(document: object) -> bool:
         return True
     return any(
         text(item, "type") in ("Complete", "Failed") and text(item, "status") == "True"
-        for item in _items(document, "status", "conditions")
+        for item in items(document, "status", "conditions")
     )
 
 
@@ -49,12 +35,12 @@ def condition_of_child(document: object) -> int:
     """Return a number that changes when a Job or pod starts, ends, goes, or gets into trouble."""
     conditions = [
         (text(item, "type"), text(item, "status"), text(item, "reason"))
-        for item in _items(document, "status", "conditions")
+        for item in items(document, "status", "conditions")
         if text(item, "type") in _TELLING_CONDITIONS
     ]
     states = [
         (name, text(item, "state", name, "reason"))
-        for item in _items(document, "status", "containerStatuses")
+        for item in items(document, "status", "containerStatuses")
         for name in ("waiting", "running", "terminated")
         if field(item, "state", name) is not None
     ]
@@ -70,14 +56,18 @@ def fingerprint(document: object) -> int:
     """
     names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
     metadata = {name: field(document, "metadata", name) for name in names}
-    finalizers = [one for one in _items(document, "metadata", "finalizers") if one != FINALIZER]
+    finalizers = [one for one in _finalizers(document) if one != FINALIZER]
     return hash(json.dumps([metadata, finalizers], sort_keys=True, default=_plain))
 
 
-def _items(document: object, *path: str) -> Sequence[object]:
-    """Return the list at a path; nothing where there is none."""
-    items = field(document, *path)
-    return items if isinstance(items, Sequence) and not isinstance(items, str) else ()
+def is_held(document: object) -> bool:
+    """Whether the operator's finalizer is on an object."""
+    return FINALIZER in _finalizers(document)
+
+
+def _finalizers(document: object) -> list[object]:
+    found = field(document, "metadata", "finalizers")
+    return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - kopf hands out read-only views of mappings

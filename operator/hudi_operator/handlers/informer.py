@@ -3,9 +3,10 @@
 An event can hold anything, so fields are read with care, and nothing is done here but to enqueue.
 """
 
+from hudi_operator.control.fields import field, text
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.queue import KeyedQueue
-from hudi_operator.handlers.documents import field, own_key, text
+from hudi_operator.handlers.documents import own_key
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.telemetry.metrics import metrics
 

@@ -1,19 +1,24 @@
 """The tables and classes that the operator knows: just enough to find what an event concerns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hudi_operator.control.fields import text
 from hudi_operator.control.keys import TableKey
-from hudi_operator.handlers.documents import condition_of_child, fingerprint, has_ended, text
+from hudi_operator.handlers.documents import condition_of_child, fingerprint, has_ended, is_held
 from hudi_operator.jobs.names import TABLE_LABEL, TABLE_UID_LABEL
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownTable:
-    """What is remembered of a table; `class_name` is None where the table takes the default class."""
+    """What is remembered of a table; `class_name` is None where the table takes the default class.
+
+    `held` says whether it had the operator's finalizer: that it has one now is no news, that it lost it is.
+    """
 
     uid: str | None
     class_name: str | None
     fingerprint: int
+    held: bool = field(default=False, compare=False)
 
 
 class KnownObjects:
@@ -48,8 +53,11 @@ class KnownObjects:
             uid=text(document, "metadata", "uid"),
             class_name=text(document, "spec", "tableClassName"),
             fingerprint=fingerprint(document),
+            held=is_held(document),
         )
-        if self._tables.get(key) == table:
+        before = self._tables.get(key)
+        if before == table and not (before.held and not table.held):
+            self._tables[key] = table
             return False
         self.forget_table(key)
         self._tables[key] = table

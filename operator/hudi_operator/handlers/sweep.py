@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from hudi_operator.control.fields import text
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.queue import KeyedQueue
-from hudi_operator.handlers.documents import own_key, text
+from hudi_operator.handlers.documents import own_key
 from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError, NotFound

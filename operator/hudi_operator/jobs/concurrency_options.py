@@ -34,18 +34,29 @@ def lock_of(table: HudiTable, table_class: HudiTableClassSpec | None) -> Lock | 
     return table.spec.concurrency.lock or (table_class.lock if table_class else None)
 
 
-def concurrency_options(table: HudiTable, lock: Lock | None) -> dict[str, str]:
+def lock_key_of(table: HudiTable, table_class: HudiTableClassSpec | None) -> str:
+    """Return the name of a table's lock, which begins with the namespace unless the class says otherwise.
+
+    A namespace holds no dot, so that no table can name the lock of a table of another namespace.
+    """
+    prefix, given = f"{table.metadata.namespace}.", table.spec.concurrency.lock_key
+    if given is None:
+        return f"{prefix}{table.table_name}"
+    shares = table_class is not None and table_class.allow_shared_lock_keys
+    return given if shares or given.startswith(prefix) else f"{prefix}{given}"
+
+
+def concurrency_options(table: HudiTable, lock: Lock | None, *, lock_key: str) -> dict[str, str]:
     """Return the options for the table's concurrency mode.
 
     An optimistic table without a lock gets no job, so that case only lacks the lock's own options.
     """
     if table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
         return {**_HEARTBEAT, **_ALONE}
-    return {**_HEARTBEAT, **_BESIDE_OTHERS, **(_zookeeper(table, lock) if lock else {})}
+    return {**_HEARTBEAT, **_BESIDE_OTHERS, **(_zookeeper(lock, lock_key) if lock else {})}
 
 
-def _zookeeper(table: HudiTable, lock: Lock) -> dict[str, str]:
-    key = table.spec.concurrency.lock_key or f"{table.metadata.namespace}.{table.table_name}"
+def _zookeeper(lock: Lock, key: str) -> dict[str, str]:
     prefix = "hoodie.write.lock.zookeeper"
     return {
         "hoodie.write.lock.provider": f"{_TRANSACTION}.lock.ZookeeperBasedLockProvider",

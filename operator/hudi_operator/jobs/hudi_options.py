@@ -14,10 +14,9 @@ from hudi_jobs.contract import (
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_concurrency import Lock
 from hudi_operator.api.table_index import Index, IndexType
 from hudi_operator.api.table_spec import BulkInsertSortMode, HudiTableSpec, Ingestion
-from hudi_operator.jobs.concurrency_options import concurrency_options, lock_of
+from hudi_operator.jobs.concurrency_options import concurrency_options, lock_key_of, lock_of
 from hudi_operator.jobs.service_options import flag, service_options
 
 _INDEX_NAMES = {
@@ -70,12 +69,12 @@ A table that changed one of them would no longer find its rows and write them ag
 
 def build_hudi_options(table: HudiTable, table_class: HudiTableClassSpec, service: Service) -> dict[str, str]:
     """Return all options of a job: class first, then the table's own, then the operator's, which win."""
-    owned = owned_hudi_options(table, service, lock=lock_of(table, table_class))
+    owned = owned_hudi_options(table, service, table_class=table_class)
     return {**table_class.hudi_options, **table.spec.hudi_options, **owned}
 
 
 def owned_hudi_options(
-    table: HudiTable, service: Service = Service.INGESTION, *, lock: Lock | None = None
+    table: HudiTable, service: Service = Service.INGESTION, *, table_class: HudiTableClassSpec | None = None
 ) -> dict[str, str]:
     """Return the options that follow from the typed fields of the spec and from the operator's own rules."""
     return {
@@ -83,7 +82,7 @@ def owned_hudi_options(
         **_layout(table.spec),
         **_bulk_insert(table.spec.ingestion),
         **service_options(table.spec, service),
-        **concurrency_options(table, lock),
+        **concurrency_options(table, lock_of(table, table_class), lock_key=lock_key_of(table, table_class)),
         **({TIMELINE_ZONE_OPTION: table.spec.timeline_time_zone} if table.spec.timeline_time_zone else {}),
         "hoodie.write.auto.upgrade": "false",
         "hoodie.embed.timeline.server": "false",
@@ -95,8 +94,8 @@ def owned_hudi_options(
 
 def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
     """Return the keys that some job of the table sets, so that nobody else may."""
-    lock = lock_of(table, table_class)
-    return {*_KEYS_OF_ROWS, *(key for service in Service for key in owned_hudi_options(table, service, lock=lock))}
+    found = (owned_hudi_options(table, service, table_class=table_class) for service in Service)
+    return {*_KEYS_OF_ROWS, *(key for options in found for key in options)}
 
 
 def declared_index(index: Index) -> str:

@@ -44,6 +44,11 @@ REQUEST_ANNOTATION = "hudi-operator.io/request"
 EXECUTOR_TEMPLATE_ANNOTATION = "hudi-operator.io/executor-template"
 """On drivers' pods: the template of the executors' pods, in mode Cluster."""
 
+OWNING_JOB_NAME = "batch.kubernetes.io/job-name"
+OWNING_JOB_UID = "batch.kubernetes.io/controller-uid"
+"""Labels by which Kubernetes says which Job a pod was made for."""
+
+_EXECUTOR = "-exec-"  # between the run and the number in the name of an executor's pod (Spark's ExecutorPodsAllocator)
 _NAME_LIMIT = 47  # Spark appends to executor pods' names: 63 - 10 - 6 (Config.scala)
 _LABEL_LIMIT = 63
 
@@ -87,6 +92,11 @@ def job_labels(*, table: str, table_uid: str, service: Service) -> dict[str, str
 def table_selector(table_uid: str) -> str:
     """Return the label selector of everything that the operator made for a table."""
     return f"{MANAGED_BY_LABEL}={MANAGED_BY},{TABLE_UID_LABEL}={table_uid}"
+
+
+def run_of_executor(pod_name: str) -> str:
+    """Return the name of the run that an executor's pod is named after."""
+    return (pod_name.rpartition(_EXECUTOR)[0] or pod_name)[:_LABEL_LIMIT]
 
 
 def label_value(text: str) -> str:

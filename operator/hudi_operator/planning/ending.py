@@ -264,7 +264,8 @@ def _decided(seen: EndingObservation, known: Attempts, *, now: datetime) -> Acti
             table_name=seen.metadata.name,
             table_uid=seen.metadata.uid,
             service=Service.DELETION,
-            decision=(seen.metadata.deletion_timestamp, attempt, last.job if last else None),
+            # The time, so that a Job which status has forgotten is never taken for this one.
+            decision=(seen.metadata.deletion_timestamp, format_time(now), attempt, last.job if last else None),
             taken={job.name for job in seen.jobs},
         ),
         service=Service.DELETION,

@@ -6,6 +6,10 @@ from functools import lru_cache
 _REMEMBERED = 4096
 """Times that are kept in both spellings: each look reads the same ones of the status and the timeline again."""
 
+_LONGEST = 64
+_FIRST_YEAR, _LAST_YEAR = 1900, 3000
+"""Years with which can be reckoned: the longest duration, 292 years, leads from them to other times."""
+
 
 @lru_cache(maxsize=_REMEMBERED)
 def format_time(moment: datetime) -> str:
@@ -13,14 +17,21 @@ def format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def parse_time(text: str | None) -> datetime | None:
-    """Read RFC 3339; return None for nothing and for what is no time, because it is only a memory."""
-    if not text:
-        return None
+    """Read RFC 3339; return None for nothing and for what is no time, because it is only a memory.
+
+    So it is for a time with which nothing can be reckoned, and for a text that is longer than a time.
+    """
+    return _parse_time(text) if text and len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parse_time(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
+        return None
+    if not _FIRST_YEAR <= moment.year < _LAST_YEAR:
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 

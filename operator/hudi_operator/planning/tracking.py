@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_class import JobSettings
 from hudi_operator.api.table_spec import ManagementPolicy
@@ -57,6 +58,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             living, stops = _judged(living, observation, desired_image=desired_image, now=now)
             active.append(refreshed(job, living) if own or job.uid else adopted(living))
             actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
+        elif job.service is Service.DELETION:
+            continue  # was never decided: this table is not being deleted
         elif own is None and job.uid is None and observation.look.instant_of(job.name) is None:
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))

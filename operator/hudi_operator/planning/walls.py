@@ -106,8 +106,16 @@ def _schedule(table: HudiTable) -> Iterator[Obstacle]:
 
 
 def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
-    alone = table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    if alone or lock_of(table, table_class.spec) is not None:
+    if table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        return
+    own = table.spec.concurrency.lock
+    if own is not None and "." in own.zookeeper.base_path and not table_class.spec.allow_shared_lock_keys:
+        yield Obstacle(
+            reason=Blocked.SETTING_NOT_ALLOWED,
+            message=f"concurrency.lock.zookeeper.basePath {own.zookeeper.base_path} holds a dot, as the names of locks "
+            "do, so it may lie inside the lock of another table: choose a path without.",
+        )
+    if lock_of(table, table_class.spec) is not None:
         return
     yield Obstacle(
         reason=Blocked.LOCK_MISSING,

@@ -1,0 +1,79 @@
+"""Which Jobs and pods are a table's own. Labels alone say nothing: whoever may create a Job can write any.
+
+A Job is the table's own when the table is its controller, which the operator makes it, or when status records it. A
+pod is when its run is. Everything else that carries the table's labels counts nowhere, holds nothing up and is never
+deleted.
+"""
+
+from collections.abc import Collection, Iterable
+
+import structlog
+
+from hudi_operator.api.base import GROUP
+from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.control.fields import Document, field, items, text
+from hudi_operator.jobs.names import OWNING_JOB_NAME, OWNING_JOB_UID, run_of_executor
+
+_NAME_LIMIT = 63
+"""Longest name that a status holds; those of the operator's own Jobs are shorter."""
+
+_SHOWN = 3
+
+_log = structlog.get_logger(__name__)
+
+
+def own_jobs(jobs: Iterable[Document], *, table_uid: str, remembered: Iterable[ActiveJob]) -> list[Document]:
+    """Return the Jobs that are the table's own; the log names others that look as if they were."""
+    known = {job.name: job.uid for job in remembered}
+    own, strangers = list[Document](), list[str]()
+    for job in jobs:
+        name, uid = text(job, "metadata", "name", limit=_NAME_LIMIT), text(job, "metadata", "uid", limit=_NAME_LIMIT)
+        recorded = name in known and known[name] in {None, uid}
+        if name and uid and (recorded or controller_of(job) == ("HudiTable", table_uid)):
+            own.append(job)
+        elif not has_ended(job):
+            strangers.append(str(field(job, "metadata", "name"))[:_NAME_LIMIT])
+    if strangers:
+        _log.warning("jobs with the labels of a table are not its own", table=table_uid, jobs=strangers[:_SHOWN])
+    return own
+
+
+def own_pods(
+    pods: Iterable[Document], *, jobs: Collection[Document], remembered: Iterable[ActiveJob]
+) -> list[Document]:
+    """Return the pods of the runs that are a table's own: of these Jobs, and of those that status records."""
+    remembered = tuple(remembered)
+    uids = {text(job, "metadata", "uid") for job in jobs} | {job.uid for job in remembered if job.uid}
+    runs = {text(job, "metadata", "name") for job in jobs} | {job.name for job in remembered}
+    unseen = {job.name for job in remembered if job.uid is None}
+    return [pod for pod in pods if _is_named(pod) and _belongs(pod, uids=uids, runs=runs, unseen=unseen)]
+
+
+def has_ended(job: Document) -> bool:
+    """Whether a Job has run to its end."""
+    conditions = items(job, "status", "conditions")
+    return any(text(one, "type") in {"Complete", "Failed"} and one.get("status") == "True" for one in conditions)
+
+
+def controller_of(document: Document) -> tuple[str, str] | None:
+    """Return the kind and uid of the object that controls another; a kind of ours only where the group is ours."""
+    for reference in items(document, "metadata", "ownerReferences"):
+        kind, uid = text(reference, "kind"), text(reference, "uid")
+        if reference.get("controller") is not True or kind is None or uid is None:
+            continue
+        ours = (text(reference, "apiVersion") or "").startswith(f"{GROUP}/")
+        return (kind, uid) if ours or not kind.startswith("Hudi") else None
+    return None
+
+
+def _is_named(pod: Document) -> bool:
+    return text(pod, "metadata", "name", limit=253) is not None and text(pod, "metadata", "uid", limit=64) is not None
+
+
+def _belongs(
+    pod: Document, *, uids: Collection[str | None], runs: Collection[str | None], unseen: Collection[str]
+) -> bool:
+    uid, name = (text(pod, "metadata", "labels", key) for key in (OWNING_JOB_UID, OWNING_JOB_NAME))
+    if uid is None and name is None:
+        return run_of_executor(text(pod, "metadata", "name") or "") in runs
+    return uid in uids or name in unseen
