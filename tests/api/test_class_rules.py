@@ -10,6 +10,9 @@ from hudi_operator.api.crd_kinds import TABLE_CLASS
 
 Document = dict[str, Any]
 
+PLAIN_PREFIX = "a prefix must be plain: no '.' or '..' segments and no white space"
+BRACES = "of what stands in braces, a prefix may hold {namespace} only"
+
 ACCEPTED: dict[str, Document] = {
     "labels and annotations of pods": {
         "spec.job": {
@@ -20,7 +23,26 @@ ACCEPTED: dict[str, Document] = {
     "the smallest class": {},
     "a bucket as a prefix": {"spec.allowedBasePaths": ["s3a://lake"]},
     "a bucket per namespace": {"spec.allowedBasePaths": ["s3://lake-{namespace}/tables/"]},
-    "the whole file system": {"spec.allowedBasePaths": ["file:///"]},
+    "a bucket that is a namespace": {
+        "spec.allowedBasePaths": ["s3n://{namespace}", "s3a://a-{namespace}.b/x{namespace}"]
+    },
+    "a prefix with dots inside names": {"spec.allowedBasePaths": ["s3a://lake/v1.2/..a/b..c/.d"]},
+    "a folder at the root of the file system": {"spec.allowedBasePaths": ["file:///data", "file:///data/{namespace}/"]},
+    "quarantine prefixes": {"spec.allowedQuarantinePaths": ["s3a://rejected/{namespace}"]},
+    "namespaces by name": {"spec.allowedNamespaces": {"names": ["team-a", "team-b"]}},
+    "namespaces by labels": {
+        "spec.allowedNamespaces": {
+            "selector": {
+                "matchLabels": {"env": "prod", "example.com/team": ""},
+                "matchExpressions": [
+                    {"key": "tier", "operator": "In", "values": ["gold", "silver"]},
+                    {"key": "tier", "operator": "NotIn", "values": [""]},
+                    {"key": "example.com/x", "operator": "Exists"},
+                    {"key": "y", "operator": "DoesNotExist", "values": []},
+                ],
+            }
+        }
+    },
     "source prefixes": {"spec.allowedSourcePaths": ["s3a://landing/{namespace}", "file:///landing"]},
     "a store with everything": {
         "spec.objectStore": {
@@ -68,6 +90,76 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a source path prefix of another scheme": (
         {"spec.allowedSourcePaths": ["http://landing/"]},
         "spec.allowedSourcePaths[0] in body should match",
+    ),
+    **{
+        f"{field} with {what}": (
+            {f"spec.{field}": [prefix]},
+            words if " " in words else f"spec.{field}[0] in body should match",
+        )
+        for field in ("allowedBasePaths", "allowedSourcePaths", "allowedQuarantinePaths")
+        for what, prefix, words in (
+            ("the whole file system", "file:///", "pattern"),
+            ("a bare scheme", "file://", "pattern"),
+            ("no bucket", "s3a:///lake", "pattern"),
+            ("a bucket in capitals", "s3a://Lake/team-a", "pattern"),
+            ("an empty segment", "s3a://lake//team-a", "pattern"),
+            ("a percent escape", "s3a://lake/%2e%2e/other", "pattern"),
+            ("a dot-dot segment", "s3a://lake/../other", PLAIN_PREFIX),
+            ("a dot-dot segment at its end", "s3a://lake/team-a/..", PLAIN_PREFIX),
+            ("a dot segment", "s3a://lake/./team-a", PLAIN_PREFIX),
+            ("a no-break space", "s3a://lake/a\u00a0b", PLAIN_PREFIX),
+            ("another placeholder", "s3a://lake/{name}", BRACES),
+            ("an open brace", "s3a://lake/{namespace", BRACES),
+            ("a placeholder in a placeholder", "s3a://lake/{{namespace}}", BRACES),
+        )
+    },
+    "namespaces without a name or selector": (
+        {"spec.allowedNamespaces": {}},
+        "allowedNamespaces needs names or a selector; for every namespace, leave it out",
+    ),
+    "an empty list of namespaces": (
+        {"spec.allowedNamespaces": {"names": []}},
+        "allowedNamespaces needs names or a selector; for every namespace, leave it out",
+    ),
+    "a name that no namespace can have": (
+        {"spec.allowedNamespaces": {"names": ["*"]}},
+        "spec.allowedNamespaces.names[0] in body should match",
+    ),
+    "a selector that selects everything": (
+        {"spec.allowedNamespaces": {"selector": {}}},
+        "the selector must require something: for every namespace, leave allowedNamespaces out",
+    ),
+    "a label that no namespace can have": (
+        {"spec.allowedNamespaces": {"selector": {"matchLabels": {"env": "-"}}}},
+        "spec.allowedNamespaces.selector.matchLabels.env in body should match",
+    ),
+    "a requirement without a label": (
+        {"spec.allowedNamespaces": {"selector": {"matchExpressions": [{"key": "a b", "operator": "Exists"}]}}},
+        "spec.allowedNamespaces.selector.matchExpressions[0].key in body should match",
+    ),
+    "a requirement of an unknown kind": (
+        {"spec.allowedNamespaces": {"selector": {"matchExpressions": [{"key": "a", "operator": "Gt"}]}}},
+        'Unsupported value: "Gt"',
+    ),
+    "In without values": (
+        {"spec.allowedNamespaces": {"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}},
+        "In and NotIn need values, Exists and DoesNotExist have none",
+    ),
+    "Exists with values": (
+        {
+            "spec.allowedNamespaces": {
+                "selector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}
+            }
+        },
+        "In and NotIn need values, Exists and DoesNotExist have none",
+    ),
+    "a requirement with a value that no label can have": (
+        {
+            "spec.allowedNamespaces": {
+                "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
+            }
+        },
+        "spec.allowedNamespaces.selector.matchExpressions[0].values[0] in body should match",
     ),
     "an endpoint without a scheme": (
         {"spec.objectStore": {"endpoint": "s3.storage.svc:9000"}},

@@ -67,7 +67,10 @@ ACCEPTED: dict[str, Document] = {
 }
 
 SEGMENTS = "no '.' or '..' segments"
-SHAPE = "basePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder)"
+SHAPE = (
+    "basePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder), "
+    "without '//' inside and with the bucket in lower case"
+)
 TWICE = "a column must not be named twice"
 PLAIN = "a column name holds letters, digits and underscores"
 KIND = "index.type cannot be changed but between Bloom and Simple"
@@ -85,6 +88,29 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a base path that is a folder at the root": ({"spec.basePath": "file:///data"}, SHAPE),
     "a base path on a file system of another host": ({"spec.basePath": "file://host/data/flights"}, SHAPE),
     "a base path with one slash after file": ({"spec.basePath": "file:/data/flights"}, SHAPE),
+    "a base path with a bucket in capitals": ({"spec.basePath": "s3a://Lake/flights"}, SHAPE),
+    **{
+        f"a base path in {folder}": (
+            {"spec.basePath": f"s3a://lake/flights/{folder}"},
+            "basePath must not lie in a folder .hoodie or .hudi-operator",
+        )
+        for folder in (".hoodie", ".hoodie/metadata", ".HOODIE", ".hudi-operator/files", ".hoodie/")
+    },
+    "a quarantine path in the timeline of a table": (
+        {
+            **INGESTION,
+            "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://a/b/.hoodie/timeline"},
+        },
+        "quarantinePath must not lie in a folder .hoodie or .hudi-operator",
+    ),
+    "a quarantine path with a bucket in capitals": (
+        {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://Landing/bad"}},
+        "quarantinePath must be a folder below a bucket",
+    ),
+    "a source path with a bucket in capitals": (
+        {**INGESTION, "spec.ingestion.source.files.path": "s3a://Landing/flights"},
+        "path must look like s3a://bucket/folder or file:///folder, without '//' inside and with the bucket in lower",
+    ),
     "a base path with an empty segment": ({"spec.basePath": "s3a://lake/a//b"}, SHAPE),
     "a base path with two slashes at its end": ({"spec.basePath": "s3a://lake/a//"}, SHAPE),
     "a base path with two slashes after the bucket": ({"spec.basePath": "s3a://lake//a"}, SHAPE),
@@ -207,7 +233,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "ingestion from nowhere": ({"spec.ingestion": {"source": {}}}, "spec.ingestion.source.files: Required value"),
     "a source path without a scheme": (
         {**INGESTION, "spec.ingestion.source.files.path": "landing/flights"},
-        "path must look like s3a://bucket/folder or file:///folder, without '//' inside",
+        "path must look like s3a://bucket/folder or file:///folder, without '//' inside and with the bucket in lower",
     ),
     "a source path with an empty segment": (
         {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing//flights"},
@@ -285,7 +311,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a quarantine path that is a bucket": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing"}},
         "quarantinePath must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder), "
-        "without '//' inside",
+        "without '//' inside and with the bucket in lower case",
     ),
     "a quarantine path that climbs": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/../a"}},

@@ -187,6 +187,17 @@ def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_of
     assert "NetworkPolicy" not in {document["kind"] for document in off}
 
 
+def test_the_policy_on_namespaces_of_classes_is_there_unless_it_is_switched_off(documents: Any) -> None:
+    kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    rendered = {document["kind"]: document for document in documents({}) if document["kind"] in kinds}
+    assert rendered.keys() == kinds
+    policy, binding = (rendered[kind] for kind in sorted(kinds))
+    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    off = documents({"admissionPolicy": {"enabled": False}})
+    assert not kinds & {document["kind"] for document in off}
+
+
 def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
     from hudi_operator.telemetry.metrics import metrics  # noqa: PLC0415 - the other tests need no operator
 

@@ -48,6 +48,10 @@ class MemoryCluster:
         """Whether the reply to the write of this number is lost, which takes effect all the same."""
         self.refusal: str | None = None
         """What the API server says to every new Job."""
+        self.labels: dict[str, dict[str, str]] = {}
+        """Labels of namespaces."""
+        self.labels_are_secret = False
+        """Whether the operator has no right to read them."""
         self.terminating = False
         """Whether the namespace is being deleted."""
         self.look = TimelineLook()
@@ -130,6 +134,11 @@ class MemoryCluster:
 
     async def get_class(self, name: str) -> Document | None:
         return self.classes.get(name)
+
+    async def namespace_labels(self, name: str) -> dict[str, str]:
+        if self.labels_are_secret:
+            raise Forbidden("namespaces is forbidden", status=403)
+        return self.labels.get(name, {})
 
     async def replace_class_status(self, table_class: Document, status: Mapping[str, Any]) -> Document:
         if table_class.get("status") == status:

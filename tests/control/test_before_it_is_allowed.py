@@ -123,6 +123,42 @@ def invalid_class(cluster: Cluster) -> None:
     cluster.classes["standard"]["spec"] = {"allowedBasePaths": 3}
 
 
+def class_with_a_loose_prefix(cluster: Cluster) -> None:
+    cluster.classes["standard"]["spec"]["allowedBasePaths"] = ["s3://lake/{namespace}", "s3a://lake/team-b/.."]
+
+
+def class_of_others_by_name(cluster: Cluster) -> None:
+    cluster.classes["standard"]["spec"]["allowedNamespaces"] = {"names": ["victim"]}
+
+
+def class_of_others_by_label(cluster: Cluster) -> None:
+    cluster.labels = {"team-a": {"env": "dev"}, "victim": {"env": "prod"}}
+    cluster.classes["standard"]["spec"]["allowedNamespaces"] = {"selector": {"matchLabels": {"env": "prod"}}}
+
+
+def labels_that_nobody_may_read(cluster: Cluster) -> None:
+    cluster.labels_are_secret = True
+    class_of_others_by_label(cluster)
+
+
+def default_class_of_others(cluster: Cluster) -> None:
+    class_of_others_by_name(cluster)
+    cluster.classes["standard"]["metadata"]["annotations"] = {"hudi-operator.io/is-default-class": "true"}
+    del cluster.tables["flights"]["spec"]["tableClassName"]
+
+
+def whole_prefix(cluster: Cluster) -> None:
+    cluster.tables["flights"]["spec"]["basePath"] = "s3a://lake/team-a"
+
+
+def inside_of_a_table(cluster: Cluster) -> None:
+    cluster.tables["flights"]["spec"]["basePath"] = "s3a://lake/team-a/flights/.hoodie/metadata"
+
+
+def bucket_in_capitals(cluster: Cluster) -> None:
+    cluster.tables["flights"]["spec"]["basePath"] = "s3a://LAKE/team-a/flights"
+
+
 def path_outside(cluster: Cluster) -> None:
     cluster.classes["standard"] = class_document(allowedBasePaths=["s3://elsewhere/"])
 
@@ -182,6 +218,14 @@ WALLS = (
     no_class,
     no_default_class,
     invalid_class,
+    class_with_a_loose_prefix,
+    class_of_others_by_name,
+    class_of_others_by_label,
+    labels_that_nobody_may_read,
+    default_class_of_others,
+    whole_prefix,
+    inside_of_a_table,
+    bucket_in_capitals,
     path_outside,
     path_of_another_namespace,
     path_spelt_oddly,
@@ -208,7 +252,11 @@ async def test_behind_a_wall_the_store_is_asked_for_nothing_and_what_was_shown_i
     assert "Stalled" in text
 
 
-@pytest.mark.parametrize("wall", [no_class, invalid_class, path_outside], ids=lambda wall: wall.__name__)
+@pytest.mark.parametrize(
+    "wall",
+    [no_class, invalid_class, class_of_others_by_name, class_of_others_by_label, path_outside],
+    ids=lambda wall: wall.__name__,
+)
 async def test_a_table_that_was_looked_at_is_hidden_as_soon_as_a_wall_stands_and_shown_again_without_it(
     wall: Callable[[Cluster], None],
 ) -> None:

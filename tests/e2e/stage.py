@@ -48,6 +48,7 @@ def class_spec(**changes: Any) -> Document:
     return {
         "allowedBasePaths": ["s3a://lake/{namespace}"],
         "allowedSourcePaths": ["s3a://landing/{namespace}"],
+        "allowedQuarantinePaths": ["s3a://landing/{namespace}/rejected"],
         "objectStore": OBJECT_STORE,
         "execution": {"mode": "Local", "driver": {"cpu": "200m", "memory": "1536Mi"}},
         "retry": {"initialDelay": "3s", "maxDelay": "10s"},

@@ -148,7 +148,7 @@ def test_an_example_with_data_becomes_a_table(examples: Examples, name: str) -> 
 def test_rows_that_cannot_be_read_are_set_aside_where_the_example_says(stage: Stage, examples: Examples) -> None:
     surveys = examples.fed["surveys"]
     run = surveys.wait_ready()["history"][-1]
-    files = stage.store.files(f"landing/{surveys.namespace}/surveys-rejected/{run['job']}/")
+    files = stage.store.files(f"landing/{surveys.namespace}/rejected/surveys/{run['job']}/")
 
     text = b"".join(stage.store.get(f"landing/{file}") for file in files if file.endswith(".json")).decode()
     assert len(text.splitlines()) == 2

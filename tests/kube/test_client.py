@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hudi_operator.control.class_reporter import ClassReporter
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from hudi_operator.kube.events import EventType
@@ -90,6 +91,36 @@ class TestTables:
         assert "services" not in written["status"]
         assert written["spec"] == table["spec"]
         assert written["metadata"]["generation"] == table["metadata"]["generation"]
+
+    async def test_the_operator_writes_what_it_has_to_say_of_a_class_into_the_class(
+        self, kube: KubernetesClient, transport: Transport, namespace: str
+    ) -> None:
+        path = "/apis/hudi-operator.io/v1alpha1/huditableclasses"
+        spec = {
+            "allowedBasePaths": ["s3a://lake"],
+            "allowedSparkConf": ["spark.jars"],
+            "allowedNamespaces": {"names": [namespace]},
+        }
+        document = {"apiVersion": "hudi-operator.io/v1alpha1", "kind": "HudiTableClass", "spec": spec}
+        await transport.request("POST", path, body={**document, "metadata": {"name": namespace}})
+        try:
+            for _ in range(2):
+                await ClassReporter(kube).report(namespace)
+            found = await kube.get_class(namespace)
+            assert found is not None
+            assert found["status"]["namespaces"] == namespace
+            assert found["status"]["observedGeneration"] == found["metadata"]["generation"] == 1
+            kinds = [condition["type"] for condition in found["status"]["conditions"]]
+            assert kinds == ["Ready", "UnsafeSettings"]
+            assert found["spec"] == spec
+        finally:
+            await transport.request("DELETE", f"{path}/{namespace}")
+
+    async def test_the_labels_of_a_namespace_are_read_and_one_that_is_gone_has_none(
+        self, kube: KubernetesClient, namespace: str
+    ) -> None:
+        assert (await kube.namespace_labels(namespace))["kubernetes.io/metadata.name"] == namespace
+        assert await kube.namespace_labels("no-such-namespace") == {}
 
     async def test_a_status_decided_on_an_old_view_is_refused(
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]

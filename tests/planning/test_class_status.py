@@ -12,7 +12,7 @@ from tests.planning.world import NOW, minutes, table_class
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.resources import HudiTableClass, InvalidObject, ObjectMetadata, parse_table_class
 from hudi_operator.api.table_class_status import HudiTableClassStatus
-from hudi_operator.planning.class_status import build_class_status
+from hudi_operator.planning.class_status import build_class_status, class_problem
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FRESH = HudiTableClassStatus()
@@ -79,6 +79,61 @@ def test_a_class_that_cannot_be_read_is_stalled() -> None:
     ]
     assert "spec.retry: no" in status.conditions[0].message
     assert status.observed_generation == 3
+
+
+@pytest.mark.parametrize("field", ["allowedBasePaths", "allowedSourcePaths", "allowedQuarantinePaths"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "s3a://",
+        "s3a:///lake",
+        "file://",
+        "file:///",
+        "file:////x",
+        "lake/team-a",
+        "http://lake/x",
+        "s3a://Lake/team-a",
+        "s3a://LAKE",
+        "S3A://lake",
+        "s3a://lake/../other",
+        "s3a://lake/team-a/..",
+        "s3a://lake/./team-a",
+        "s3a://lake//team-a",
+        "s3a://lake/team-a//",
+        "s3a://lake/{name}",
+        "s3a://lake/{}",
+        "s3a://lake/{namespace",
+        "s3a://{Namespace}/x",
+        "s3a://lake/*",
+        "s3a://lake/%2e%2e/other",
+        "s3a://lake/a b",
+        "s3a://lake/a\u00a0b",
+        "s3a://lake/a\x00",
+        "s3a://lake/a\u202eb",
+        "s3a://lake/a\n",
+        "",
+    ],
+)
+def test_no_table_can_use_a_class_whose_prefix_allows_something_else_than_it_seems_to(field: str, prefix: str) -> None:
+    walls = table_class(**{field: [prefix]})
+    assert f"spec.{field}: {prefix}" in str(class_problem(walls))
+    stalled = find_condition(build_class_status(walls, FRESH, now=NOW).conditions, ConditionType.STALLED)
+    assert stalled is not None
+    assert stalled.reason == "TableClassInvalid"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["s3a://lake", "s3://lake-{namespace}/tables/", "s3n://{namespace}", "file:///data", "s3a://lake/x_{namespace}.y"],
+)
+def test_a_plain_prefix_is_well(prefix: str) -> None:
+    assert class_problem(table_class(allowedBasePaths=[prefix])) is None
+
+
+def test_a_class_shows_the_namespaces_it_is_for() -> None:
+    assert build_class_status(table_class(), FRESH, now=NOW).namespaces == "All"
+    walls = table_class(allowedNamespaces={"names": ["team-a"]})
+    assert build_class_status(walls, FRESH, now=NOW).namespaces == "team-a"
 
 
 def test_a_status_that_says_the_same_is_the_same_later() -> None:

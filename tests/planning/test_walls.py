@@ -35,7 +35,8 @@ def quarantine(path: str) -> dict[str, Any]:
         ({}, {}),
         ({"ingestion": None}, {}),
         ({"ingestion": None}, {"allowedSourcePaths": []}),
-        (quarantine("s3a://landing/bad/"), {}),
+        (quarantine("s3a://rejected/bad/"), {"allowedQuarantinePaths": ["s3://rejected/"]}),
+        (quarantine("s3a://rejected/"), {"allowedQuarantinePaths": ["s3://rejected/"]}),
         ({"sparkConf": {"spark.sql.ansi.enabled": "true"}}, {"allowedSparkConf": ["spark.sql.*"]}),
         ({"hudiOptions": {"hoodie.bloom.index.parallelism": "4"}}, {"allowedHudiOptions": ["hoodie.bloom.*"]}),
         (reading({"header": "true", "sep": ";"}), {}),
@@ -62,7 +63,31 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
         ({"basePath": "s3a://lake/team-a/../team-b/flights"}, {}, ["PathNotAllowed"]),
         (source("s3a://elsewhere/flights/"), {}, ["PathNotAllowed"]),
         (source("s3a://landing/flights/"), {"allowedSourcePaths": []}, ["PathNotAllowed"]),
-        (quarantine("s3a://elsewhere/bad"), {}, ["PathNotAllowed"]),
+        (quarantine("s3a://elsewhere/bad"), {"allowedQuarantinePaths": ["s3://rejected/"]}, ["PathNotAllowed"]),
+        (quarantine("s3a://landing/bad/"), {}, ["PathNotAllowed"]),
+        (quarantine("s3a://landing/bad/"), {"allowedQuarantinePaths": ["s3://rejected/"]}, ["PathNotAllowed"]),
+        (
+            quarantine("s3a://rejected/.hoodie/timeline"),
+            {"allowedQuarantinePaths": ["s3://rejected/"]},
+            ["PathNotAllowed"],
+        ),
+        (source("s3a://rejected/x"), {"allowedQuarantinePaths": ["s3://rejected/"]}, ["PathNotAllowed"]),
+        (source("s3a://Landing/flights/"), {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://Lake/team-a/flights"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/.hoodie"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/flights/.hoodie/metadata"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/flights/.HOODIE/x"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/flights/%2ehoodie/x"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/flights/.hudi-operator/files"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake/team-a/"}, {}, ["PathNotAllowed"]),
+        ({"basePath": "s3a://lake//team-a/x/.."}, {}, ["PathNotAllowed"]),
+        (
+            {"basePath": "s3a://lake/shared"},
+            {"allowedBasePaths": ["s3://lake", "s3://lake/shared/{namespace}"]},
+            ["PathNotAllowed"],
+        ),
+        ({"basePath": "s3a://lake"}, {"allowedBasePaths": ["s3://lake"]}, ["PathNotAllowed"]),
         ({"sparkConf": {"spark.jars": "http://x/evil.jar"}}, {}, ["SettingNotAllowed"]),
         ({"sparkConf": {"spark.master": "local"}}, {"allowedSparkConf": ["spark.*"]}, ["SettingNotAllowed"]),
         ({"hudiOptions": {"hoodie.table.name": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
@@ -132,6 +157,23 @@ def test_an_obstacle_says_what_is_allowed_and_what_to_do() -> None:
         "basePath s3a://lake/team-b/flights is outside of what class standard allows (s3://lake/{namespace}/): "
         "choose a path inside, or ask the platform team to allow it."
     )
+
+
+def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
+    (obstacle,) = obstacles_of(table(basePath="s3a://lake/team-a"), table_class())
+    assert obstacle.message == (
+        "basePath s3a://lake/team-a is the whole of a folder in which class standard allows tables "
+        "(s3://lake/{namespace}/): choose a folder below it."
+    )
+    assert obstacle.hides
+
+
+@pytest.mark.parametrize(
+    "spec", [source("s3a://elsewhere/x"), quarantine("s3a://elsewhere/bad"), {"sparkConf": {"spark.jars": "x"}}]
+)
+def test_what_does_not_concern_the_base_path_hides_nothing(spec: dict[str, Any]) -> None:
+    (obstacle,) = obstacles_of(table(**spec), table_class())
+    assert not obstacle.hides
 
 
 def test_a_missing_lock_is_named_with_what_to_do() -> None:

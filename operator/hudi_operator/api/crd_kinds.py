@@ -149,6 +149,11 @@ TABLE_CLASS = ResourceKind(
             description="Whether tables can use the class",
         ),
         PrinterColumn(
+            name="Namespaces",
+            json_path=".status.namespaces",
+            description="Namespaces whose tables may use the class",
+        ),
+        PrinterColumn(
             name="Unsafe",
             json_path='.status.conditions[?(@.type=="UnsafeSettings")].status',
             description="Whether tables may make settings that can do harm",

@@ -4,13 +4,18 @@ The rules refuse what Hadoop, Spark and S3 read differently from one another: es
 segments. Whether a path is allowed for a table depends on its class and is checked by the operator.
 """
 
+import re
 from typing import Annotated
 
 from pydantic import Field
 
 from hudi_operator.api.base import rules
 
-_BUCKET = "s3[an]?://[a-zA-Z0-9][a-zA-Z0-9._-]*"
+_BUCKET = "s3[an]?://[a-z0-9][a-z0-9._-]*"
+"""S3 has no buckets with capitals, and in a store that has, `Lake` is not the `lake` that a class allows."""
+
+INNER_FOLDERS = (".hoodie", ".hudi-operator")
+"""Folders in which Hudi and the operator keep what makes a folder a table."""
 
 
 def _plain(name: str) -> tuple[str, str]:
@@ -21,18 +26,27 @@ def _plain(name: str) -> tuple[str, str]:
     )
 
 
+def _outside_of_tables(name: str) -> tuple[str, str]:
+    folders = "|".join(folder.replace(".", "[.]") for folder in INNER_FOLDERS)
+    return (
+        f"!self.matches('(?i)/({folders})(/|$)')",
+        f"{name} must not lie in a folder {' or '.join(INNER_FOLDERS)}",
+    )
+
+
 def _folder(name: str) -> tuple[str, str]:
     return (
         f"self.matches('^({_BUCKET}(/[^/]+)+|file://(/[^/]+)(/[^/]+)+)/?$')",
         f"{name} must be a folder below a bucket (s3a://bucket/folder) or a file path (file:///folder/folder), "
-        "without '//' inside",
+        "without '//' inside and with the bucket in lower case",
     )
 
 
 def _place(name: str) -> tuple[str, str]:
     return (
         f"self.matches('^({_BUCKET}|file:///[^/]+)(/[^/]+)*/?$')",
-        f"{name} must look like s3a://bucket/folder or file:///folder, without '//' inside",
+        f"{name} must look like s3a://bucket/folder or file:///folder, without '//' inside and with the bucket in "
+        "lower case",
     )
 
 
@@ -44,6 +58,7 @@ BasePath = Annotated[
             ("self == oldSelf", "basePath cannot be changed; create another HudiTable instead"),
             _folder("basePath"),
             _plain("basePath"),
+            _outside_of_tables("basePath"),
         ),
     ),
 ]
@@ -53,7 +68,13 @@ SourcePath = Annotated[str, Field(max_length=1024, json_schema_extra=rules(_plac
 """Where input lies; unlike a table it may be a whole bucket."""
 
 QuarantinePath = Annotated[
-    str, Field(max_length=1024, json_schema_extra=rules(_folder("quarantinePath"), _plain("quarantinePath")))
+    str,
+    Field(
+        max_length=1024,
+        json_schema_extra=rules(
+            _folder("quarantinePath"), _plain("quarantinePath"), _outside_of_tables("quarantinePath")
+        ),
+    ),
 ]
 """Where rows that were set aside go."""
 
@@ -61,8 +82,20 @@ PathPrefix = Annotated[
     str,
     Field(
         max_length=1024,
-        # `{namespace}` may stand anywhere after the scheme. A scheme alone would allow every bucket.
-        json_schema_extra={"pattern": r"^(s3[an]?://[a-zA-Z0-9{][a-zA-Z0-9._{}-]*|file://)(/[^/%?#*\\\s]+)*/?$"},
+        # `{namespace}` may stand anywhere after the scheme. A scheme alone would allow every bucket or file.
+        json_schema_extra={
+            "pattern": r"^(s3[an]?://[a-z0-9{][a-z0-9._{}-]*|file:///[^/%?#*\\\s]+)(/[^/%?#*\\\s]+)*/?$",
+            **rules(
+                (
+                    r"!self.matches(r'[\p{Z}\p{C}]|/[.][.]?(/|$)')",
+                    "a prefix must be plain: no '.' or '..' segments and no white space",
+                ),
+                (
+                    "!self.replace('{namespace}', '').matches('[{}]')",
+                    "of what stands in braces, a prefix may hold {namespace} only",
+                ),
+            ),
+        },
     ),
 ]
 """A folder that paths may lie under."""
@@ -79,3 +112,19 @@ def apart(first: str, second: str) -> str:
 
 def _without_scheme(path: str) -> str:
     return f"({path}.substring({path}.indexOf(':')) + ({path}.endsWith('/') ? '' : '/'))"
+
+
+_PREFIX = re.compile(r"(s3[an]?://[a-z0-9][a-z0-9._-]*|file:///[^/%?#*\\\s]+)(/[^/%?#*\\\s]+)*/?")
+
+
+def prefix_problem(prefix: str) -> str | None:
+    """Return why a prefix of a class is refused, or None; for classes that were stored before the rules above."""
+    plain = prefix.replace("{namespace}", "n")
+    if re.search(r"[{}]", plain):
+        return "has something else in braces than {namespace}"
+    if not _PREFIX.fullmatch(plain):
+        return "is no s3a://bucket/folder with its bucket in lower case and no file:///folder without '//' inside"
+    segments = plain.partition("://")[2].split("/")
+    if any(segment in {".", ".."} or not segment.isprintable() for segment in segments):
+        return "has '.' or '..' segments or characters that cannot be printed"
+    return None

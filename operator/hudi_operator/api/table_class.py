@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
 from hudi_operator.api.paths import PathPrefix
 from hudi_operator.api.table_concurrency import Lock
 from hudi_operator.api.table_spec import Execution, OptionValue
@@ -14,17 +15,17 @@ DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 
 KeyPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\*?$", max_length=256)]
 
-
-LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$", max_length=63)]
-
-_KEY = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
 _RESERVED = ("kubernetes.io", "k8s.io", "hudi-operator.io", "spark-", "controller-uid", "job-name")
 """Parts of keys by which Kubernetes, Spark and the operator know pods."""
 
 
 def _foreign_keys(field: str) -> tuple[str, str]:
     """Return the rule that the keys of labels or annotations are valid and nobody else's."""
-    conditions = (f"key.matches('{_KEY}')", "key.size() <= 128", *(f"!key.contains('{part}')" for part in _RESERVED))
+    conditions = (
+        f"key.matches('{LABEL_KEY_PATTERN}')",
+        "key.size() <= 128",
+        *(f"!key.contains('{part}')" for part in _RESERVED),
+    )
     return (
         f"!has(self.{field}) || self.{field}.all(key, {' && '.join(conditions)})",
         f"{field} must have valid keys of at most 128 characters without {', '.join(_RESERVED)}",
@@ -164,10 +165,16 @@ class HudiTableClassSpec(Model):
     """Image of drivers and executors; the operator's own default without it."""
 
     allowed_base_paths: Annotated[tuple[PathPrefix, ...], Field(min_length=1, max_length=64)]
-    """Prefixes that tables may live under; `{namespace}` stands for the table's namespace."""
+    """Prefixes that tables may live below; `{namespace}` stands for the table's namespace."""
 
     allowed_source_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
-    """Prefixes that tables may read from and quarantine to; `{namespace}` stands for the table's namespace."""
+    """Prefixes that tables may read from; `{namespace}` stands for the table's namespace."""
+
+    allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
+    """Prefixes that tables may set bad rows aside to; none by default. `{namespace}` is the table's namespace."""
+
+    allowed_namespaces: AllowedNamespaces | None = None
+    """Namespaces whose tables may use the class; every namespace by default."""
 
     object_store: ObjectStore | None = None
     """The S3-compatible store; without it the environment of the pods decides."""

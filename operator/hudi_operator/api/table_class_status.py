@@ -14,6 +14,9 @@ class HudiTableClassStatus(Model):
     observed_generation: int = -1
     """Generation of the spec that this status speaks about; -1 before the first look."""
 
+    namespaces: Annotated[str, Field(max_length=512)] | None = None
+    """Namespaces whose tables may use the class: All, or names and requirements of labels."""
+
     conditions: Annotated[
         tuple[Condition, ...],
         Field(

@@ -32,7 +32,6 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
     is_hidden,
 )
-from hudi_operator.planning.walls import obstacles_of
 from hudi_operator.telemetry.metrics import metrics
 
 _IS_IT_GONE = Questions(live=True)
@@ -121,8 +120,7 @@ class Finalizer:
     async def _walls(self, parsed: HudiTable | InvalidObject) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
         if isinstance(parsed, InvalidObject):
             return None, (Obstacle(reason=Blocked.INVALID_SPEC, message=f"the spec is not valid: {parsed.message}."),)
-        table_class, obstacles = await self._observer.class_of(parsed, since=asyncio.get_running_loop().time())
-        return table_class, obstacles if table_class is None else obstacles_of(parsed, table_class)
+        return await self._observer.walls_of(parsed, since=asyncio.get_running_loop().time())
 
     async def _look(
         self,

@@ -16,11 +16,14 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey, Trigger
 from hudi_operator.control.looks import Questions, TimelineLooks
+from hudi_operator.control.namespaces import NamespaceLabels
 from hudi_operator.control.own_objects import own_jobs, own_pods
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.planning.class_status import class_problem
 from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle, TimelineLook, is_hidden
+from hudi_operator.planning.namespaces import asks_for_labels, namespace_obstacle
 from hudi_operator.planning.status import small_file_limit
 from hudi_operator.planning.walls import obstacles_of
 
@@ -39,6 +42,7 @@ class Observer:
     ) -> None:
         self._kube = kube
         self._classes = TableClasses(kube)
+        self._labels = NamespaceLabels(kube)
         self._claims = claims
         self._looks = looks
         self._running = running
@@ -54,9 +58,7 @@ class Observer:
         await self._claims.load()
         live = trigger is Trigger.EVENT or not self._claims.remembers(table)
         now = asyncio.get_running_loop().time()
-        table_class, obstacles = await self.class_of(table, since=(since or now) if live else None)
-        if table_class is not None:
-            obstacles = obstacles_of(table, table_class)
+        table_class, obstacles = await self.walls_of(table, since=(since or now) if live else None)
         if live and not is_hidden(obstacles) and (rival := await self._claims.ensure(table)) is not None:
             obstacles = (rival, *obstacles)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
@@ -91,14 +93,14 @@ class Observer:
         own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
         return observe_jobs(own, own_pods(pods, jobs=own, remembered=remembered), now=self._kube.now())
 
-    async def class_of(
+    async def walls_of(
         self, table: HudiTable, *, since: float | None
     ) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
-        """Return the class of a table as it was at `since` or later, or what keeps it from having one.
+        """Return the class of a table and what it does not allow, as they were at `since` or later.
 
-        Without `since` it is at most a minute old.
+        Without `since` they are at most a minute old. There is no class where none can be used.
         """
-        name = table.spec.table_class_name
+        name, namespace = table.spec.table_class_name, table.metadata.namespace
         parsed = await self._classes.get(name, since=since)
         if parsed is None:
             missing = (
@@ -107,10 +109,14 @@ class Observer:
                 else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
             )
             return None, (Obstacle(reason=Blocked.CLASS_NOT_FOUND, message=missing),)
-        if isinstance(parsed, InvalidObject):
-            message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {parsed.message}."
+        problem = class_problem(parsed)
+        if problem is not None or isinstance(parsed, InvalidObject):
+            message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {problem}."
             return None, (Obstacle(reason=Blocked.CLASS_INVALID, message=message),)
-        return parsed, ()
+        labels = await self._labels.get(namespace, since=since) if asks_for_labels(parsed, namespace) else None
+        if (stranger := namespace_obstacle(parsed, namespace, labels)) is not None:
+            return parsed, (stranger,)
+        return parsed, obstacles_of(table, parsed)
 
 
 def _questions(spec: HudiTableSpec) -> Questions:

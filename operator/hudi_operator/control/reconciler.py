@@ -32,6 +32,7 @@ from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.namespaces import asks_for_labels
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status import build_invalid_status, build_status
@@ -41,6 +42,9 @@ from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
 _ACTIVE_LOOK_SECONDS = 30.0
+_LABELS_LOOK_SECONDS = 300.0
+"""How often labels of a namespace are looked at that let its tables use their class: they change without a word."""
+
 _LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
 _WHOLE_LOOK_SECONDS = 3600.0
 """How often a table is looked at whole although nothing calls for it."""
@@ -207,6 +211,8 @@ class Reconciler:
         if plan.active_jobs:
             # Jobs and pods announce themselves: this bounds how late a missed announcement is noticed.
             return self._polling.spread(max(longest, _ACTIVE_LOOK_SECONDS))
+        if observation.table_class and asks_for_labels(observation.table_class, observation.table.metadata.namespace):
+            longest = min(longest, self._polling.spread(_LABELS_LOOK_SECONDS))
         # What is due and has not been launched waits for something outside, and that says nothing when it is over.
         return min(longest, max(pause, _ACTIVE_LOOK_SECONDS)) if due else longest
 

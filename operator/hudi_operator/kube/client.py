@@ -136,6 +136,11 @@ class KubernetesClient:
         namespace = await self._get(object_path(Kind.NAMESPACE, "kube-system"))
         return None if namespace is None else str(namespace["metadata"]["uid"])
 
+    async def namespace_labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a namespace; none where it does not exist."""
+        namespace = await self._get(object_path(Kind.NAMESPACE, name)) or {"metadata": {}}
+        return {str(key): str(value) for key, value in (namespace["metadata"].get("labels") or {}).items()}
+
     # Jobs and pods
 
     async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:

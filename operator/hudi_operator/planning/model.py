@@ -35,8 +35,11 @@ class Blocked(StrEnum):
     CLASS_INVALID = "TableClassInvalid"
     """This version of the operator cannot read the class."""
 
+    CLASS_NOT_ALLOWED = "ClassNotAllowed"
+    """The class is not for tables of this namespace."""
+
     PATH_NOT_ALLOWED = "PathNotAllowed"
-    """A path lies outside of what the class allows."""
+    """A path lies outside of what the class allows, is the whole of it, or lies inside of a table."""
 
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""

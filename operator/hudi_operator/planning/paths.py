@@ -5,6 +5,8 @@ import posixpath
 from collections.abc import Iterable
 from urllib.parse import unquote
 
+from hudi_operator.api.paths import INNER_FOLDERS
+
 _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
@@ -47,6 +49,28 @@ def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
     path = canonical_path(url)
     allowed = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
     return any(path == prefix or path.startswith(_inside(prefix)) for prefix in allowed)
+
+
+def contains_prefix(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
+    """Whether a path is one of the prefixes of a class or lies around one: then it is no folder for one table."""
+    path = canonical_path(url)
+    roots = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
+    return any(root == path or root.startswith(_inside(path)) for root in roots)
+
+
+def path_problem(url: str) -> str | None:
+    """Return why a path is refused whatever the class allows, or None.
+
+    The API server refuses the same, but not what it stored before it knew these rules; and the canonical form lets the
+    case of a bucket go, which is well only where two tables are compared.
+    """
+    canonical = canonical_path(url)
+    bucket = url.strip().partition("://")[2].partition("/")[0]
+    if canonical.startswith("s3:") and bucket != bucket.lower():
+        return "has capitals in its bucket, which makes it another one than the class allows"
+    if any(segment.lower() in INNER_FOLDERS for segment in canonical.split("/")):
+        return f"lies in a folder {' or '.join(INNER_FOLDERS)}"
+    return None
 
 
 def is_below_bucket(canonical: str) -> bool:

@@ -12,7 +12,7 @@ from hudi_operator.jobs.reader_options import refused_reader_options
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.jobs.spark_conf import owned_spark_conf
 from hudi_operator.planning.model import Blocked, Obstacle
-from hudi_operator.planning.paths import is_allowed
+from hudi_operator.planning.paths import contains_prefix, is_allowed, path_problem
 from hudi_operator.planning.schedule import InvalidSchedule, check_schedule
 
 
@@ -30,32 +30,38 @@ def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacl
 
 
 def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
-    walls, namespace = table_class.spec, table.metadata.namespace
-    base_path = table.spec.base_path
-    if not is_allowed(base_path, walls.allowed_base_paths, namespace=namespace):
-        yield _path_obstacle("basePath", base_path, walls.allowed_base_paths, table_class)
-    ingestion = table.spec.ingestion
-    if ingestion is None:
+    walls, spec = table_class.spec, table.spec
+    yield from _path(table, table_class, "basePath", spec.base_path, walls.allowed_base_paths)
+    if spec.ingestion is None:
         return
-    read = {
-        "ingestion.source.files.path": ingestion.source.files.path,
-        "ingestion.badRecords.quarantinePath": ingestion.bad_records.quarantine_path,
-    }
-    for field, path in read.items():
-        if path is not None and not is_allowed(path, walls.allowed_source_paths, namespace=namespace):
-            yield _path_obstacle(field, path, walls.allowed_source_paths, table_class, hides=False)
+    source, quarantine = spec.ingestion.source.files.path, spec.ingestion.bad_records.quarantine_path
+    yield from _path(table, table_class, "ingestion.source.files.path", source, walls.allowed_source_paths)
+    if quarantine is not None:
+        field = "ingestion.badRecords.quarantinePath"
+        yield from _path(table, table_class, field, quarantine, walls.allowed_quarantine_paths)
 
 
-def _path_obstacle(
-    field: str, path: str, allowed: tuple[str, ...], table_class: HudiTableClass, *, hides: bool = True
-) -> Obstacle:
-    walls = ", ".join(allowed) or "nothing"
-    return Obstacle(
-        reason=Blocked.PATH_NOT_ALLOWED,
-        message=f"{field} {path} is outside of what class {table_class.metadata.name} allows ({walls}): "
-        "choose a path inside, or ask the platform team to allow it.",
-        hides=hides,
-    )
+def _path(
+    table: HudiTable, table_class: HudiTableClass, field: str, path: str, allowed: tuple[str, ...]
+) -> Iterator[Obstacle]:
+    namespace, name = table.metadata.namespace, table_class.metadata.name
+    is_base = field == "basePath"
+    problem = path_problem(path)
+    if problem is not None:
+        message = f"{problem}: choose another path."
+    elif not is_allowed(path, allowed, namespace=namespace):
+        message = (
+            f"is outside of what class {name} allows ({', '.join(allowed) or 'nothing'}): choose a path inside, or ask "
+            "the platform team to allow it."
+        )
+    elif is_base and contains_prefix(path, allowed, namespace=namespace):
+        message = (
+            f"is the whole of a folder in which class {name} allows tables ({', '.join(allowed)}): choose a folder "
+            "below it."
+        )
+    else:
+        return
+    yield Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message=f"{field} {path} {message}", hides=is_base)
 
 
 def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
@@ -114,6 +120,7 @@ def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
             reason=Blocked.SETTING_NOT_ALLOWED,
             message=f"concurrency.lock.zookeeper.basePath {own.zookeeper.base_path} holds a dot, as the names of locks "
             "do, so it may lie inside the lock of another table: choose a path without.",
+            hides=False,
         )
     if lock_of(table, table_class.spec) is not None:
         return

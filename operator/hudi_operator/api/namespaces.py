@@ -1,0 +1,84 @@
+"""Which namespaces may use a class, in the words of Kubernetes: names, and a selector of labels."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_operator.api.base import Model, Name, rules
+
+LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$", max_length=63)]
+"""The value of a label."""
+
+LABEL_KEY_PATTERN = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
+"""What the key of a label looks like, with a prefix or without."""
+
+
+class SelectorOperator(StrEnum):
+    """How a label is compared."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+class LabelRequirement(Model):
+    """What one label of a namespace must be."""
+
+    key: Annotated[str, Field(pattern=LABEL_KEY_PATTERN, max_length=317)]
+    """The label."""
+
+    operator: SelectorOperator
+    """In and NotIn compare its value with values, Exists and DoesNotExist ask for the label itself."""
+
+    values: Annotated[tuple[LabelValue, ...], Field(max_length=64)] = ()
+    """The values to compare with."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+                "In and NotIn need values, Exists and DoesNotExist have none",
+            )
+        )
+    )
+
+
+class NamespaceSelector(Model):
+    """Labels that a namespace must have, as selectors of Kubernetes say it; all of them must hold."""
+
+    match_labels: dict[str, LabelValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 16})
+    """Labels with exactly these values."""
+
+    match_expressions: Annotated[tuple[LabelRequirement, ...], Field(max_length=16)] = ()
+    """Further requirements."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.matchLabels) && size(self.matchLabels) > 0) || "
+                "(has(self.matchExpressions) && size(self.matchExpressions) > 0)",
+                "the selector must require something: for every namespace, leave allowedNamespaces out",
+            )
+        )
+    )
+
+
+class AllowedNamespaces(Model):
+    """The namespaces whose tables may use a class: those that are named, and those that the selector selects."""
+
+    names: Annotated[tuple[Name, ...], Field(max_length=256)] = ()
+    """Namespaces by their names."""
+
+    selector: NamespaceSelector | None = None
+    """Namespaces by their labels."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.names) && size(self.names) > 0) || has(self.selector)",
+                "allowedNamespaces needs names or a selector; for every namespace, leave it out",
+            )
+        )
+    )

@@ -1,0 +1,87 @@
+"""Whether the tables of a namespace may use a class, and how that is said."""
+
+from collections.abc import Iterator, Mapping
+
+from hudi_operator.api.namespaces import AllowedNamespaces, LabelRequirement, NamespaceSelector, SelectorOperator
+from hudi_operator.api.resources import HudiTableClass
+from hudi_operator.planning.model import Blocked, Obstacle
+
+_SHOWN = 500
+
+Labels = Mapping[str, str]
+
+
+def asks_for_labels(table_class: HudiTableClass, namespace: str) -> bool:
+    """Whether the labels of a namespace decide if its tables may use a class."""
+    allowed = table_class.spec.allowed_namespaces
+    return allowed is not None and allowed.selector is not None and namespace not in allowed.names
+
+
+def namespace_obstacle(table_class: HudiTableClass, namespace: str, labels: Labels | None) -> Obstacle | None:
+    """Return what keeps the tables of a namespace from using a class; its labels are None where nobody may read them.
+
+    The ValidatingAdmissionPolicy of the chart says the same in CEL, for tables that name a class.
+    """
+    allowed = table_class.spec.allowed_namespaces
+    if allowed is None or namespace in allowed.names:
+        return None
+    if allowed.selector is not None and labels is not None and _selects(allowed.selector, labels):
+        return None
+    name = table_class.metadata.name
+    message = (
+        f"HudiTableClass {name} is not for tables of namespace {namespace}: name another class in "
+        "spec.tableClassName, or ask the platform team to allow the namespace."
+    )
+    if allowed.selector is not None and labels is None:
+        message = (
+            f"Whether HudiTableClass {name} is for tables of namespace {namespace} depends on the labels of the "
+            "namespace, which the operator cannot read: the platform team has to let it get namespaces."
+        )
+    return Obstacle(reason=Blocked.CLASS_NOT_ALLOWED, message=message)
+
+
+def described(allowed: AllowedNamespaces | None) -> str:
+    """Return in a few words which namespaces may use a class."""
+    text = "All" if allowed is None else ", ".join(_parts(allowed)) or "None"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _selects(selector: NamespaceSelector, labels: Labels) -> bool:
+    if not selector.match_labels and not selector.match_expressions:
+        return False  # refused by the API server; elsewhere in Kubernetes it would mean every namespace
+    exactly = all(labels.get(key) == value for key, value in selector.match_labels.items())
+    return exactly and all(_meets(labels, requirement) for requirement in selector.match_expressions)
+
+
+def _meets(labels: Labels, requirement: LabelRequirement) -> bool:
+    present = requirement.key in labels
+    match requirement.operator:
+        case SelectorOperator.IN:
+            return present and labels[requirement.key] in requirement.values
+        case SelectorOperator.NOT_IN:
+            return not present or labels[requirement.key] not in requirement.values
+        case SelectorOperator.EXISTS:
+            return present
+        case SelectorOperator.DOES_NOT_EXIST:
+            return not present
+
+
+def _parts(allowed: AllowedNamespaces) -> Iterator[str]:
+    yield from allowed.names
+    if allowed.selector is None:
+        return
+    exactly = [f"{key}={value}" for key, value in sorted(allowed.selector.match_labels.items())]
+    yield " and ".join([*exactly, *map(_said, allowed.selector.match_expressions)])
+
+
+def _said(requirement: LabelRequirement) -> str:
+    values = f"({' '.join(requirement.values)})"
+    match requirement.operator:
+        case SelectorOperator.IN:
+            return f"{requirement.key} in {values}"
+        case SelectorOperator.NOT_IN:
+            return f"{requirement.key} notin {values}"
+        case SelectorOperator.EXISTS:
+            return requirement.key
+        case SelectorOperator.DOES_NOT_EXIST:
+            return f"!{requirement.key}"
