@@ -6,6 +6,7 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.classification import stage
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
@@ -40,7 +41,8 @@ def write_commit(
             stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR),
             instants_in_order(spark, table.base_path, options) as zoned,
         ):
-            frame.write.format("hudi").options(**zoned).mode("append").save(table.base_path)
+            kept = kept_as_found(spark, table.base_path, zoned)
+            frame.write.format("hudi").options(**kept).mode("append").save(table.base_path)
     except TaskFailed as error:
         failure = error
     with stage("The table's timeline cannot be read after the write", otherwise=FailureReason.HUDI_ERROR):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_map, java_objects, scala_map, spark_session
 
@@ -94,7 +95,7 @@ class WriteClient:
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
     """Open a client; its threads and its heartbeat end with the block."""
     with instants_in_order(spark, base_path, options) as zoned:
-        client = _open(spark, base_path, zoned)
+        client = _open(spark, base_path, kept_as_found(spark, base_path, zoned))
         try:
             yield WriteClient(spark, client)
         finally:
