@@ -27,7 +27,7 @@ from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.planning.paths import canonical_path, path_hash
-from hudi_operator.storage import Listing, StorageError
+from hudi_operator.storage import FileStamp, Listing, StorageError
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.telemetry.metrics import metrics
 
@@ -48,14 +48,17 @@ class Store(LocalFileSystem):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+    def list_directory(self, path: str, **options: Any) -> Listing:
         try:
-            return super().list_directory(f"{self.folder}/{path}", start_after=start_after)
+            return super().list_directory(f"{self.folder}/{path}", **options)
         except StorageError:
             return Listing(names=[])
 
-    def read_file(self, path: str) -> bytes:
-        return super().read_file(f"{self.folder}/{path}")
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        return super().read_file(f"{self.folder}/{path}", limit=limit)
+
+    def stamp(self, path: str) -> FileStamp:
+        return super().stamp(f"{self.folder}/{path}")
 
 
 class Play:

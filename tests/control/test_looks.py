@@ -31,15 +31,15 @@ class NeverAnswers(LocalFileSystem):
     def identity(self) -> str:
         return "dead"
 
-    def read_file(self, path: str) -> bytes:
+    def read_file(self, path: str, *, limit: int) -> bytes:
         self.asked += 1
         self.released.wait(30)
-        return super().read_file(path)
+        return super().read_file(path, limit=limit)
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+    def list_directory(self, path: str, **options: Any) -> Listing:
         self.asked += 1
         self.released.wait(30)
-        return super().list_directory(path, start_after=start_after)
+        return super().list_directory(path, **options)
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from hudi_operator.storage import Listing, S3Options, StorageError, StorageErrorKind
+from hudi_operator.storage import LISTING_LIMIT, FileStamp, Listing, S3Options, StorageError, StorageErrorKind
+from hudi_operator.storage.errors import too_large, too_many_files
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader, archivable
 from hudi_operator.timeline.metadata_table import read_metadata_table
@@ -33,6 +34,7 @@ class MemoryFileSystem:
     offsets: bool = False
     lists: int = 0
     reads: list[str] = field(default_factory=list)
+    stamps: list[str] = field(default_factory=list)
     times: dict[str, int] = field(default_factory=dict)
     broken: dict[str, StorageErrorKind] = field(default_factory=dict)
 
@@ -44,7 +46,10 @@ class MemoryFileSystem:
     def lists_from_offset(self) -> bool:
         return self.offsets
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+    def list_directory(
+        self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
+    ) -> Listing:
+        del before
         self._check(path)
         self.lists += 1
         names = [
@@ -52,20 +57,31 @@ class MemoryFileSystem:
             for name in self.files
             if name.startswith(f"{path}/") and "/" not in name.removeprefix(f"{path}/")
         ]
+        if len(names) > limit:
+            raise too_many_files(path, limit=limit)
         return Listing(names=[name for name in names if start_after is None or not self.offsets or name > start_after])
 
-    def read_file(self, path: str) -> bytes:
+    def read_file(self, path: str, *, limit: int) -> bytes:
         self._check(path)
+        if len(self.files.get(path, b"")) > limit:
+            raise too_large(path, size=len(self.files[path]), limit=limit)
         self.reads.append(path)
         if path not in self.files:
             raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.")
         return self.files[path]
 
     def open_file(self, path: str) -> BinaryIO:
-        return BytesIO(self.read_file(path))
+        return BytesIO(self.read_file(path, limit=2**30))
 
     def size(self, path: str) -> int:
-        return len(self.read_file(path))
+        return len(self.files[path])
+
+    def stamp(self, path: str) -> FileStamp:
+        self._check(path)
+        if path not in self.files:
+            raise StorageError(StorageErrorKind.NOT_FOUND, f"{path} does not exist.")
+        self.stamps.append(path)
+        return FileStamp(len(self.files[path]), self.times.get(path, 0), str(hash(self.files[path])))
 
     def modified(self, path: str) -> int:
         return self.times.get(path, 0)

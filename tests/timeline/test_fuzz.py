@@ -24,7 +24,7 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.content import commit_metadata, decode
 from hudi_operator.timeline.document import timeline_document
-from hudi_operator.timeline.interpret import interpret
+from hudi_operator.timeline.interpret import FIELDS, interpret
 
 TABLES = [
     "0.14.0-cow-writes",
@@ -143,7 +143,7 @@ def test_flipped_bytes_of_any_record_are_decoded_or_refused(name: str, real_tabl
             damaged = bytearray(content)
             damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
             try:
-                record = decode(bytes(damaged))
+                record = decode(bytes(damaged), FIELDS)
                 commit_metadata(record)
                 for instant in timeline.instants[:3]:
                     interpret(record, instant.action, instant.state)

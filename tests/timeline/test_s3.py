@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from hudi_operator.cli.timeline import run
-from hudi_operator.storage import CountingFileSystem, S3Options, open_filesystem
+from hudi_operator.storage import CountingFileSystem, S3Options, StorageError, StorageErrorKind, open_filesystem
 from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.archive import read_archive
@@ -139,3 +140,39 @@ def test_the_command_takes_the_store_from_its_options_or_the_environment(
     assert run([url, "-o", "json"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
+
+
+def test_a_listing_passes_over_folders_and_is_given_up_at_its_limit(s3_server: Any) -> None:
+    client = s3_server.client()
+    names = ["1", "1.commit", "1/a", "2_3.commit", "4.commit", "zoo"]
+    names += [f"3/{place}" for place in range(1500)]
+    for name in names:
+        client.put_object(Bucket=s3_server.bucket, Key=f"folders/{name}", Body=b"")
+    filesystem, path = open_filesystem(f"s3://{s3_server.bucket}/folders", s3_server.options)
+    listing = filesystem.list_directory(path)
+    assert sorted(listing.names) == ["1", "1.commit", "2_3.commit", "4.commit", "zoo"]
+    assert listing.requests == 2
+    assert sorted(filesystem.list_directory(path, start_after="1.d", before="4").names) == ["2_3.commit"]
+    assert len(filesystem.list_directory(path, limit=5).names) == 5
+    with pytest.raises(StorageError, match="more than 4 files") as caught:
+        filesystem.list_directory(path, limit=4)
+    assert caught.value.kind is StorageErrorKind.TOO_LARGE
+    with pytest.raises(StorageError, match="more than 100 files"):
+        filesystem.list_directory(f"{path}/3", limit=100)
+
+
+def test_an_object_is_refused_by_its_size_and_its_encoding_inflates_nothing(s3_server: Any) -> None:
+    bomb = gzip.compress(b"\0" * 2**24)
+    client = s3_server.client()
+    client.put_object(Bucket=s3_server.bucket, Key="large", Body=b"x" * 1001)
+    client.put_object(Bucket=s3_server.bucket, Key="bomb", Body=bomb, ContentEncoding="gzip")
+    filesystem, _ = open_filesystem(f"s3://{s3_server.bucket}/t", s3_server.options)
+    assert len(filesystem.read_file(f"{s3_server.bucket}/large", limit=1001)) == 1001
+    with pytest.raises(StorageError, match="has 1001 bytes; at most 1000 are read") as caught:
+        filesystem.read_file(f"{s3_server.bucket}/large", limit=1000)
+    assert caught.value.kind is StorageErrorKind.TOO_LARGE
+    assert filesystem.read_file(f"{s3_server.bucket}/bomb", limit=2**20) == bomb
+    stamp = filesystem.stamp(f"{s3_server.bucket}/large")
+    client.put_object(Bucket=s3_server.bucket, Key="large", Body=b"y" * 1001)
+    assert stamp.size == 1001
+    assert filesystem.stamp(f"{s3_server.bucket}/large") != stamp

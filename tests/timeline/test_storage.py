@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_local_folder_is_listed_without_its_folders(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12")
     filesystem = CountingFileSystem(LocalFileSystem())
     assert list(filesystem.list_directory(str(tmp_path)).names) == ["a"]
-    assert filesystem.read_file(str(tmp_path / "a")) == b"12"
+    assert filesystem.read_file(str(tmp_path / "a"), limit=2) == b"12"
     assert filesystem.size(str(tmp_path / "a")) == 2
     assert filesystem.modified(str(tmp_path / "a")) == (tmp_path / "a").stat().st_mtime_ns // 1_000_000
     with filesystem.open_file(str(tmp_path / "a")) as file:
@@ -71,7 +72,12 @@ def test_a_local_folder_is_listed_without_its_folders(tmp_path: Path) -> None:
 def test_what_is_not_there_is_not_found(path: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     filesystem = LocalFileSystem()
-    for ask in (filesystem.read_file, filesystem.list_directory, filesystem.size, filesystem.open_file):
+    for ask in (
+        partial(filesystem.read_file, limit=9),
+        filesystem.list_directory,
+        filesystem.size,
+        filesystem.open_file,
+    ):
         with pytest.raises(StorageError) as caught:
             ask(str(tmp_path / path))
         assert caught.value.kind is StorageErrorKind.NOT_FOUND
@@ -80,7 +86,7 @@ def test_what_is_not_there_is_not_found(path: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["/proc/self/mem", "\0", "/proc/self"])
 def test_what_cannot_be_read_is_unreachable(path: str) -> None:
     with pytest.raises(StorageError) as caught:
-        LocalFileSystem().read_file(path)
+        LocalFileSystem().read_file(path, limit=9)
     assert caught.value.kind is StorageErrorKind.UNREACHABLE
 
 

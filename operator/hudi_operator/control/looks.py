@@ -1,7 +1,7 @@
 """Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -30,7 +30,9 @@ from hudi_operator.storage import (
 from hudi_operator.storage.url import parse_url
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
+    CommitMetadata,
     ContentCache,
+    ContentTooLarge,
     CorruptContent,
     Instant,
     InstantContentMissing,
@@ -43,9 +45,9 @@ from hudi_operator.timeline import (
     UnreadableCause,
     pending_instants,
 )
-from hudi_operator.timeline.files import SMALL_FILE_LIMIT, summarise_files
+from hudi_operator.timeline.files import SMALL_FILE_LIMIT, FileSummary, summarise_files
 from hudi_operator.timeline.metadata_table import read_metadata_table
-from hudi_operator.timeline.plans import CompactionPlan, ReplacePlan
+from hudi_operator.timeline.plans import PlanSummary
 
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
@@ -63,6 +65,9 @@ _PLANNED = frozenset(
     {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
 )
 
+_FILES_SUMMED = 40_000
+"""Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
+
 _CHECKPOINT_SHOWN = 500
 _CHECKPOINT_READ = 500_000
 _INDEX_SHOWN = 64
@@ -73,6 +78,7 @@ _TROUBLES = {
     UnreadableCause.UNREACHABLE: TimelineTrouble.UNREACHABLE,
     UnreadableCause.CORRUPT: TimelineTrouble.CORRUPT,
     UnreadableCause.UNSUPPORTED: TimelineTrouble.UNSUPPORTED,
+    UnreadableCause.TOO_LARGE: TimelineTrouble.TOO_LARGE,
 }
 
 
@@ -183,6 +189,8 @@ class TimelineLooks:
                 return replace(look, owner=owner, owner_problem=problem)
         except TableUnreadable as error:
             return TimelineLook(trouble=_TROUBLES[error.cause], message=str(error))
+        except ContentTooLarge as error:
+            return TimelineLook(trouble=TimelineTrouble.TOO_LARGE, message=str(error))
         except CorruptContent as error:
             return TimelineLook(trouble=TimelineTrouble.CORRUPT, message=str(error))
         except StorageError as error:
@@ -202,7 +210,7 @@ class TimelineLooks:
 
 def _read_all(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
     timeline = reader.read(path, full=questions.live)
-    commits = tuple(islice(reader.commits(path, timeline), _COMMITS_READ))
+    commits = tuple(_commits(reader, path, timeline))
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
     plans = _plans(reader, path, timeline)
@@ -214,13 +222,31 @@ def _read_all(reader: TimelineReader, path: str, questions: Questions) -> Timeli
         marks=_marks(extras),
         unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
         operations=tuple((instant.time, metadata.operation) for instant, metadata in commits if metadata.operation),
-        files=summarise_files(commits, small_file_limit=questions.small_file_limit),
+        files=_files(commits, questions),
         written=_written(reader, path, timeline),
-        plans=tuple((instant.time, _size(plan)) for instant, plan in plans),
+        plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
         heartbeats=tuple(_heartbeats(reader, path, timeline, now=datetime.now(UTC))),
         metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
     )
+
+
+def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
+    """Yield the newest commits, and of those that name very many files in all only the marks."""
+    left = _FILES_SUMMED
+    for instant, metadata in islice(reader.commits(path, timeline), _COMMITS_READ):
+        left -= len(metadata.write_stats) + sum(map(len, metadata.replaced_file_ids.values()))
+        if left >= 0:
+            yield instant, metadata
+        else:
+            yield instant, replace(metadata, write_stats=(), replaced_file_ids={}, complete=False)
+
+
+def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:
+    """Sum up the files of the newest commits, or of none where that would leave some out."""
+    if not all(metadata.complete for _, metadata in commits):
+        return None
+    return summarise_files(commits, small_file_limit=questions.small_file_limit)
 
 
 def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
@@ -246,24 +272,17 @@ def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, .
     )
 
 
-_Plans = tuple[tuple[Instant, CompactionPlan | ReplacePlan], ...]
+_Plans = tuple[tuple[Instant, PlanSummary], ...]
 
 
 def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
     """Read the oldest pending plans; of one that cannot be read, nothing is known."""
-    found: list[tuple[Instant, CompactionPlan | ReplacePlan]] = []
+    found: list[tuple[Instant, PlanSummary]] = []
     planned = [one.instant for one in pending_instants(timeline) if one.kind in _PLANNED]
     for instant in planned[:_PLANS_READ]:
         with suppress(InstantContentMissing, CorruptContent):
-            plan = reader.read_plan(path, timeline.properties, instant)
-            if isinstance(plan, CompactionPlan | ReplacePlan):
-                found.append((instant, plan))
+            found.append((instant, reader.read_plan(path, timeline.properties, instant)))
     return tuple(found)
-
-
-def _size(plan: CompactionPlan | ReplacePlan) -> PlanSize:
-    groups = plan.operations if isinstance(plan, CompactionPlan) else plan.groups
-    return PlanSize(bytes=plan.read_bytes, groups=len(groups))
 
 
 def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline, *, now: datetime) -> Iterator[tuple[str, int]]:

@@ -93,6 +93,9 @@ class TimelineTrouble(StrEnum):
     CORRUPT = "TimelineCorrupt"
     """A file of the timeline cannot be understood."""
 
+    TOO_LARGE = "TimelineTooLarge"
+    """A file of the timeline is larger, or its folder has more files, than the operator reads."""
+
     UNSUPPORTED = "TableVersionUnsupported"
     """The table is newer than this operator knows."""
 

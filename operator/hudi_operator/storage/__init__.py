@@ -1,12 +1,14 @@
 """Reading the store that holds the tables: listing a folder, reading a file, and nothing else."""
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
-from hudi_operator.storage.filesystem import CountingFileSystem, FileSystem, Listing
+from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Listing
 from hudi_operator.storage.options import S3Options
 from hudi_operator.storage.url import TableLocation, open_filesystem, parse_url
 
 __all__ = [
+    "LISTING_LIMIT",
     "CountingFileSystem",
+    "FileStamp",
     "FileSystem",
     "Listing",
     "S3Options",

@@ -4,8 +4,8 @@ from typing import BinaryIO
 
 import pyarrow.fs as pafs
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind, storage_errors
-from hudi_operator.storage.filesystem import Listing
+from hudi_operator.storage.errors import StorageError, StorageErrorKind, storage_errors, too_large, too_many_files
+from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Listing
 
 # How the clients behind pyarrow name a refusal in the text of an `OSError`.
 _REFUSALS = (
@@ -40,21 +40,31 @@ class ArrowFileSystem:
         """`pyarrow.fs` lists folders whole."""
         return False
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
-        """List all files of a folder with their sizes and times; `start_after` changes nothing."""
-        del start_after
+    def list_directory(
+        self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
+    ) -> Listing:
+        """List all files of a folder with their sizes and times; `pyarrow.fs` cannot stop a listing at the limit."""
+        del start_after, before
         with storage_errors(path, refusals=_REFUSALS):
             files = [one for one in self._filesystem.get_file_info(pafs.FileSelector(path)) if one.is_file]
+        if len(files) > limit:
+            raise too_many_files(path, limit=limit)
         return Listing(
             names=[one.base_name for one in files],
             sizes={one.base_name: one.size for one in files},
             modified={one.base_name: one.mtime_ns // 1_000_000 for one in files if one.mtime_ns is not None},
         )
 
-    def read_file(self, path: str) -> bytes:
-        """Return the whole content of a file."""
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        """Return the whole content of a file, unless it is larger than the limit."""
+        size = self.size(path)
+        if size > limit:
+            raise too_large(path, size=size, limit=limit)
         with storage_errors(path, refusals=_REFUSALS), self._filesystem.open_input_stream(path) as stream:
-            return bytes(stream.read())
+            content = bytes(stream.read(limit + 1))
+        if len(content) > limit:
+            raise too_large(path, limit=limit)
+        return content
 
     def open_file(self, path: str) -> BinaryIO:
         """Open a file for reading parts of it."""
@@ -69,6 +79,11 @@ class ArrowFileSystem:
     def modified(self, path: str) -> int:
         """Return the modification time of a file in epoch milliseconds, 0 if the store has none."""
         return int(self._info(path).mtime_ns or 0) // 1_000_000
+
+    def stamp(self, path: str) -> FileStamp:
+        """Return the size and the modification time of a file."""
+        found = self._info(path)
+        return FileStamp(int(found.size), int(found.mtime_ns or 0) // 1_000_000)
 
     def _info(self, path: str) -> pafs.FileInfo:
         with storage_errors(path, refusals=_REFUSALS):

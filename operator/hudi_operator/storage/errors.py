@@ -13,6 +13,7 @@ class StorageErrorKind(StrEnum):
     ACCESS_DENIED = "AccessDenied"
     UNREACHABLE = "Unreachable"
     UNSUPPORTED = "Unsupported"
+    TOO_LARGE = "TooLarge"
 
 
 class StorageError(Exception):
@@ -24,6 +25,18 @@ class StorageError(Exception):
     def __init__(self, kind: StorageErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def too_large(path: str, *, size: int | None = None, limit: int) -> StorageError:
+    """Return the error about a file that has more bytes than are read."""
+    found = f"has {size} bytes" if size is not None else "has grown while it was read"
+    return StorageError(StorageErrorKind.TOO_LARGE, f"{path} {found}; at most {limit} are read.")
+
+
+def too_many_files(path: str, *, limit: int) -> StorageError:
+    """Return the error about a folder that holds more files than are listed."""
+    message = f"{path} holds more than {limit} files, which is more than are listed: archive or remove some."
+    return StorageError(StorageErrorKind.TOO_LARGE, message)
 
 
 @contextmanager

@@ -2,7 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
+
+LISTING_LIMIT = 60_000
+"""Names that one listing may find: three for each of 20,000 instants, of which archival leaves some hundreds."""
+
+
+class FileStamp(NamedTuple):
+    """What changes when a file does: its size in bytes, when it was written (epoch milliseconds), the store's tag."""
+
+    size: int
+    modified: int
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +45,20 @@ class FileSystem(Protocol):
         """Whether a listing that starts after a name costs less than a whole one."""
         ...
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+    def list_directory(
+        self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
+    ) -> Listing:
         """List the files directly inside a folder, without descending.
 
-        `start_after` asks only for names greater than it. Where the store cannot do that, the listing holds
-        all names. A folder that does not exist is a `NOT_FOUND` error on a file system with folders and an
-        empty listing on an object store, where folders do not exist at all.
+        `start_after` asks only for names greater than it, `before` for smaller ones. Where the store cannot do that,
+        the listing holds all names. A folder that does not exist is a `NOT_FOUND` error on a file system with folders
+        and an empty listing on an object store, where folders do not exist at all. A folder with more than `limit`
+        names is a `TOO_LARGE` error; no more than that many are held at any time.
         """
         ...
 
-    def read_file(self, path: str) -> bytes:
-        """Return the whole content of a file."""
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        """Return the whole content of a file; one with more than `limit` bytes is a `TOO_LARGE` error, and unread."""
         ...
 
     def open_file(self, path: str) -> BinaryIO:
@@ -59,6 +73,10 @@ class FileSystem(Protocol):
         """Return when a file was last written, in epoch milliseconds by the clock of the store."""
         ...
 
+    def stamp(self, path: str) -> FileStamp:
+        """Return what changes when the file does, in one request and without its content."""
+        ...
+
 
 @dataclass(slots=True)
 class CountingFileSystem:
@@ -68,6 +86,7 @@ class CountingFileSystem:
     lists: int = 0
     reads: int = 0
     stats: int = 0
+    read_bytes: int = 0
     paths: list[str] = field(default_factory=list)
 
     @property
@@ -80,17 +99,21 @@ class CountingFileSystem:
         """What the file system behind says."""
         return self.inner.lists_from_offset
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
+    def list_directory(
+        self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
+    ) -> Listing:
         """List a folder and count one request per page."""
-        listing = self.inner.list_directory(path, start_after=start_after)
+        listing = self.inner.list_directory(path, start_after=start_after, before=before, limit=limit)
         self.lists += listing.requests
         return listing
 
-    def read_file(self, path: str) -> bytes:
-        """Read a file, count one request and remember the path."""
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        """Read a file, count one request and its bytes, and remember the path."""
         self.reads += 1
         self.paths.append(path)
-        return self.inner.read_file(path)
+        content = self.inner.read_file(path, limit=limit)
+        self.read_bytes += len(content)
+        return content
 
     def open_file(self, path: str) -> BinaryIO:
         """Open a file and count one request; the requests for its parts are not seen here."""
@@ -107,3 +130,8 @@ class CountingFileSystem:
         """Ask for a time and count one request."""
         self.stats += 1
         return self.inner.modified(path)
+
+    def stamp(self, path: str) -> FileStamp:
+        """Ask for a stamp and count one request."""
+        self.stats += 1
+        return self.inner.stamp(path)

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,16 +11,19 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
-from hudi_operator.storage.errors import StorageError, StorageErrorKind
-from hudi_operator.storage.filesystem import Listing
+from hudi_operator.storage.errors import StorageError, StorageErrorKind, too_large, too_many_files
+from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Listing
 from hudi_operator.storage.options import S3Options
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+    from obstore import ObjectMeta
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
 # S3 gives at most this many keys per page.
 _PAGE = 1000
+# Pages that a listing may spend on folders, which it skips, besides those for its names.
+_SKIPPED = 20
 _BUFFER = 64 * 1024
 # The last of the usual credential sources; failing there means that no source had any.
 _INSTANCE_METADATA = "169.254.169.254"
@@ -63,18 +66,31 @@ class S3FileSystem:
         """S3 lists from any key on."""
         return True
 
-    def list_directory(self, path: str, *, start_after: str | None = None) -> Listing:
-        """List the keys directly under a folder, one request per 1,000 keys, sizes and times included."""
-        prefix = self._key(path)
-        with self._translated(path):
-            if start_after is None:
-                return self._list_all(prefix)
-            return self._list_after(prefix, start_after)
+    def list_directory(
+        self, path: str, *, start_after: str | None = None, before: str | None = None, limit: int = LISTING_LIMIT
+    ) -> Listing:
+        """List the keys directly under a folder, one request per 1,000 keys, sizes and times included.
 
-    def read_file(self, path: str) -> bytes:
-        """Return the whole content of an object."""
+        The store's own listing of one level cannot be stopped, so all levels are listed, and where a page ends in a
+        folder, the next one starts behind it.
+        """
+        found = _Found(start_after=start_after, before=before)
+        while found.unfinished:
+            with self._translated(path):
+                self._list_on(self._key(path), found, limit=limit)
+            if len(found.names) > limit or found.requests > _SKIPPED + limit // _PAGE:
+                raise too_many_files(f"s3://{path}", limit=limit)
+        return Listing(names=found.names, sizes=found.sizes, modified=found.modified, requests=found.requests)
+
+    def read_file(self, path: str, *, limit: int) -> bytes:
+        """Return the whole content of an object, unless it is larger than the limit."""
         with self._translated(path):
-            return bytes(obstore.get(self._store, self._key(path)).bytes())
+            result = obstore.get(self._store, self._key(path))
+            size = result.meta["size"]
+            if size > limit:
+                raise too_large(f"s3://{path}", size=size, limit=limit)
+            # The size is that of the answer's header, beyond which the client takes nothing.
+            return bytes(result.bytes())
 
     def open_file(self, path: str) -> BinaryIO:
         """Open an object; what is read is fetched with range requests."""
@@ -93,38 +109,21 @@ class S3FileSystem:
     def modified(self, path: str) -> int:
         """Return when an object was written, in epoch milliseconds (one HEAD request)."""
         with self._translated(path):
-            return int(obstore.head(self._store, self._key(path))["last_modified"].timestamp() * 1000)
+            return _milliseconds(obstore.head(self._store, self._key(path)))
 
-    def _list_all(self, prefix: str) -> Listing:
-        result = obstore.list_with_delimiter(self._store, prefix)
-        objects = result["objects"]
-        start = len(prefix) + 1
-        found = len(objects) + len(result["common_prefixes"])
-        return Listing(
-            names=[meta["path"][start:] for meta in objects],
-            sizes={meta["path"][start:]: meta["size"] for meta in objects},
-            modified={meta["path"][start:]: int(meta["last_modified"].timestamp() * 1000) for meta in objects},
-            requests=max(1, -(-found // _PAGE)),
-        )
+    def stamp(self, path: str) -> FileStamp:
+        """Return size, time and tag of an object (one HEAD request)."""
+        with self._translated(path):
+            meta = obstore.head(self._store, self._key(path))
+        return FileStamp(meta["size"], _milliseconds(meta), meta["e_tag"])
 
-    def _list_after(self, prefix: str, start_after: str) -> Listing:
-        """List from a key on. The store descends here, but instants sort before all folders of Hudi."""
-        start = len(prefix) + 1
-        names: list[str] = []
-        sizes: dict[str, int] = {}
-        modified: dict[str, int] = {}
-        seen = 0
-        for chunk in obstore.list(self._store, prefix, offset=f"{prefix}/{start_after}", chunk_size=_PAGE):
-            seen += len(chunk)
-            for meta in chunk:
-                name = meta["path"][start:]
-                if "/" not in name:
-                    names.append(name)
-                    sizes[name] = meta["size"]
-                    modified[name] = int(meta["last_modified"].timestamp() * 1000)
-            if chunk and "/" in chunk[-1]["path"][start:]:
-                break
-        return Listing(names=names, sizes=sizes, modified=modified, requests=max(1, -(-seen // _PAGE)))
+    def _list_on(self, prefix: str, found: "_Found", *, limit: int) -> None:
+        """List from where the listing is, up to the end, the limit, or a page that ends in a folder."""
+        offset = f"{prefix}/{found.start_after}" if found.start_after is not None else None
+        for page in obstore.list(self._store, prefix, offset=offset, chunk_size=_PAGE):
+            if not found.take(page, start=len(prefix) + 1) or len(found.names) > limit:
+                return
+        found.unfinished = False
 
     def _key(self, path: str) -> str:
         return path.removeprefix(self._bucket).strip("/")
@@ -154,6 +153,41 @@ class S3FileSystem:
             return StorageError(StorageErrorKind.ACCESS_DENIED, message)
         message = f"s3://{path} cannot be read from {where}: {code or _short(text)}."
         return StorageError(StorageErrorKind.UNREACHABLE, message)
+
+
+class _Found:
+    """What a listing has found, and from where it goes on."""
+
+    def __init__(self, *, start_after: str | None, before: str | None) -> None:
+        self.start_after = start_after
+        self.names: list[str] = []
+        self.sizes: dict[str, int] = {}
+        self.modified: dict[str, int] = {}
+        self.requests = 0
+        self.unfinished = True
+        self._before = before
+
+    def take(self, page: "Sequence[ObjectMeta]", *, start: int) -> bool:
+        """Take the names of a page; tell whether the next page is worth having."""
+        self.requests += 1
+        name = ""
+        for meta in page:
+            name = meta["path"][start:]
+            if name and "/" not in name and (self._before is None or name < self._before):
+                self.names.append(name)
+                self.sizes[name] = meta["size"]
+                self.modified[name] = _milliseconds(meta)
+        if len(page) < _PAGE or (self._before is not None and name >= self._before):
+            self.unfinished = False
+        folder, separator, _ = name.partition("/")
+        if separator:
+            # The character after the slash: no key of the folder is greater than this.
+            self.start_after = f"{folder}0"
+        return self.unfinished and not separator
+
+
+def _milliseconds(meta: "ObjectMeta") -> int:
+    return int(meta["last_modified"].timestamp() * 1000)
 
 
 class _ObjectReader(io.RawIOBase):

@@ -9,6 +9,7 @@ Usable on its own::
 from hudi_operator.timeline.cache import ContentCache
 from hudi_operator.timeline.content import CommitMetadata, WriteStat
 from hudi_operator.timeline.errors import (
+    ContentTooLarge,
     CorruptContent,
     InstantContentMissing,
     NotAHudiTable,
@@ -40,6 +41,7 @@ __all__ = [
     "CleanSummary",
     "CommitMetadata",
     "ContentCache",
+    "ContentTooLarge",
     "CorruptContent",
     "Counters",
     "Instant",

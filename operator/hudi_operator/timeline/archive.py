@@ -7,9 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.timeline.contents import as_unreadable
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties
 from hudi_operator.timeline.names import FAMILIES, RANKS
+from hudi_operator.timeline.reading import as_unreadable
+
+ARCHIVE_LIMIT = 64 * 2**20
+"""Bytes of one file of the archive that are read at most."""
+
+INSTANTS_LIMIT = 1_000_000
+"""Archived instants that are read at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ def read_archive(filesystem: FileSystem, base_path: str, properties: TableProper
             return ArchivedTimeline(())
         raise as_unreadable(error) from error
     if properties.layout is Layout.ONE:
-        from hudi_operator.timeline.archive_v1 import read_log_archive  # noqa: PLC0415 - loads fastavro
+        from hudi_operator.timeline.archive_v1 import read_log_archive  # noqa: PLC0415 - only what is needed is loaded
 
         found, problems = read_log_archive(filesystem, folder, names)
     else:
@@ -74,10 +80,12 @@ def _highest_states(instants: Iterable[Instant]) -> tuple[Instant, ...]:
 def read_part(filesystem: FileSystem, path: str) -> bytes:
     """Read one file of the archive whole."""
     try:
-        return filesystem.read_file(path)
+        return filesystem.read_file(path, limit=ARCHIVE_LIMIT)
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:
             raise ArchiveDamaged("the file does not exist") from error
+        if error.kind is StorageErrorKind.TOO_LARGE:
+            raise ArchiveDamaged(str(error).rstrip(".")) from error
         raise as_unreadable(error) from error
 
 

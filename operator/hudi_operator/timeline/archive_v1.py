@@ -1,15 +1,14 @@
 """Layout 1's archive: Hudi log files with Avro blocks of entries (`ArchivedTimelineLoaderV1`)."""
 
-import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 
-import fastavro
-
 from hudi_operator.storage import FileSystem
-from hudi_operator.timeline.archive import ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.archive import INSTANTS_LIMIT, ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.avro import read_datum
+from hudi_operator.timeline.errors import CorruptContent
 from hudi_operator.timeline.model import Instant, Problem
 
 _FILE = re.compile(r"^\.commits_\.archive\.(\d+)")
@@ -17,6 +16,7 @@ _MAGIC = b"#HUDI#"
 # `HoodieLogBlock.HoodieLogBlockType` and `HeaderMetadataType`, by ordinal.
 _AVRO_BLOCK = 3
 _SCHEMA_HEADER = 2
+_FIELDS = frozenset({"commitTime", "actionType", "actionState"})
 
 
 def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) -> Found:
@@ -33,6 +33,9 @@ def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) 
         except ArchiveDamaged as error:
             problems.append(Problem(name, f"The archive file cannot be read: {error}."))
             continue
+        if len(instants) > INSTANTS_LIMIT:
+            problems.append(Problem(name, "The archive holds more instants than are read; those from here on are not."))
+            break
         for block in _blocks(data):
             try:
                 instants.extend(_instants(block))
@@ -64,9 +67,7 @@ def _blocks(data: bytes) -> Iterator[bytes]:
 def _instants(block: bytes) -> list[Instant]:
     try:
         return _entries(BytesIO(block), limit=len(block))
-    except ArchiveDamaged:
-        raise
-    except Exception as error:  # on damaged bytes the library raises whatever its parts raise
+    except (CorruptContent, struct.error, KeyError) as error:
         raise ArchiveDamaged(f"{type(error).__name__} {error}".rstrip()) from error
 
 
@@ -81,8 +82,7 @@ def _entries(source: BytesIO, *, limit: int) -> list[Instant]:
     _integers(source, ">qi")
     (count,) = _integers(source, ">i")
     payloads = [_take(source, _integers(source, ">i")[0]) for _ in range(_bounded(count, limit))]
-    parsed = fastavro.parse_schema(json.loads(schema))
-    records = (fastavro.schemaless_reader(BytesIO(payload), parsed, None) for payload in payloads)
+    records = (read_datum(payload, schema, _FIELDS) for payload in payloads)
     return [instant for record in records if (instant := _instant(record)).is_completed]
 
 

@@ -7,13 +7,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.timeline.archive import ArchiveDamaged, Found, archived_instant, read_part
-from hudi_operator.timeline.contents import as_unreadable
+from hudi_operator.timeline.archive import INSTANTS_LIMIT, ArchiveDamaged, Found, archived_instant, read_part
 from hudi_operator.timeline.model import Instant, Problem
+from hudi_operator.timeline.reading import as_unreadable
 
 _VERSION_FILE = "_version_"
 _MANIFEST_PREFIX = "manifest_"
 # The content of the instants lies in the same files and is many times larger: it is never fetched.
+_MANIFESTS_TRIED = 10
+_FOOTER_PART = 2**20
+_COLUMNS_LIMIT = 256 * 2**20
+"""Bytes that the columns of one file may take."""
+
 _COLUMNS = ["instantTime", "completionTime", "action"]
 
 
@@ -27,7 +32,7 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     problems: list[Problem] = []
     versions = sorted((version for name in names if (version := _manifest_version(name)) is not None), reverse=True)
     files: list[str] = []
-    for version in versions:
+    for version in versions[:_MANIFESTS_TRIED]:
         try:
             files = _manifest_files(read_part(filesystem, f"{folder}/{_MANIFEST_PREFIX}{version}"))
             break
@@ -39,6 +44,9 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     problems.extend(_version_problems(filesystem, folder, names, versions))
     instants: list[Instant] = []
     for name in files:
+        if len(instants) > INSTANTS_LIMIT:
+            problems.append(Problem(name, "The archive holds more instants than are read; those from here on are not."))
+            break
         try:
             instants.extend(_instants(filesystem, f"{folder}/{name}"))
         except ArchiveDamaged as error:
@@ -72,9 +80,20 @@ def _version_problems(
         yield Problem(_VERSION_FILE, reason)
 
 
+def _check_size(footer: pq.FileMetaData) -> None:
+    """Refuse a file whose footer promises more than is read."""
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    size = sum(one.total_uncompressed_size for one in columns if one.path_in_schema in _COLUMNS)
+    if footer.num_rows > INSTANTS_LIMIT or size > _COLUMNS_LIMIT:
+        raise ArchiveDamaged(f"it holds {footer.num_rows} instants in {size} bytes, which is more than is read")
+
+
 def _instants(filesystem: FileSystem, path: str) -> Iterator[Instant]:
     try:
-        with filesystem.open_file(path) as source, pq.ParquetFile(source) as parquet:
+        limits = {"thrift_string_size_limit": _FOOTER_PART, "thrift_container_size_limit": _FOOTER_PART}
+        with filesystem.open_file(path) as source, pq.ParquetFile(source, **limits) as parquet:
+            _check_size(parquet.metadata)
             rows = parquet.read(columns=_COLUMNS).to_pylist()
     except StorageError as error:
         if error.kind is StorageErrorKind.NOT_FOUND:

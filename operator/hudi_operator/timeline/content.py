@@ -6,17 +6,36 @@ but did not rewrite are read as what they are. An empty file is legal and means 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from io import BytesIO
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hudi_operator.timeline.errors import CorruptContent
+from hudi_operator.timeline.avro import KEPT_LIMIT, MAGIC, read_avro
+from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
 from hudi_operator.timeline.model import CleanSummary
+from hudi_operator.timeline.skim import WHOLE_LIMIT, skim_json
 
-AVRO_MAGIC = b"Obj\x01"
 CLUSTER = "CLUSTER"
 # `CleanerUtils.SAVEPOINTED_TIMESTAMPS`
 _SAVEPOINTS = "savepointed_timestamps"
+
+_STATISTICS = frozenset(
+    {
+        *("partitionToWriteStats", "partitionToReplaceFileIds"),
+        *("fileId", "path", "partitionPath", "prevCommit", "baseFile", "logFiles", "fileSizeInBytes"),
+        *("totalWriteBytes", "numWrites", "numInserts", "numUpdateWrites", "numDeletes", "totalWriteErrors"),
+    }
+)
+_MARKS = frozenset({"operationType", "extraMetadata", "compacted"})
+COMMIT_FIELDS = _MARKS | _STATISTICS
+"""What is read of a commit."""
+
+OPERATION_FIELDS = frozenset({"operationType"})
+"""What tells a clustering from an overwrite."""
+
+CLEAN_FIELDS = frozenset({"lastCompletedCommitTimestamp", "earliestCommitToRetain", "extraMetadata"})
+"""What a clean says of how far it went."""
+
+_LARGEST = 2**63 - 1
 
 Record = Mapping[str, Any]
 
@@ -50,7 +69,8 @@ class CommitMetadata:
 
     Hudi calls it `HoodieCommitMetadata` or `HoodieReplaceCommitMetadata`.
 
-    `operation` is Hudi's `WriteOperationType` in capitals, or None where the writer left it out.
+    `operation` is Hudi's `WriteOperationType` in capitals, or None where the writer left it out. Of a commit of very
+    many files, `write_stats` and `replaced_file_ids` are left out, and it is not `complete`.
     """
 
     operation: str | None = None
@@ -58,16 +78,29 @@ class CommitMetadata:
     write_stats: tuple[WriteStat, ...] = ()
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     compacted: bool = False
+    complete: bool = True
+
+    @property
+    def memory(self) -> int:
+        """What the values take in memory, in bytes, about."""
+        stats = sum(700 + len(one.path) + len(one.file_id) + 100 * len(one.log_files) for one in self.write_stats)
+        extra = sum(150 + len(key) + len(value) for key, value in self.extra_metadata.items())
+        replaced = sum(100 + len(one) for group in self.replaced_file_ids.values() for one in group)
+        return 500 + stats + extra + replaced
 
 
-def decode(data: bytes) -> Record | None:
-    """Decode one timeline file, or return None if it is empty. Raises `CorruptContent` for anything else."""
+def decode(data: bytes, wanted: frozenset[str]) -> Record | None:
+    """Decode the wanted fields of one timeline file, or return None if it is empty.
+
+    Fields are wanted at any depth; a small JSON file gives all. Raises `CorruptContent` for anything else, and
+    `ContentTooLarge` for what would take too much memory or time.
+    """
     if not data:
         return None
-    if data.startswith(AVRO_MAGIC):
-        return _decode_avro(data)
-    if data.lstrip()[:1] == b"{":
-        return _decode_json(data)
+    if data.startswith(MAGIC):
+        return read_avro(data, wanted)
+    if data[:64].lstrip()[:1] == b"{":
+        return _decode_json(data) if len(data) <= WHOLE_LIMIT else skim_json(data, wanted, kept=KEPT_LIMIT)
     raise CorruptContent("the content is neither JSON nor an Avro file")
 
 
@@ -96,6 +129,14 @@ def _text_field(record: Record | None, name: str) -> str | None:
     return value
 
 
+def read_commit(data: bytes) -> CommitMetadata:
+    """Turn the content of a commit's file into values. Raises `CorruptContent` if that cannot be done."""
+    try:
+        return commit_metadata(decode(data, COMMIT_FIELDS))
+    except ContentTooLarge:
+        return replace(commit_metadata(decode(data, _MARKS)), complete=False)
+
+
 def commit_metadata(record: Record | None) -> CommitMetadata:
     """Turn a decoded commit into values. Raises `CorruptContent` if a field has the wrong shape."""
     if record is None:
@@ -113,7 +154,7 @@ def commit_metadata(record: Record | None) -> CommitMetadata:
         }
         extra = {str(key): str(value) for key, value in _mapping(record, "extraMetadata").items() if value is not None}
         return CommitMetadata(operation_type(record), extra, stats, replaced, bool(record.get("compacted")))
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise CorruptContent(f"the commit metadata has an unexpected shape: {error}") from error
 
 
@@ -127,24 +168,31 @@ def _mapping(record: Record, name: str) -> Record:
 
 
 def _write_stat(stat: Record, partition: str) -> WriteStat:
-    path = stat.get("path") or ""
+    path = str(stat.get("path") or "")
     # Layout 1's JSON names the log files only in a delta write's `path`.
     log_files = tuple(str(name) for name in stat.get("logFiles") or ())
     return WriteStat(
-        file_id=stat.get("fileId") or "",
+        file_id=str(stat.get("fileId") or ""),
         path=path,
         partition=str(stat.get("partitionPath") or partition),
         previous_commit=stat.get("prevCommit"),
         base_file=stat.get("baseFile"),
         log_files=log_files,
-        file_size=int(stat.get("fileSizeInBytes") or 0),
-        written_bytes=int(stat.get("totalWriteBytes") or 0),
-        writes=int(stat.get("numWrites") or 0),
-        inserts=int(stat.get("numInserts") or 0),
-        updates=int(stat.get("numUpdateWrites") or 0),
-        deletes=int(stat.get("numDeletes") or 0),
-        errors=int(stat.get("totalWriteErrors") or 0),
+        file_size=_number(stat.get("fileSizeInBytes")),
+        written_bytes=_number(stat.get("totalWriteBytes")),
+        writes=_number(stat.get("numWrites")),
+        inserts=_number(stat.get("numInserts")),
+        updates=_number(stat.get("numUpdateWrites")),
+        deletes=_number(stat.get("numDeletes")),
+        errors=_number(stat.get("totalWriteErrors")),
     )
+
+
+def _number(value: Any) -> int:  # noqa: ANN401 - JSON
+    number = int(value or 0)
+    if abs(number) > _LARGEST:
+        raise ValueError("a number is too large")
+    return number
 
 
 def _decode_json(data: bytes) -> Record:
@@ -155,18 +203,3 @@ def _decode_json(data: bytes) -> Record:
     if not isinstance(value, dict):
         raise CorruptContent("the JSON is no object")
     return value
-
-
-def _decode_avro(data: bytes) -> Record:
-    import fastavro  # noqa: PLC0415 - costs tens of milliseconds, and many looks read no Avro at all
-
-    try:
-        records = fastavro.reader(BytesIO(data))
-        record = next(records)
-    except StopIteration as error:
-        raise CorruptContent("the Avro file holds no record") from error
-    except Exception as error:  # on damaged bytes the library raises whatever its parts raise
-        raise CorruptContent(f"the Avro file is damaged: {type(error).__name__} {error}".rstrip()) from error
-    if not isinstance(record, dict):
-        raise CorruptContent("the Avro file holds no record")
-    return record

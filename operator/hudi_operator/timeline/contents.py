@@ -1,14 +1,23 @@
 """Reads what the counters need from files, once per process, and turns damage into problems."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
-from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
-from hudi_operator.timeline.cache import ContentCache
+from hudi_operator.storage import FileStamp, Listing, StorageError, StorageErrorKind
+from hudi_operator.timeline.cache import Memory
 from hudi_operator.timeline.collapse import InstantFiles
-from hudi_operator.timeline.content import CLUSTER, Record, clean_summary, decode, operation_type
-from hudi_operator.timeline.errors import CorruptContent, TableUnreadable, UnreadableCause
+from hudi_operator.timeline.content import (
+    CLEAN_FIELDS,
+    CLUSTER,
+    OPERATION_FIELDS,
+    clean_summary,
+    decode,
+    operation_type,
+)
+from hudi_operator.timeline.errors import CorruptContent, LookSpent
 from hudi_operator.timeline.file_times import FileTimes, clock_shift, completed_after, is_metadata_compaction
 from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
+from hudi_operator.timeline.reading import TableFiles, as_unreadable
 
 _HISTORY = 100
 """Newest requested files by which the clocks of the writers and of the store are compared."""
@@ -18,13 +27,10 @@ _EMPTY_PLANS = {
     Action.REPLACE_COMMIT: "The request is empty: Hudi takes it for a write, whatever it was meant to be.",
 }
 
-_CAUSES = {
-    StorageErrorKind.NOT_FOUND: UnreadableCause.NOT_FOUND,
-    StorageErrorKind.NO_BUCKET: UnreadableCause.NOT_FOUND,
-    StorageErrorKind.ACCESS_DENIED: UnreadableCause.ACCESS_DENIED,
-    StorageErrorKind.UNREACHABLE: UnreadableCause.UNREACHABLE,
-    StorageErrorKind.UNSUPPORTED: UnreadableCause.UNSUPPORTED,
-}
+_DOUBTFUL = 50
+"""Empty or damaged files that are watched for a change; with more of them, a table is looked at afresh each time."""
+
+T = TypeVar("T")
 
 
 class FileContents:
@@ -33,15 +39,16 @@ class FileContents:
     def __init__(
         self,
         *,
-        filesystem: FileSystem,
-        cache: ContentCache,
+        files: TableFiles,
+        cache: Memory,
         folder: str,
         prefix: str,
         layout: Layout,
         listing: Listing,
     ) -> None:
         """`folder` is the timeline folder in the store, `prefix` the same relative to the base path."""
-        self._filesystem = filesystem
+        self._files = files
+        self._filesystem = files.filesystem
         self._cache = cache
         self._folder = folder
         self._prefix = prefix
@@ -50,12 +57,18 @@ class FileContents:
         self._problems: dict[str, Problem] = {}
         self._times: dict[str, FileTimes] = {}
         self._shift: int | None = None
+        self._doubtful: dict[str, FileStamp | None] = {}
         self._settled = True
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was asked for was read: an empty or damaged file may still be being written."""
-        return self._settled
+        """Whether the same files would mean the same again, as long as the `doubtful` ones have not changed."""
+        return self._settled and len(self._doubtful) <= _DOUBTFUL
+
+    @property
+    def doubtful(self) -> Mapping[str, FileStamp | None]:
+        """The empty or damaged files, which may still be being written, with what changes when they do."""
+        return self._doubtful
 
     @property
     def problems(self) -> Iterable[Problem]:
@@ -85,8 +98,7 @@ class FileContents:
         if isinstance(known, CleanSummary):
             return known
         try:
-            record, size = self._read(name)
-            value = clean_summary(record)
+            value, size = self._read(name, lambda data: clean_summary(decode(data, CLEAN_FIELDS)))
         except CorruptContent as error:
             self._report(name, f"The clean metadata cannot be read: {error}.")
             return None
@@ -118,11 +130,11 @@ class FileContents:
         if name is None or self._cache.get(self._key("plan", name)) is not None:
             return
         try:
-            record, size = self._read(name)
+            whole, size = self._read(name, lambda data: decode(data, OPERATION_FIELDS) is not None)
         except CorruptContent as error:
             self._report(name, f"The plan of this {entry.instant.action} cannot be read: {error}.")
             return
-        if record is None:
+        if not whole:
             self._report(name, _EMPTY_PLANS.get(entry.instant.action, _EMPTY_PLAN))
             return
         self._cache.put(self._key("plan", name), "read", size=min(size, 64))
@@ -133,8 +145,7 @@ class FileContents:
         if isinstance(known, bool):
             return known
         try:
-            record, size = self._read(name)
-            verdict = operation_type(record) == CLUSTER
+            verdict, size = self._read(name, lambda data: operation_type(decode(data, OPERATION_FIELDS)) == CLUSTER)
         except CorruptContent as error:
             self._report(name, f"It cannot be told whether this is a clustering: {error}.")
             return None
@@ -142,17 +153,28 @@ class FileContents:
             self._cache.put(key, verdict, size=1)
         return verdict
 
-    def _read(self, name: str) -> tuple[Record | None, int]:
-        settled, self._settled = self._settled, False
+    def _read(self, name: str, make: Callable[[bytes], T]) -> tuple[T, int]:
+        """Return what is made of a file, and its size."""
         try:
-            data = self._filesystem.read_file(f"{self._folder}/{name}")
+            value, size = self._files.value(f"{self._folder}/{name}", lambda data: (make(data), len(data)))
         except StorageError as error:
+            self._settled = False
             if error.kind is StorageErrorKind.NOT_FOUND:
                 raise CorruptContent("the file has gone since the folder was listed") from error
             raise as_unreadable(error) from error
-        record = decode(data)
-        self._settled = settled and bool(data)
-        return record, len(data)
+        except LookSpent:
+            self._settled = False
+            raise
+        except CorruptContent:
+            self._doubt(name)
+            raise
+        if not size:
+            self._doubt(name)
+        return value, size
+
+    def _doubt(self, name: str) -> None:
+        if len(self._doubtful) <= _DOUBTFUL:
+            self._doubtful[name] = stamp_in(self._listing, name) or self._files.stamp(f"{self._folder}/{name}")
 
     def _file_times(self, entry: InstantFiles) -> FileTimes:
         known = self._times.get(entry.instant.time)
@@ -196,6 +218,8 @@ class FileContents:
         return any(name in self._problems for name in entry.files)
 
 
-def as_unreadable(error: StorageError) -> TableUnreadable:
-    """Turn a store's error into the table's error."""
-    return TableUnreadable(_CAUSES[error.kind], str(error))
+def stamp_in(listing: Listing, name: str) -> FileStamp | None:
+    """Return what a listing says of a file's size and time, or None if it does not."""
+    if listing.sizes is None or listing.modified is None or name not in listing.sizes:
+        return None
+    return FileStamp(listing.sizes[name], listing.modified.get(name, 0))

@@ -11,6 +11,7 @@ class UnreadableCause(StrEnum):
     UNREACHABLE = "Unreachable"
     CORRUPT = "Corrupt"
     UNSUPPORTED = "Unsupported"
+    TOO_LARGE = "TooLarge"
 
 
 class TimelineError(Exception):
@@ -31,6 +32,14 @@ class TableUnreadable(TimelineError):
 
 class CorruptContent(TimelineError):
     """The content of one timeline file is not what its name promises."""
+
+
+class ContentTooLarge(CorruptContent):
+    """A timeline file is larger than is read, or says more than is kept."""
+
+
+class LookSpent(ContentTooLarge):
+    """One look has read as much as it may. Nothing is wrong with the file; the next look reads it."""
 
 
 class InstantContentMissing(TimelineError):

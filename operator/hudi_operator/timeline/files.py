@@ -10,6 +10,10 @@ SMALL_FILE_LIMIT = 104_857_600
 """Hudi's default of `hoodie.parquet.small.file.limit`, in bytes."""
 
 
+_LARGEST = 2**53
+"""The largest sum that is told: status is JSON, and a writer may claim any size."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSummary:
     """Base and log files that recent commits wrote and that no later one replaced. Sizes are bytes.
@@ -64,10 +68,10 @@ def summarise_files(
         commits=len(ordered),
         file_groups=len(groups),
         base_files=len(bases),
-        base_bytes=sum(bases),
+        base_bytes=min(sum(bases), _LARGEST),
         small_base_files=sum(1 for size in bases if size < small_file_limit),
         log_files=len(logs),
-        log_bytes=sum(logs),
+        log_bytes=min(sum(logs), _LARGEST),
     )
 
 

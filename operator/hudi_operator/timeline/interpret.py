@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hudi_operator.timeline.content import CommitMetadata, Record, commit_metadata
+from hudi_operator.timeline.content import (
+    CLEAN_FIELDS,
+    COMMIT_FIELDS,
+    OPERATION_FIELDS,
+    CommitMetadata,
+    Record,
+    commit_metadata,
+)
 from hudi_operator.timeline.errors import CorruptContent
 from hudi_operator.timeline.model import Action, State
 from hudi_operator.timeline.plans import (
@@ -15,6 +22,7 @@ from hudi_operator.timeline.plans import (
     IndexedPartition,
     IndexPlan,
     InstantReference,
+    PlanSummary,
     ReplacePlan,
     RestorePlan,
     RestoreResult,
@@ -24,14 +32,49 @@ from hudi_operator.timeline.plans import (
 )
 
 _MIB = 2**20
+_MOST_BYTES = 2**62
+
+_FIGURE = "TOTAL_IO_READ_MB"
+SUMMARY_FIELDS = OPERATION_FIELDS | {
+    *("operations", "clusteringPlan", "inputGroups", "metrics", _FIGURE, "extraMetadata"),
+}
+"""What is read of a plan to know its size and its maker."""
+
+FIELDS = (
+    SUMMARY_FIELDS
+    | COMMIT_FIELDS
+    | CLEAN_FIELDS
+    | {
+        *("dataFilePath", "deltaFilePaths", "baseInstantTime", "missingSchedulePartitions"),
+        *("strategy", "strategyClassName", "strategyParams", "slices"),
+        *("earliestInstantToRetain", "timestamp", "policy", "partitionsToBeDeleted"),
+        *("filePathsToBeDeletedPerPartition", "filePath", "filesToBeDeletedPerPartition"),
+        *("partitionMetadata", "failedDeleteFiles", "startCleanTime", "timeTakenInMillis", "totalFilesDeleted"),
+        *("instantToRollback", "instantsToRollback", "instantsRollback", "commitsRollback", "commitTime", "action"),
+        *("startRollbackTime", "startRestoreTime", "restoreInstantInfo", "savepointToRestoreTimestamp"),
+        *("savepointDataFile", "savepointedBy", "savepointedAt", "comments"),
+        *("indexPartitionInfos", "metadataPartitionPath", "indexUptoInstant"),
+    }
+)
+"""What is read of any file of a timeline."""
 
 
 def interpret(record: Record | None, action: Action, state: State) -> Content:
     """Turn a decoded file into values. Raises `CorruptContent` if a field has an unexpected shape."""
     try:
         return _builder(action, state)(record or {})
-    except (AttributeError, TypeError, ValueError, KeyError) as error:
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise CorruptContent(f"the {state} {action} has an unexpected shape: {error}") from error
+
+
+def plan_summary(record: Record | None) -> PlanSummary:
+    """Return how large a plan is. Raises `CorruptContent` if a field has an unexpected shape."""
+    plan = record or {}
+    try:
+        parts = plan.get("operations") or (plan.get("clusteringPlan") or {}).get("inputGroups") or ()
+        return PlanSummary(len(parts), _read_bytes(parts), _map(plan.get("extraMetadata")))
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
+        raise CorruptContent(f"the plan has an unexpected shape: {error}") from error
 
 
 def _builder(action: Action, state: State) -> Callable[[Record], Content]:
@@ -80,7 +123,8 @@ def _replace_plan(record: Record) -> ReplacePlan:
 
 def _read_bytes(parts: Iterable[Record]) -> int:
     """Add up what Hudi expects parts of a plan to read (`CompactionStrategy.TOTAL_IO_READ_MB`)."""
-    return int(sum(float((part.get("metrics") or {}).get("TOTAL_IO_READ_MB") or 0) for part in parts) * _MIB)
+    mebibytes = sum(float((part.get("metrics") or {}).get(_FIGURE) or 0) for part in parts)
+    return int(min(max(mebibytes, 0), _MOST_BYTES / _MIB) * _MIB)
 
 
 def _slice(record: Record) -> FileSlice:

@@ -1,8 +1,9 @@
 """What one look at a table leaves behind for the next, so that an unmoved table costs one listing and no reading."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+from hudi_operator.storage import FileStamp
 from hudi_operator.timeline.model import Action, Instant, Layout, Timeline
 from hudi_operator.timeline.names import parse_name
 
@@ -19,12 +20,16 @@ _REWRITES_HISTORY = frozenset({Action.RESTORE, Action.ROLLBACK, Action.SAVEPOINT
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The names that a look found, what they meant, and how many looks ago the folder was listed whole."""
+    """The names that a look found, what they meant, and how many looks ago the folder was listed whole.
+
+    `doubtful` are the empty and damaged files with what changes when they do: the names mean the same only until then.
+    """
 
     names: frozenset[str]
     timeline: Timeline
     settled: bool
     age: int = 0
+    doubtful: Mapping[str, FileStamp | None] = field(default_factory=dict)
 
     @property
     def is_reusable(self) -> bool:

@@ -52,6 +52,19 @@ class ReplacePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """How large a plan of a compaction or clustering is, and what its maker noted in it.
+
+    `groups` is the number of file groups that a compaction merges, or of input groups of a clustering; `read_bytes` is
+    what Hudi expects it to read, to the MiB.
+    """
+
+    groups: int
+    read_bytes: int
+    extra_metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class CleanPlan:
     """What a clean will delete (`HoodieCleanerPlan`)."""
 

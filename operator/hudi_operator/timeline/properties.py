@@ -1,10 +1,11 @@
 """`hoodie.properties`: the table's identity card, in the format of `java.util.Properties`."""
 
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
-from hudi_operator.timeline.errors import TableUnreadable, UnreadableCause
+from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TableUnreadable, UnreadableCause
 from hudi_operator.timeline.model import Layout, TableProperties, TableType, TimelineZone
 
 PROPERTIES_FILE = ".hoodie/hoodie.properties"
@@ -13,7 +14,13 @@ BACKUP_FILE = ".hoodie/hoodie.properties.backup"
 # Table versions that this reader knows (`HoodieTableVersion`); 7 is the bridge release between the layouts.
 KNOWN_VERSIONS = frozenset({2, 3, 4, 5, 6, 7, 8, 9})
 
+PROPERTIES_LIMIT = 2**20
+"""Bytes of the file that are read at most: it has some kilobytes, more where the schema of a wide table is in it."""
+
+_KEYS_LIMIT = 2_000
 _WHITESPACE = " \t\f"
+_KEY = re.compile(r"(?:[^\\=: \t\f]|\\.)*+\\?", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -21,23 +28,25 @@ def parse_properties(text: str) -> dict[str, str]:
     """Parse the text of a Java properties file: comments, line continuations, escapes and all separators."""
     result: dict[str, str] = {}
     for line in _logical_lines(text):
-        end = 0
-        while end < len(line) and line[end] not in "=:" + _WHITESPACE:
-            end += 2 if line[end] == "\\" else 1
+        end = found.end() if (found := _KEY.match(line)) else 0
         rest = line[end:].lstrip(_WHITESPACE)
         if rest[:1] in {"=", ":"} and rest:
             rest = rest[1:].lstrip(_WHITESPACE)
         result[_unescape(line[:end])] = _unescape(rest)
+        if len(result) > _KEYS_LIMIT:
+            raise ContentTooLarge(f"{PROPERTIES_FILE} holds more than {_KEYS_LIMIT} keys")
     return result
 
 
 def read_table_properties(content: bytes) -> TableProperties:
     """Turn the content of `hoodie.properties` into values.
 
-    Raises `TableUnreadable` if the content says no table type or a version that this reader does not know.
-    Defaults are those of `HoodieTableConfig`.
+    Raises `CorruptContent` if the file is not whole, and `TableUnreadable` if the content says no table type or a
+    version that this reader does not know. Defaults are those of `HoodieTableConfig`.
     """
     raw = parse_properties(content.decode("iso-8859-1"))
+    if not _is_intact(raw):
+        raise CorruptContent("empty" if not content else "damaged")
     if "hoodie.table.name" not in raw and "hoodie.table.type" not in raw:
         _corrupt("names neither a table nor its type: restore it from its backup or from another copy")
     version = _version(raw)
@@ -60,7 +69,10 @@ def is_intact(content: bytes) -> bool:
 
     Follows `HoodieTableConfig.generateChecksum` and `validateChecksum`.
     """
-    raw = parse_properties(content.decode("iso-8859-1"))
+    return _is_intact(parse_properties(content.decode("iso-8859-1")))
+
+
+def _is_intact(raw: Mapping[str, str]) -> bool:
     checksum = raw.get("hoodie.table.checksum")
     if checksum is None:
         return bool(raw)
@@ -123,37 +135,26 @@ def _corrupt(what: str) -> NoReturn:
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Yield the lines as Java reads them: trimmed in front, without comments, continued lines joined."""
-    pending = ""
+    pending: list[str] = []
     for natural in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         line = natural.lstrip(_WHITESPACE)
         if not pending and (not line or line[0] in "#!"):
             continue
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2:
-            pending += line[:-1]
+            if len(line) > 1:
+                pending.append(line[:-1])
             continue
-        yield pending + line
-        pending = ""
+        yield "".join([*pending, line])
+        pending = []
     if pending:
-        yield pending
+        yield "".join(pending)
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    result: list[str] = []
-    position = 0
-    while position < len(text):
-        character = text[position]
-        if character == "\\" and position + 1 < len(text):
-            position += 1
-            character = text[position]
-            digits = text[position + 1 : position + 5]
-            if character == "u" and len(digits) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits):
-                character = chr(int(digits, 16))
-                position += 4
-            else:
-                character = _ESCAPES.get(character, character)
-        result.append(character)
-        position += 1
-    return "".join(result)
+    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    digits, character = found.groups()
+    return chr(int(digits, 16)) if digits is not None else _ESCAPES.get(character, character)

@@ -1,15 +1,17 @@
 """The reader: one listing per look, each completed file read at most once per process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
-from hudi_operator.timeline.cache import ContentCache
+from hudi_operator.timeline.cache import ContentCache, Memory
 from hudi_operator.timeline.collapse import Collapsed, InstantFiles, collapse
-from hudi_operator.timeline.content import CommitMetadata, commit_metadata, decode
-from hudi_operator.timeline.contents import FileContents, as_unreadable
+from hudi_operator.timeline.content import CommitMetadata, decode, read_commit
+from hudi_operator.timeline.contents import FileContents, stamp_in
 from hudi_operator.timeline.counters import COMMITS, count
 from hudi_operator.timeline.errors import (
+    ContentTooLarge,
     CorruptContent,
     InstantContentMissing,
     NotAHudiTable,
@@ -17,16 +19,27 @@ from hudi_operator.timeline.errors import (
     UnreadableCause,
 )
 from hudi_operator.timeline.folder import stray_files
-from hudi_operator.timeline.interpret import interpret
+from hudi_operator.timeline.interpret import FIELDS, SUMMARY_FIELDS, interpret, plan_summary
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
 from hudi_operator.timeline.names import FAMILIES, file_name
-from hudi_operator.timeline.plans import CompactionPlan, Content, ReplacePlan
-from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, is_intact, read_table_properties
+from hudi_operator.timeline.plans import Content, PlanSummary
+from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, PROPERTIES_LIMIT, read_table_properties
+from hudi_operator.timeline.reading import LookBudget, TableFiles, as_unreadable
 
 _HEARTBEATS = ".hoodie/.heartbeat"
-_PLAN_BYTES = 400
-"""What a file slice of a plan takes in memory, about."""
+_PROBLEMS = 200
+"""Problems of a timeline that are told one by one."""
+
+_LOOKS_WITHOUT_LISTING = 10
+"""Looks at a folder with too many files before it is listed again."""
+
+# What lies beside a timeline of layout 1 sorts before and behind its instants, which begin with a digit. The instants
+# of layout 2 have a folder of their own.
+_BEFORE_INSTANTS = ".zzzz"
+_BEHIND_INSTANTS = ":"
+
+T = TypeVar("T")
 
 _PLANNED = frozenset({Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT})
 
@@ -37,9 +50,13 @@ class TimelineReader:
     One reader (or at least one `ContentCache`) should serve all tables of a process.
     """
 
-    def __init__(self, filesystem: FileSystem, cache: ContentCache | None = None) -> None:
+    def __init__(
+        self, filesystem: FileSystem, cache: Memory | None = None, *, budget: LookBudget | None = None
+    ) -> None:
+        """Without a budget, any number of files may be read; each of them is bounded all the same."""
         self._filesystem = filesystem
         self._cache = ContentCache() if cache is None else cache
+        self._files = TableFiles(filesystem, self._cache, budget)
 
     def read(self, base_path: str, *, full: bool = False) -> Timeline:
         """Look at a table once.
@@ -68,6 +85,9 @@ class TimelineReader:
         partial = self._filesystem.lists_from_offset and len(known.names) >= SMALLEST_PARTIAL_LISTING
         listing = self._list(base, properties, start_after=known.tail_start if partial else None)
         before, now = known.tail if partial else known.names, frozenset(listing.names)
+        changed = self._changed(f"{base}/{properties.timeline_folder}", known, listing)
+        if changed:
+            return self._look_afresh(base, None if partial else (properties, listing))
         if now == before:
             self._remember(base, replace(known, age=known.age + 1))
             return known.timeline
@@ -91,7 +111,7 @@ class TimelineReader:
         prefix = f"{properties.timeline_folder}/"
         collapsed = collapse(listing.names, properties.layout, folder=prefix)
         contents = FileContents(
-            filesystem=self._filesystem,
+            files=self._files,
             cache=self._cache,
             folder=f"{base}/{properties.timeline_folder}",
             prefix=prefix,
@@ -106,15 +126,24 @@ class TimelineReader:
             properties=properties,
             instants=collapsed.instants,
             counters=counters,
-            problems=tuple(sorted(set(found))),
+            problems=_shortened(sorted(set(found)), prefix),
         )
         settled = contents.settled and not problems
-        self._remember(base, Look(frozenset(listing.names), timeline, settled, age))
+        names = frozenset(listing.names)
+        self._remember(base, Look(names, timeline, settled, age, dict(contents.doubtful)))
         return timeline
 
     def _remember(self, base: str, look: Look) -> None:
-        # A name, its place in the set and its share of an instant take some 200 bytes.
-        self._cache.put(self._look_key(base), look, size=200 * len(look.names))
+        properties = sum(len(key) + len(value) + 150 for key, value in look.timeline.properties.raw)
+        # A name, its place in the set and its share of an instant take some 400 bytes.
+        self._cache.put(self._look_key(base), look, size=400 * len(look.names) + properties)
+
+    def _changed(self, folder: str, known: Look, listing: Listing) -> bool:
+        """Tell whether an empty or damaged file has changed since it was read."""
+        return any(
+            stamp != (stamp_in(listing, name) or self._files.stamp(f"{folder}/{name}"))
+            for name, stamp in known.doubtful.items()
+        )
 
     def _look_key(self, base: str) -> tuple[str, ...]:
         return ("look", self._filesystem.identity, base)
@@ -122,26 +151,37 @@ class TimelineReader:
     def read_properties(self, base_path: str) -> tuple[TableProperties, tuple[Problem, ...]]:
         """Read `hoodie.properties`, or its backup where the file itself is missing, empty or damaged."""
         base = base_path.rstrip("/")
-        content = self._read_if_present(f"{base}/{PROPERTIES_FILE}")
         failure: TableUnreadable | None = None
-        if content is not None and is_intact(content):
-            try:
-                return read_table_properties(content), ()
-            except TableUnreadable as error:
-                if error.cause is not UnreadableCause.CORRUPT:
-                    raise
-                failure = error
-        backup = self._read_if_present(f"{base}/{BACKUP_FILE}")
-        if backup and is_intact(backup):
-            state = "missing" if content is None else "empty" if not content else "damaged"
-            problem = Problem(PROPERTIES_FILE, f"The file is {state}; its backup was read instead.")
-            return read_table_properties(backup), (problem,)
-        if content is None:
+        state = "missing"
+        try:
+            found = self._properties(f"{base}/{PROPERTIES_FILE}")
+            if found is not None:
+                return found, ()
+        except CorruptContent as error:
+            state = str(error)
+        except TableUnreadable as error:
+            if error.cause is not UnreadableCause.CORRUPT:
+                raise
+            state, failure = "damaged", error
+        try:
+            backup = self._properties(f"{base}/{BACKUP_FILE}")
+        except CorruptContent:
+            backup = None
+        if backup is not None:
+            return backup, (Problem(PROPERTIES_FILE, f"The file is {state}; its backup was read instead."),)
+        if state == "missing":
             raise NotAHudiTable(f"There is no Hudi table at {base or '/'}: {PROPERTIES_FILE} does not exist.")
         raise failure or TableUnreadable(
             UnreadableCause.CORRUPT,
             f"{PROPERTIES_FILE} of {base} is empty or damaged and there is no usable backup: restore it.",
         )
+
+    def _properties(self, path: str) -> TableProperties | None:
+        try:
+            return self._value(path, read_table_properties, limit=PROPERTIES_LIMIT)
+        except ContentTooLarge as error:
+            # Hudi would read it: what a backup says may differ.
+            raise TableUnreadable(UnreadableCause.TOO_LARGE, f"{error}: restore what Hudi wrote.") from error
 
     def read_commit_metadata(self, base_path: str, properties: TableProperties, instant: Instant) -> CommitMetadata:
         """Read what a completed commit, deltacommit or replacecommit says.
@@ -160,12 +200,12 @@ class TimelineReader:
         known = self._cache.get(key)
         if isinstance(known, CommitMetadata):
             return known
-        data = self._read_if_present(path)
-        if data is None:
+        found = self._value(path, lambda data: (read_commit(data), len(data)))
+        if found is None:
             raise InstantContentMissing(f"{properties.timeline_folder}/{name} does not exist (any more).")
-        metadata = commit_metadata(decode(data))
-        if data and instant.is_completed:
-            self._cache.put(key, metadata, size=len(data))
+        metadata, size = found
+        if size and instant.is_completed:
+            self._cache.put(key, metadata, size=metadata.memory)
         return metadata
 
     def read_content(
@@ -177,25 +217,39 @@ class TimelineReader:
         `InstantContentMissing` if there is no such file (any more), `CorruptContent` if it is damaged.
         """
         wanted = state or instant.state
-        data = None
-        for name in _candidate_names(instant, wanted, properties.layout):
-            data = self._read_if_present(f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}")
-            if data is not None:
-                return interpret(decode(data), instant.action, wanted)
-        raise InstantContentMissing(f"{instant.action} {instant.time} has no {wanted} file (any more).")
+        return self._content(
+            base_path, properties, instant, wanted, lambda data: interpret(decode(data, FIELDS), instant.action, wanted)
+        )
 
-    def read_plan(self, base_path: str, properties: TableProperties, instant: Instant) -> Content:
-        """Read the plan of a pending instant, once per process: Hudi writes a plan once and never changes it."""
+    def read_plan(self, base_path: str, properties: TableProperties, instant: Instant) -> PlanSummary:
+        """Read how large the plan of a pending instant is and who made it.
+
+        Once per process: Hudi writes a plan once and never changes it. Raises as `read_content` does.
+        """
         key = ("plan", self._filesystem.identity, base_path, instant.time, instant.action)
         known = self._cache.get(key)
-        if isinstance(known, CompactionPlan | ReplacePlan):
+        if isinstance(known, PlanSummary):
             return known
-        plan = self.read_content(base_path, properties, instant, State.REQUESTED)
-        if isinstance(plan, CompactionPlan):
-            self._cache.put(key, plan, size=_PLAN_BYTES * (1 + len(plan.operations)))
-        elif isinstance(plan, ReplacePlan) and plan.operation is not None:
-            self._cache.put(key, plan, size=_PLAN_BYTES * (1 + sum(len(group) for group in plan.groups)))
+        plan, size = self._content(
+            base_path,
+            properties,
+            instant,
+            State.REQUESTED,
+            lambda data: (plan_summary(decode(data, SUMMARY_FIELDS)), len(data)),
+        )
+        if size:
+            extra = sum(150 + len(key) + len(value) for key, value in plan.extra_metadata.items())
+            self._cache.put(key, plan, size=500 + extra)
         return plan
+
+    def _content(
+        self, base_path: str, properties: TableProperties, instant: Instant, state: State, make: Callable[[bytes], T]
+    ) -> T:
+        for name in _candidate_names(instant, state, properties.layout):
+            found = self._value(f"{base_path.rstrip('/')}/{properties.timeline_folder}/{name}", make)
+            if found is not None:
+                return found
+        raise InstantContentMissing(f"{instant.action} {instant.time} has no {state} file (any more).")
 
     def heartbeat(self, base_path: str, instant: Instant) -> int | None:
         """Return when a writer of an instant last said that it lives, in epoch milliseconds by the store's clock.
@@ -244,7 +298,7 @@ class TimelineReader:
             except InstantContentMissing:
                 continue
             except CorruptContent as error:
-                raise CorruptContent(f"{instant.action} {instant.time} of {base_path}: {error}") from error
+                raise type(error)(f"{instant.action} {instant.time} of {base_path}: {error}.") from error
 
     def find_extra_metadata(self, base_path: str, timeline: Timeline, key: str) -> tuple[Instant, str] | None:
         """Return the newest completed commit whose extra metadata holds a key, with the key's value."""
@@ -254,22 +308,44 @@ class TimelineReader:
         return None
 
     def _list(self, base: str, properties: TableProperties, *, start_after: str | None = None) -> Listing:
+        folder = f"{base}/{properties.timeline_folder}"
+        key = ("crowded", self._filesystem.identity, folder)
+        crowded = self._cache.get(key)
+        if isinstance(crowded, tuple) and crowded[0] > 0:
+            self._cache.put(key, (crowded[0] - 1, crowded[1]), size=512)
+            raise TableUnreadable(UnreadableCause.TOO_LARGE, crowded[1])
+        beside = properties.layout is Layout.ONE
         try:
-            return self._filesystem.list_directory(f"{base}/{properties.timeline_folder}", start_after=start_after)
+            return self._filesystem.list_directory(
+                folder,
+                start_after=start_after or (_BEFORE_INSTANTS if beside else None),
+                before=_BEHIND_INSTANTS if beside else None,
+            )
         except StorageError as error:
+            if error.kind is StorageErrorKind.TOO_LARGE:
+                self._cache.put(key, (_LOOKS_WITHOUT_LISTING, str(error)), size=512)
             if error.kind is StorageErrorKind.NOT_FOUND:
-                folder = properties.timeline_folder
-                message = f"The table at {base} has no timeline folder {folder}: it is incomplete."
+                name = properties.timeline_folder
+                message = f"The table at {base} has no timeline folder {name}: it is incomplete."
                 raise TableUnreadable(UnreadableCause.NOT_FOUND, message) from error
             raise as_unreadable(error) from error
 
-    def _read_if_present(self, path: str) -> bytes | None:
+    def _value(self, path: str, make: Callable[[bytes], T], *, limit: int | None = None) -> T | None:
+        """Return what is made of a file, or None if there is none."""
         try:
-            return self._filesystem.read_file(path)
+            return self._files.value(path, make) if limit is None else self._files.value(path, make, limit=limit)
         except StorageError as error:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 return None
             raise as_unreadable(error) from error
+
+
+def _shortened(problems: list[Problem], prefix: str) -> tuple[Problem, ...]:
+    """Return the first problems, and how many there are besides."""
+    if len(problems) <= _PROBLEMS:
+        return tuple(problems)
+    rest = Problem(prefix, f"There are {len(problems) - _PROBLEMS} more problems than these.")
+    return (*problems[:_PROBLEMS], rest)
 
 
 def _candidate_names(instant: Instant, state: State, layout: Layout) -> Iterator[str]:

@@ -1,0 +1,170 @@
+"""Files of a table as values: read within bounds, and not again while one that could not be used is as it was."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore
+from time import monotonic
+from typing import TypeVar
+
+from hudi_operator.storage import FileStamp, FileSystem, StorageError, StorageErrorKind
+from hudi_operator.timeline.cache import Memory
+from hudi_operator.timeline.errors import (
+    ContentTooLarge,
+    CorruptContent,
+    LookSpent,
+    TableUnreadable,
+    UnreadableCause,
+)
+
+T = TypeVar("T")
+
+FILE_LIMIT = 64 * 2**20
+"""Bytes of a commit or plan that are read at most: as JSON, which is the longer form, some 60,000 written files."""
+
+LIGHT_LIMIT = 2**20
+"""Bytes from which on a file is heavy: few of these are in memory at the same time."""
+
+_HEAVY_AT_ONCE = 2
+_HEAVY_PATIENCE = 30.0
+
+_CAUSES = {
+    StorageErrorKind.NOT_FOUND: UnreadableCause.NOT_FOUND,
+    StorageErrorKind.NO_BUCKET: UnreadableCause.NOT_FOUND,
+    StorageErrorKind.ACCESS_DENIED: UnreadableCause.ACCESS_DENIED,
+    StorageErrorKind.UNREACHABLE: UnreadableCause.UNREACHABLE,
+    StorageErrorKind.UNSUPPORTED: UnreadableCause.UNSUPPORTED,
+    StorageErrorKind.TOO_LARGE: UnreadableCause.TOO_LARGE,
+}
+
+
+class HeavyFiles:
+    """Lets few heavy files into the memory of a process at once, and one of each owner."""
+
+    def __init__(self, *, at_once: int = _HEAVY_AT_ONCE, patience_seconds: float = _HEAVY_PATIENCE) -> None:
+        self._all = BoundedSemaphore(at_once)
+        self._owners: dict[str, BoundedSemaphore] = {}
+        self._patience = patience_seconds
+
+    def of(self, owner: str) -> AbstractContextManager[None]:
+        """Return what an owner's reading of a heavy file runs inside; raises `LookSpent` when it takes too long."""
+        return self._turn(self._owners.setdefault(owner, BoundedSemaphore(1)))
+
+    @contextmanager
+    def _turn(self, own: BoundedSemaphore) -> Iterator[None]:
+        # One's own turn first: who waits for that keeps nobody else from a place.
+        with _acquired(own, self._patience), _acquired(self._all, self._patience):
+            yield
+
+
+@contextmanager
+def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
+    if not semaphore.acquire(timeout=patience):
+        raise LookSpent("Other large files are being read; this one is read by a later look")
+    try:
+        yield
+    finally:
+        semaphore.release()
+
+
+@dataclass(slots=True)
+class LookBudget:
+    """What one look may cost: files, bytes and seconds. `heavy` is what reading a heavy file runs inside."""
+
+    files: int = 1_000
+    read_bytes: int = 256 * 2**20
+    seconds: float = 45.0
+    heavy: Callable[[], AbstractContextManager[None]] = nullcontext
+    _began: float = field(default_factory=monotonic)
+
+    def check(self) -> None:
+        """Count a file. Raises `LookSpent` when it is one too many, or when time or bytes are used up."""
+        self.files -= 1
+        if self.files < 0 or self.read_bytes < 0 or monotonic() - self._began > self.seconds:
+            raise LookSpent("More is to be read than one look may; the next look goes on from here")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unusable:
+    stamp: FileStamp
+    error: CorruptContent | TableUnreadable
+
+
+class TableFiles:
+    """Reads files for a look, as values."""
+
+    def __init__(self, filesystem: FileSystem, memory: Memory, budget: LookBudget | None = None) -> None:
+        self.filesystem = filesystem
+        self._memory = memory
+        self._budget = budget or LookBudget(files=1_000_000, read_bytes=2**40, seconds=3600)
+
+    def value(self, path: str, make: Callable[[bytes], T], *, limit: int = FILE_LIMIT) -> T:
+        """Return what `make` makes of a file, in which it raises `CorruptContent` or `TableUnreadable`.
+
+        What it raised is remembered and raised again, without reading, until the file has changed. Raises
+        `StorageError` for a file that is not there.
+        """
+        key = ("unusable", self.filesystem.identity, path)
+        known = self._memory.get(key)
+        self._budget.check()
+        if isinstance(known, _Unusable) and self.stamp(path) == known.stamp:
+            raise _again(known.error)
+        size: int | None = None
+        try:
+            if limit <= LIGHT_LIMIT:
+                return self._made(path, make, limit)
+            try:
+                return self._made(path, make, LIGHT_LIMIT)
+            except StorageError as error:
+                if error.kind is not StorageErrorKind.TOO_LARGE:
+                    raise
+            with self._budget.heavy():
+                return self._made(path, make, limit)
+        except StorageError as error:
+            if error.kind is not StorageErrorKind.TOO_LARGE:
+                raise
+            failure: CorruptContent | TableUnreadable = ContentTooLarge(str(error).rstrip("."))
+        except LookSpent:
+            raise
+        except _Failed as failed:
+            failure, size = failed.error, failed.size
+        stamp = self.stamp(path)
+        if stamp is not None and (stamp.size > limit if size is None else stamp.size == size):
+            self._memory.put(key, _Unusable(stamp, failure), size=2 * len(str(failure)) + 512)
+        raise failure
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """Return what changes when a file does, or None if there is none."""
+        try:
+            return self.filesystem.stamp(path)
+        except StorageError as error:
+            if error.kind is StorageErrorKind.NOT_FOUND:
+                return None
+            raise as_unreadable(error) from error
+
+    def _made(self, path: str, make: Callable[[bytes], T], limit: int) -> T:
+        data = self.filesystem.read_file(path, limit=limit)
+        self._budget.read_bytes -= len(data)
+        try:
+            return make(data)
+        except (CorruptContent, TableUnreadable) as error:
+            raise _Failed(_again(error), len(data)) from error
+
+
+class _Failed(Exception):
+    def __init__(self, error: CorruptContent | TableUnreadable, size: int) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.size = size
+
+
+def _again(error: CorruptContent | TableUnreadable) -> CorruptContent | TableUnreadable:
+    """Return a new error of the same kind: a raised one holds on to the look that raised it."""
+    if isinstance(error, TableUnreadable):
+        return TableUnreadable(error.cause, str(error))
+    return type(error)(str(error))
+
+
+def as_unreadable(error: StorageError) -> TableUnreadable:
+    """Turn a store's error into the table's error."""
+    return TableUnreadable(_CAUSES[error.kind], str(error))
