@@ -100,6 +100,26 @@ def test_a_key_of_the_operator_cannot_be_allowed(key: str, allowed: tuple[str, .
     assert refused(key, allowed=allowed) == (f"{key} is set by the operator from the typed fields of the spec",)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "${env:AWS_SECRET_ACCESS_KEY}",
+        "64${env.AWS_SECRET_ACCESS_KEY}m",
+        "${system:user.home}",
+        "${spark.driver.host}",
+        "$(AWS_SECRET_ACCESS_KEY)",
+        "$HOME",
+        "64\nspark.jars=x",
+        "64\x00",
+        "64\u2028",
+    ],
+)
+def test_a_value_that_may_stand_for_something_else_is_refused(value: str) -> None:
+    for key in ("spark.sql.files.maxPartitionBytes", "spark.named"):
+        found = refused_keys({key: value}, allowed=("spark.sql.*", "spark.named"), prefix="spark.", owned=())
+        assert found == (f"the value of {key} holds a $ or a character that cannot be printed",)
+
+
 def test_nothing_is_allowed_by_an_empty_list() -> None:
     assert len(refused("spark.a", "spark.b")) == 2
 

@@ -53,5 +53,11 @@ def test_options_that_lead_elsewhere_or_pass_over_rows_are_refused(file_format: 
     )
 
 
+@pytest.mark.parametrize("value", ["${env.AWS_SECRET_ACCESS_KEY}", "x${env:HOME}", "${fs.s3a.secret.key}"])
+def test_a_value_that_may_stand_for_something_else_is_refused(value: str) -> None:
+    assert len(refused_reader_options({"nullValue": value}, FileFormat.CSV)) == 1
+    assert refused_reader_options({"sep": "$", "quote": "{"}, FileFormat.CSV) == ()
+
+
 def test_an_option_of_another_format_is_refused() -> None:
     assert len(refused_reader_options({"header": "true"}, FileFormat.JSON)) == 1

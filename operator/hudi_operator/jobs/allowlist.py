@@ -22,8 +22,8 @@ def refused_keys(
     reserved = {key.lower() for key in owned}
     return tuple(
         sentence
-        for key in settings
-        if (sentence := _refusal(key, patterns=patterns, prefix=prefix, reserved=reserved)) is not None
+        for key, value in settings.items()
+        if (sentence := _refusal(key, patterns=patterns, prefix=prefix, reserved=reserved) or _odd_value(key, value))
     )
 
 
@@ -40,6 +40,13 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
     if any(_matches(normal, pattern) for pattern in patterns):
         return f"{key} is not among the harmless keys that a prefix of the class opens, so only its own name allows it"
     return f"{key} is not among the keys that the class allows"
+
+
+def _odd_value(key: str, value: str) -> str | None:
+    """Spark and Hadoop read `${env:NAME}` and the like out of values, and would show it in what they complain about."""
+    if "$" in value or not value.isprintable():
+        return f"the value of {key} holds a $ or a character that cannot be printed"
+    return None
 
 
 def _matches(key: str, pattern: str) -> bool:

@@ -41,7 +41,6 @@ _QUERIES = (
     "inMemoryColumnarStorage.batchSize",
     "inMemoryColumnarStorage.compressed",
     "join.preferSortMergeJoin",
-    "legacy.timeParserPolicy",
     "limit.scaleUpFactor",
     "orc.columnarReaderBatchSize",
     "orc.enableVectorizedReader",

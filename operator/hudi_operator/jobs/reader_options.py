@@ -74,9 +74,14 @@ _ALLOWED = {
 
 
 def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) -> tuple[str, ...]:
-    """Return one sentence for each option that is none of this format's; like Spark, without regard to case."""
+    """Return one sentence for each option that is none of this format's; like Spark, without regard to case.
+
+    Hadoop's configuration, into which Spark copies all options, reads `${env.NAME}` out of values.
+    """
     return tuple(
         f"{key!r} is no option of reading {file_format} files that a table may set"
         for key in options
         if key.lower() not in _ALLOWED[file_format]
+    ) + tuple(
+        f"the value of {key!r} holds ${{, which may stand for something else" for key in options if "${" in options[key]
     )
