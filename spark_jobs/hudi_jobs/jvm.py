@@ -1,5 +1,6 @@
 """The way from PySpark into the JVM: the only place that touches what PySpark calls private."""
 
+import json
 import os
 import signal
 from collections.abc import Mapping
@@ -41,6 +42,22 @@ def scala_map(spark: SparkSession, entries: Mapping[str, str]) -> JavaObject:
     return classes(spark).PythonUtils.toScalaMap(java_map(spark, entries))
 
 
+def parsed_plan(session: SparkSession, sql: str) -> JavaObject:
+    """Parse a statement; nothing is looked up and nothing is run."""
+    return session_state(session).sqlParser().parsePlan(sql)
+
+
+def resolved_plan(session: SparkSession, plan: JavaObject) -> JavaObject:
+    """Resolve a parsed plan against what the session knows; commands are not run, as they are in a data frame."""
+    modes = getattr(classes(session).org.apache.spark.sql.execution, "CommandExecutionMode$")
+    return session_state(session).executePlan(plan, getattr(modes, "MODULE$").SKIP()).analyzed()
+
+
+def frame_of(session: SparkSession, plan: JavaObject) -> DataFrame:
+    """Return a resolved plan as a data frame of the session."""
+    return DataFrame(classes(session).org.apache.spark.sql.Dataset.ofRows(spark_session(session), plan), session)
+
+
 def java_objects(spark: SparkSession, *values: object) -> JavaObject:
     """Return a Java array of objects, which is what a reflective call takes."""
     gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001
@@ -58,6 +75,12 @@ def session_state(spark: SparkSession) -> JavaObject:
 def query_execution(frame: DataFrame) -> JavaObject:
     """Return how Spark plans and runs the frame."""
     return frame._jdf.queryExecution()  # noqa: SLF001
+
+
+def schema_json(frame: DataFrame) -> dict[str, Any]:
+    """Return the schema of a frame as JSON, of which PySpark has made nothing yet."""
+    described: dict[str, Any] = json.loads(frame._jdf.schema().json())  # noqa: SLF001
+    return described
 
 
 def fill_cache(frame: DataFrame) -> JavaObject:

@@ -17,6 +17,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.read import SourceRows, reading
+from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import fill_cache, query_execution
 
 _MOST_EXAMPLES = 3
@@ -43,9 +44,9 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
 
     A part that is null is never whole; Hudi also refuses an empty text where the key is a single column.
     """
-    parts = [sf.col(f"`{name}`").isNull() for name in keys]
+    parts = [column_named(name).isNull() for name in keys]
     if len(keys) == 1 and isinstance(schema[keys[0]].dataType, StringType):
-        parts.append(sf.col(f"`{keys[0]}`") == "")
+        parts.append(column_named(keys[0]) == "")
     return reduce(or_, parts)
 
 

@@ -17,8 +17,8 @@ from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.avro_files import schemas_of
-from hudi_jobs.ingestion.types import fits
-from hudi_jobs.jvm import classes
+from hudi_jobs.ingestion.types import column_named, fits, plain_type
+from hudi_jobs.jvm import classes, schema_json
 
 CORRUPT_RECORD = "_corrupt_record"
 """Column that holds the text of a row that could not be parsed."""
@@ -66,7 +66,7 @@ class SourceRows:
     @property
     def is_corrupt(self) -> Column:
         """A column that is null for a row that could be parsed; it names every column, so that all are parsed."""
-        everything = sf.struct(*[sf.col(f"`{name}`") for name in self.frame.columns])
+        everything = sf.struct(*[column_named(name) for name in self.frame.columns])
         return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)
 
 
@@ -229,7 +229,10 @@ def _load(
     schema: StructType | None,
     paths: Sequence[str],
 ) -> DataFrame:
+    """Open files of one schema; what their footers say of columns besides the types means nothing."""
     reader: DataFrameReader = spark.read.format(source.format.value).options(**options)
-    if schema is not None:
-        reader = reader.schema(schema)
-    return reader.load([exact(path) for path in paths])
+    patterns = [exact(path) for path in paths]
+    frame = reader.load(patterns) if schema is None else reader.schema(schema).load(patterns)
+    described = schema_json(frame)
+    plain = plain_type(described)
+    return frame if plain == described else reader.schema(StructType.fromJson(plain)).load(patterns)

@@ -1,35 +1,22 @@
-"""The table owner's SQL over the view `source`: a query, and nothing that acts or looks elsewhere."""
+"""The table owner's SQL over the view `source`: a query that computes rows, and nothing that acts or looks elsewhere.
+
+Its plan is allowed twice before anything runs: as it was parsed, when nothing has been looked up yet, and as it was
+resolved, in a session that knows the view and nothing else.
+"""
 
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, is_a, session_state
+from hudi_jobs.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
+from hudi_jobs.query.plan import PlanReader
+from hudi_jobs.query.rules import QueryRules, too_large
+from hudi_jobs.query.session import bare_session
 
 VIEW = "source"
 
-_CATALYST = "org.apache.spark.sql.catalyst"
-_ACTING_PLANS = (
-    f"{_CATALYST}.plans.logical.Command",
-    f"{_CATALYST}.plans.logical.ParsedStatement",
-    f"{_CATALYST}.plans.logical.ScriptTransformation",
-)
-ESCAPING_FUNCTIONS = (
-    "reflect",
-    "java_method",
-    "try_reflect",
-    "hudi_query",
-    "hudi_table_changes",
-    "hudi_query_timeline",
-    "hudi_filesystem_view",
-    "hudi_metadata",
-    "hudi_vector_search",
-    "hudi_vector_search_batch",
-)
-"""Functions that look beyond the source: the first three call any static Java method, the others read any table."""
-
-_IF_IT_EXISTS = True
+_TOO_LARGE = frozenset({"java.lang.StackOverflowError", "java.lang.IllegalStateException: PLAN_TOO_LARGE"})
 
 
 def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> DataFrame:
@@ -37,29 +24,20 @@ def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> Da
     if sql is None:
         return rows
     with stage("The transform is not valid", otherwise=FailureReason.TRANSFORM_INVALID):
-        _require_query(spark, sql)
-        _drop_functions(spark)
-        rows.createOrReplaceTempView(VIEW)
-        return spark.sql(sql)
+        try:
+            return frame_of(spark, _resolved(spark, rows, sql))
+        except Exception as error:
+            if any({cause.kind, f"{cause.kind}: {cause.message}"} & _TOO_LARGE for cause in causes_of(error)):
+                raise too_large() from error
+            raise
 
 
-def _require_query(spark: SparkSession, sql: str) -> None:
-    plan = session_state(spark).sqlParser().parsePlan(sql)
-    if _acts(spark, plan):
-        raise TaskFailed(
-            FailureReason.TRANSFORM_INVALID,
-            f"The transform must be one SELECT query over the view {VIEW}; statements and scripts are not run.",
-        )
-
-
-def _acts(spark: SparkSession, plan: JavaObject) -> bool:
-    if any(is_a(spark, plan, name) for name in _ACTING_PLANS):
-        return True
-    children = plan.children()
-    return any(_acts(spark, children.apply(position)) for position in range(children.size()))
-
-
-def _drop_functions(spark: SparkSession) -> None:
-    catalog = session_state(spark).catalog()
-    for name in ESCAPING_FUNCTIONS:
-        catalog.dropTempFunction(name, _IF_IT_EXISTS)
+def _resolved(spark: SparkSession, rows: DataFrame, sql: str) -> JavaObject:
+    rules = QueryRules(VIEW, case_sensitive=spark.conf.get("spark.sql.caseSensitive") == "true")
+    rules.require_length(sql)
+    reader = PlanReader(spark)
+    parsed = parsed_plan(spark, sql)
+    rules.require_parsed(reader.read(parsed))
+    resolved = resolved_plan(bare_session(spark, VIEW, rows), parsed)
+    rules.require_resolved(reader.read(resolved))
+    return resolved

@@ -5,6 +5,8 @@ decimal(12,2) becomes 1.2345 as decimal(14,4)). So a narrower input is cast here
 with nothing to rewrite but older files of a column that has become wider.
 """
 
+from typing import Any, TypeAlias
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
@@ -22,6 +24,9 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+
+TypeJson: TypeAlias = Any
+"""A type as `DataType.json` describes it: a name, or an object that holds others."""
 
 _INTEGERS: tuple[type[DataType], ...] = (ByteType, ShortType, IntegerType, LongType)
 _FLOATS: tuple[type[DataType], ...] = (FloatType, DoubleType)
@@ -70,6 +75,29 @@ def written_type(table: DataType, incoming: DataType) -> DataType:
     return table if fits(table, incoming) else incoming
 
 
+def column_named(name: str) -> Column:
+    """Return the column of a frame that has exactly this name, whatever is in the name."""
+    escaped = name.replace("`", "``")
+    return sf.col(f"`{escaped}`")
+
+
+def plain_type(described: TypeJson) -> TypeJson:
+    """Return the JSON of a type without what its fields are said to be besides name, type and nullability.
+
+    Such notes come with a Parquet file, in its footer, and are acted upon: Spark evaluates the expression that is to
+    replace missing values (`EXISTS_DEFAULT`), Hudi reads what a column refers to (`hudi_type`), and PySpark imports the
+    module of a user-defined type (`UserDefinedType.fromJson`). So this is JSON: nothing has been made of it yet.
+    """
+    if not isinstance(described, dict):
+        return described
+    if described.get("type") == "udt":
+        return plain_type(described["sqlType"])
+    plain = {key: plain_type(value) for key, value in described.items() if key != "metadata"}
+    if "fields" in plain:
+        plain["fields"] = [{**plain_type(field), "metadata": {}} for field in plain["fields"]]
+    return plain
+
+
 def without_bounds(kind: DataType) -> DataType:
     """Return the type with every part of it nullable."""
     if isinstance(kind, StructType):
@@ -100,8 +128,10 @@ def cast(frame: DataFrame, kind: StructType) -> DataFrame:
 
 
 def _cast(field: StructField, kind: DataType) -> Column:
-    # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
-    column = sf.col(f"`{field.name}`") if field.nullable else sf.expr(f"CASE WHEN true THEN `{field.name}` END")
+    column = column_named(field.name)
+    if not field.nullable:
+        # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
+        column = sf.when(sf.lit(True), column)  # noqa: FBT003
     return column.cast(_floats_as_text(field.dataType, kind)).cast(kind).alias(field.name)
 
 

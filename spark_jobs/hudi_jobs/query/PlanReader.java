@@ -1,0 +1,98 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.types.DataType;
+
+/**
+ * Reads a plan of Spark SQL as JSON: for each node, in the order of the text, its depth, its class and its names.
+ *
+ * A node's parts are everything that its class was made of: children, inner children, the plans inside expressions and
+ * what lists, options, maps and tuples of them hold. So no part is overlooked because a method leaves it out.
+ */
+public final class PlanReader implements java.util.function.Function {
+    private static final int MOST_NODES = 200000;
+    private static final int DEEPEST = 1000;
+
+    private final List nodes = new ArrayList();
+    private final Map seen = new IdentityHashMap();
+
+    public Object apply(Object plan) {
+        try {
+            read((TreeNode) plan, 0);
+            return new ObjectMapper().writeValueAsString(nodes);
+        } catch (com.fasterxml.jackson.core.JsonProcessingException error) {
+            throw new IllegalStateException(error);
+        } finally {
+            nodes.clear();
+            seen.clear();
+        }
+    }
+
+    private void read(TreeNode node, int depth) {
+        if (depth > DEEPEST || nodes.size() >= MOST_NODES) {
+            throw new IllegalStateException("PLAN_TOO_LARGE");
+        }
+        List names = new ArrayList();
+        names.add(Integer.valueOf(depth));
+        names.add(node.getClass().getName());
+        nodes.add(names);
+        seen.put(node, node);
+        if (node instanceof View && ((View) node).isTempView()) {
+            // What is below was made by whoever made the view.
+            names.add(((View) node).desc().identifier().unquotedString());
+            return;
+        }
+        Map parts = new IdentityHashMap();
+        List ordered = new ArrayList();
+        collect(node.productIterator(), names, parts, ordered);
+        collect(node.children().iterator(), new ArrayList(), parts, ordered);
+        readAll(ordered, depth + 1);
+        List inner = new ArrayList();
+        collect(node.innerChildren().iterator(), new ArrayList(), seen, inner);
+        readAll(inner, depth + 1);
+    }
+
+    private void readAll(List parts, int depth) {
+        for (int index = 0; index < parts.size(); index++) {
+            read((TreeNode) parts.get(index), depth);
+        }
+    }
+
+    private static void collect(scala.collection.Iterator values, List names, Map parts, List ordered) {
+        while (values.hasNext()) {
+            collect(values.next(), names, parts, ordered);
+        }
+    }
+
+    private static void collect(Object value, List names, Map parts, List ordered) {
+        if (value instanceof TreeNode) {
+            if (parts.put(value, value) == null) {
+                ordered.add(value);
+            }
+        } else if (value instanceof String) {
+            names.add(value);
+        } else if (value instanceof Class) {
+            names.add(((Class) value).getName());
+        } else if (value instanceof DataType) {
+            return;
+        } else if (value instanceof scala.collection.Iterable) {
+            collect(((scala.collection.Iterable) value).iterator(), names, parts, ordered);
+        } else if (value instanceof scala.Product) {
+            collect(((scala.Product) value).productIterator(), names, parts, ordered);
+        } else if (value instanceof Map) {
+            collect(((Map) value).keySet().toArray(), names, parts, ordered);
+            collect(((Map) value).values().toArray(), names, parts, ordered);
+        } else if (value instanceof java.util.Collection) {
+            collect(((java.util.Collection) value).toArray(), names, parts, ordered);
+        } else if (value instanceof Object[]) {
+            Object[] values = (Object[]) value;
+            for (int index = 0; index < values.length; index++) {
+                collect(values[index], names, parts, ordered);
+            }
+        }
+    }
+}

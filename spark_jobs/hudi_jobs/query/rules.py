@@ -1,0 +1,183 @@
+"""What is allowed in a query, decided on plain values: allowlists of nodes, relations, functions and hints."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.query.functions import FUNCTIONS, HINTS, TABLE_FUNCTIONS
+from hudi_jobs.query.kinds import CATALYST, PARSED, RESOLVED
+from hudi_jobs.query.plan import Node
+
+LONGEST = 32_768
+"""Characters of a query."""
+
+DEEPEST = 250
+"""Levels of a parsed plan. Spark's own stack ends somewhere between 500 and 1,000."""
+
+MOST_COPIES = 1_000
+"""How often a query may contain what it reads; a short one can double it with every subquery."""
+
+_SHOWN = 100
+
+_WITH = f"{CATALYST}plans.logical.UnresolvedWith"
+_HINT = f"{CATALYST}plans.logical.UnresolvedHint"
+_VIEW = f"{CATALYST}plans.logical.View"
+_RELATION = f"{CATALYST}analysis.UnresolvedRelation"
+_PLANS = f"{CATALYST}plans."
+_UNRESOLVED_PLANS = frozenset(
+    f"{CATALYST}analysis.Unresolved{name}"
+    for name in ("Having", "InlineTable", "Relation", "SubqueryColumnAliases", "TVFAliases", "TableValuedFunction")
+)
+_STAR = f"{CATALYST}analysis.UnresolvedStar"
+_FUNCTION_KINDS: dict[str, frozenset[str]] = {
+    f"{CATALYST}analysis.UnresolvedFunction": FUNCTIONS,
+    f"{CATALYST}analysis.UnresolvedGenerator": FUNCTIONS,
+    f"{CATALYST}analysis.UnresolvedTableValuedFunction": TABLE_FUNCTIONS,
+}
+
+_SAID = {
+    "ScriptTransformation": "a script (TRANSFORM, MAP or REDUCE with USING)",
+    "InsertIntoDir": "INSERT OVERWRITE DIRECTORY",
+    "InsertIntoStatement": "INSERT",
+    "RelationTimeTravel": "TIMESTAMP AS OF or VERSION AS OF",
+    "PlanWithUnresolvedIdentifier": "IDENTIFIER(...)",
+    "ExpressionWithUnresolvedIdentifier": "IDENTIFIER(...)",
+    "NamedParameter": "a parameter",
+    "PosParameter": "a parameter",
+    "FunctionTableSubqueryArgumentExpression": "TABLE(...) as an argument",
+}
+
+
+class QueryRules:
+    """The rules of queries over one view."""
+
+    def __init__(self, view: str, *, case_sensitive: bool) -> None:
+        self._view = view
+        self._case_sensitive = case_sensitive
+
+    def require_length(self, sql: str) -> None:
+        """Raise `TaskFailed` for a text that is not worth parsing."""
+        if len(sql) > LONGEST:
+            raise _refusal(f"The transform has {len(sql):,} characters, and {LONGEST:,} are the most; shorten it.")
+
+    def require_parsed(self, nodes: Sequence[Node]) -> None:
+        """Raise `TaskFailed` unless a plan, as the parser has made it, only computes rows from the view."""
+        for node in nodes:
+            if node.depth > DEEPEST:
+                raise too_large()
+            self._require_kind(node, PARSED)
+            _require_names(node)
+        self._copies(nodes[0], {self._folded(self._view): 1})
+
+    def require_resolved(self, nodes: Sequence[Node]) -> None:
+        """Raise `TaskFailed` unless a plan, as the analyzer has made it, reads the view and calls what is allowed."""
+        for node in nodes:
+            self._require_kind(node, RESOLVED)
+            if node.kind == _VIEW and node.names != (self._view,):
+                raise self._foreign(node.names)
+
+    def _require_kind(self, node: Node, allowed: frozenset[str]) -> None:
+        if node.kind not in allowed:
+            name = node.kind.rpartition(".")[2].rstrip("$")
+            raise _refusal(
+                f"The transform must be one SELECT query over the view {self._view}, and {_SAID.get(name, name)} has "
+                "no place in it; leave that out."
+            )
+
+    def _folded(self, name: str) -> str:
+        return name if self._case_sensitive else name.lower()
+
+    def _foreign(self, names: Sequence[str]) -> TaskFailed:
+        return _refusal(
+            f"The transform reads {_shown(names)}, and can read nothing but the view {self._view} and its own WITH "
+            "queries; have the rows among the files of the source."
+        )
+
+    def _copies(self, node: Node, known: Mapping[str, int]) -> int:
+        """Return how many times the source is contained in a node, where `known` are the names it may read."""
+        if node.kind == _RELATION:
+            if len(node.names) != 1 or self._folded(node.names[0]) not in known:
+                raise self._foreign(node.names)
+            return known[self._folded(node.names[0])]
+        if node.kind == _WITH:
+            body, *queries = node.parts
+            for name, query in zip(node.names, queries, strict=True):
+                known = {**known, self._folded(name): self._copies(query, known)}
+            return self._copies(body, known)
+        copies = 0
+        for part in node.parts:
+            copies += self._copies(part, known)
+        if _is_plan(node):
+            copies = max(1, copies) * _repeated(node)
+        if copies > MOST_COPIES:
+            raise _refusal(
+                f"The transform repeats what it reads more than {MOST_COPIES:,} times, through *, CUBE, joins or WITH "
+                "queries that use each other; name the columns that are needed, or use fewer of these."
+            )
+        return copies
+
+
+def too_large() -> TaskFailed:
+    """Return the failure of a query that is nested too deep, or has too many parts, to be planned."""
+    return _refusal(
+        "The transform is nested too deep, or has too many parts, to be planned; long chains of operators, CASE or set "
+        "operations count as well. Shorten it, or use functions of many arguments, such as concat and coalesce."
+    )
+
+
+def _require_names(node: Node) -> None:
+    if node.kind in _FUNCTION_KINDS and not _is_one_of(node.names, _FUNCTION_KINDS[node.kind]):
+        raise _refusal(
+            f"The transform calls the function {_shown(node.names)}, which is not available; use those of Spark's own "
+            "functions that compute values from their arguments."
+        )
+    if node.kind == _HINT and not _is_one_of(node.names[:1], HINTS):
+        raise _refusal(f"The transform has the hint {_shown(node.names[:1])}, which is not available; leave it out.")
+
+
+def _is_one_of(names: Sequence[str], allowed: frozenset[str]) -> bool:
+    return len(names) == 1 and names[0].isascii() and names[0].lower() in allowed
+
+
+def _is_plan(node: Node) -> bool:
+    return node.kind.startswith(_PLANS) or node.kind in _UNRESOLVED_PLANS
+
+
+def _repeated(node: Node) -> int:
+    """Return how often a plan repeats what it reads: by each `*`, and by each set of columns that it groups by."""
+    stars: Counter[tuple[str, ...]] = Counter()
+    sets = 1
+    for part in node.parts:
+        _count_stars(part, stars)
+        sets *= _grouping_sets(part)
+    everything = stars.pop((), 0)
+    return max(1, everything + max(stars.values(), default=0)) * sets
+
+
+def _count_stars(node: Node, stars: Counter[tuple[str, ...]]) -> None:
+    if _is_plan(node):
+        return
+    if node.kind == _STAR:
+        stars[node.names] += 1
+    for part in node.parts:
+        _count_stars(part, stars)
+
+
+def _grouping_sets(node: Node) -> int:
+    match node.kind.removeprefix(CATALYST):
+        case "expressions.Cube":
+            return 1 << min(len(node.parts), 20)
+        case "expressions.Rollup" | "expressions.GroupingSets":
+            return len(node.parts) + 1
+        case _:
+            return 1
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ".".join(names)
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:_SHOWN])
+
+
+def _refusal(message: str) -> TaskFailed:
+    return TaskFailed(FailureReason.TRANSFORM_INVALID, message)
