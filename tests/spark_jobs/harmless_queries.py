@@ -44,9 +44,10 @@ HARMLESS = (
     ("SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY v DESC) AS rn FROM source) WHERE rn = 1"),
     "SELECT CASE name WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 3 END, CASE WHEN v > 1 THEN 'x' END FROM source",
     (
-        "SELECT CAST(id AS STRING), TRY_CAST(name AS INT), bigint(id), CAST(v AS DECIMAL(10,2)), CAST(NULL AS"
-        " ARRAY<STRUCT<a: INT>>), DATE '2020-01-01', TIMESTAMP '2020-01-01 00:00:00', INTERVAL 1 DAY, "
-        "INTERVAL '1-2' YEAR TO MONTH, X'1F', 1L, 2S, 3Y, 1.5D, 1.5BD, 1e3, -id, +id, ~id FROM source"
+        "SELECT count(*) AS n FROM (SELECT CAST(id AS STRING), TRY_CAST(name AS INT), bigint(id), CAST(v AS "
+        "DECIMAL(10,2)), CAST(NULL AS ARRAY<STRUCT<a: INT>>), DATE '2020-01-01', TIMESTAMP '2020-01-01 "
+        "00:00:00', INTERVAL 1 DAY, INTERVAL '1-2' YEAR TO MONTH, X'1F', 1L, 2S, 3Y, 1.5D, 1.5BD, 1e3, -id, "
+        "+id, ~id FROM source)"
     ),
     (
         "SELECT id = 1, id <> 1, id != 1, id <=> 1, id < 1, id >= 2, id % 2, id DIV 2, id / 2, id & 1, id | "
@@ -57,26 +58,26 @@ HARMLESS = (
     ),
     "SELECT id + INTERVAL 1 DAY FROM (SELECT timestamp'2020-01-01' AS id FROM source)",
     (
-        "SELECT date'2020-01-02' - date'2020-01-01', timestamp'2020-01-02' - timestamp'2020-01-01', "
-        "date'2020-01-01' + 1, date'2020-01-01' - 1, date'2020-01-01' + INTERVAL 1 MONTH, "
-        "timestamp'2020-01-01' + INTERVAL 1 MONTH, timestamp'2020-01-01' - INTERVAL 1 HOUR, INTERVAL 1 DAY * "
-        "2, INTERVAL 1 MONTH / 2, INTERVAL 1 DAY / v, 2 * INTERVAL 1 MONTH, date'2020-01-01' - INTERVAL 1 "
-        "DAY, -INTERVAL 1 DAY, INTERVAL 1 DAY + INTERVAL 2 DAY, abs(INTERVAL -1 DAY), date'2020-01-01' + "
-        "make_interval(1), timestamp'2020-01-01' + make_interval(1), make_interval(1) * 2, make_interval(1) /"
-        " 2, timestamp_ntz'2020-01-01' + INTERVAL 1 DAY FROM source"
+        "SELECT count(*) AS n FROM (SELECT date'2020-01-02' - date'2020-01-01', timestamp'2020-01-02' - "
+        "timestamp'2020-01-01', date'2020-01-01' + 1, date'2020-01-01' - 1, date'2020-01-01' + INTERVAL 1 "
+        "MONTH, timestamp'2020-01-01' + INTERVAL 1 MONTH, timestamp'2020-01-01' - INTERVAL 1 HOUR, INTERVAL 1"
+        " DAY * 2, INTERVAL 1 MONTH / 2, INTERVAL 1 DAY / v, 2 * INTERVAL 1 MONTH, date'2020-01-01' - "
+        "INTERVAL 1 DAY, -INTERVAL 1 DAY, INTERVAL 1 DAY + INTERVAL 2 DAY, abs(INTERVAL -1 DAY), "
+        "date'2020-01-01' + make_interval(1), timestamp'2020-01-01' + make_interval(1), make_interval(1) * 2,"
+        " make_interval(1) / 2, timestamp_ntz'2020-01-01' + INTERVAL 1 DAY FROM source)"
     ),
     (
-        "SELECT sum(INTERVAL 1 DAY), avg(INTERVAL 1 MONTH), extract(YEAR FROM INTERVAL '1-2' YEAR TO MONTH), "
-        "extract(DAY FROM INTERVAL 1 DAY), extract(HOUR FROM make_interval(1)), extract(MONTH FROM "
-        "date'2020-01-01'), extract(YEAR FROM make_interval(1)),extract(MONTH FROM "
-        "make_interval(1)),extract(DAY FROM make_interval(1)),extract(MINUTE FROM "
-        "make_interval(1)),extract(SECOND FROM make_interval(1)),extract(HOUR FROM INTERVAL 1 "
-        "HOUR),extract(MINUTE FROM INTERVAL 1 MINUTE),extract(SECOND FROM INTERVAL 1 SECOND), extract(MONTH "
-        "FROM INTERVAL 1 MONTH), extract(WEEK FROM date'2020-01-01'),extract(DOW FROM "
-        "date'2020-01-01'),extract(DOY FROM date'2020-01-01'),extract(QUARTER FROM "
-        "date'2020-01-01'),extract(YEAROFWEEK FROM date'2020-01-01'),extract(DOW_ISO FROM "
-        "date'2020-01-01'),extract(SECOND FROM timestamp'2020-01-01'),extract(MINUTE FROM "
-        "timestamp'2020-01-01') FROM source"
+        "SELECT count(*) AS n FROM (SELECT sum(INTERVAL 1 DAY), avg(INTERVAL 1 MONTH), extract(YEAR FROM "
+        "INTERVAL '1-2' YEAR TO MONTH), extract(DAY FROM INTERVAL 1 DAY), extract(HOUR FROM "
+        "make_interval(1)), extract(MONTH FROM date'2020-01-01'), extract(YEAR FROM "
+        "make_interval(1)),extract(MONTH FROM make_interval(1)),extract(DAY FROM "
+        "make_interval(1)),extract(MINUTE FROM make_interval(1)),extract(SECOND FROM "
+        "make_interval(1)),extract(HOUR FROM INTERVAL 1 HOUR),extract(MINUTE FROM INTERVAL 1 "
+        "MINUTE),extract(SECOND FROM INTERVAL 1 SECOND), extract(MONTH FROM INTERVAL 1 MONTH), extract(WEEK "
+        "FROM date'2020-01-01'),extract(DOW FROM date'2020-01-01'),extract(DOY FROM "
+        "date'2020-01-01'),extract(QUARTER FROM date'2020-01-01'),extract(YEAROFWEEK FROM "
+        "date'2020-01-01'),extract(DOW_ISO FROM date'2020-01-01'),extract(SECOND FROM "
+        "timestamp'2020-01-01'),extract(MINUTE FROM timestamp'2020-01-01') FROM source)"
     ),
     (
         "SELECT struct(id, name) AS s, named_struct('a', id).a, array(1, 2)[0], map('a', 1)['a'], "

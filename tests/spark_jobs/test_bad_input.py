@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
-from hudi_jobs.ingestion.transform import apply_transform
 
 pytestmark = pytest.mark.spark
 
@@ -213,6 +212,7 @@ def test_a_new_column_needs_the_policy_for_it(lake: Any) -> None:
     ("sql", "part"),
     [
         ("SELECT nothing FROM source", "nothing"),
+        ("SELECT make_interval(1) AS id FROM source", "interval"),
         ("SELEKT * FROM source", "SELEKT"),
         ("DROP TABLE source", "SELECT query"),
         ("INSERT INTO source SELECT * FROM source", "SELECT query"),
@@ -258,12 +258,6 @@ def test_csv_files_whose_headers_differ_are_named(lake: Any) -> None:
     lake.put("a.csv", GOOD)
     lake.put("b.csv", "id,delay,carrier\n3,1,AA\n", at=60)
     refused(lake, FailureReason.COLUMN_MISSING, "b.csv", "header")
-
-
-def test_no_function_of_hudi_is_left_to_a_transform(lake: Any) -> None:
-    left = lake.spark.newSession()
-    apply_transform(left, left.range(1), "SELECT * FROM source")
-    assert left.sql("SHOW FUNCTIONS LIKE 'hudi*'").collect() == []
 
 
 def test_a_delete_from_a_table_that_does_not_exist(lake: Any) -> None:

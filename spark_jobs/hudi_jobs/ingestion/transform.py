@@ -11,7 +11,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
 from hudi_jobs.query.plan import PlanReader
-from hudi_jobs.query.rules import QueryRules, too_large
+from hudi_jobs.query.rules import QueryRules, require_parsable, too_large
 from hudi_jobs.query.session import bare_session
 
 VIEW = "source"
@@ -25,16 +25,19 @@ def apply_transform(spark: SparkSession, rows: DataFrame, sql: str | None) -> Da
         return rows
     with stage("The transform is not valid", otherwise=FailureReason.TRANSFORM_INVALID):
         try:
-            return frame_of(spark, _resolved(spark, rows, sql))
+            frame = frame_of(spark, _resolved(spark, rows, sql))
+            # Types that PySpark does not know, such as intervals, show here.
+            _ = frame.schema
         except Exception as error:
             if any({cause.kind, f"{cause.kind}: {cause.message}"} & _TOO_LARGE for cause in causes_of(error)):
                 raise too_large() from error
             raise
+    return frame
 
 
 def _resolved(spark: SparkSession, rows: DataFrame, sql: str) -> JavaObject:
+    require_parsable(sql)
     rules = QueryRules(VIEW, case_sensitive=spark.conf.get("spark.sql.caseSensitive") == "true")
-    rules.require_length(sql)
     reader = PlanReader(spark)
     parsed = parsed_plan(spark, sql)
     rules.require_parsed(reader.read(parsed))

@@ -1,5 +1,6 @@
 """What is allowed in a query, decided on plain values: allowlists of nodes, relations, functions and hints."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +19,12 @@ DEEPEST = 250
 MOST_COPIES = 1_000
 """How often a query may contain what it reads; a short one can double it with every subquery."""
 
+MOST_BRACKETS = 200
+"""Levels of round brackets."""
+
 _SHOWN = 100
+_BRACKET = re.compile(r"[()]")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
 
 _WITH = f"{CATALYST}plans.logical.UnresolvedWith"
 _HINT = f"{CATALYST}plans.logical.UnresolvedHint"
@@ -55,11 +61,6 @@ class QueryRules:
     def __init__(self, view: str, *, case_sensitive: bool) -> None:
         self._view = view
         self._case_sensitive = case_sensitive
-
-    def require_length(self, sql: str) -> None:
-        """Raise `TaskFailed` for a text that is not worth parsing."""
-        if len(sql) > LONGEST:
-            raise _refusal(f"The transform has {len(sql):,} characters, and {LONGEST:,} are the most; shorten it.")
 
     def require_parsed(self, nodes: Sequence[Node]) -> None:
         """Raise `TaskFailed` unless a plan, as the parser has made it, only computes rows from the view."""
@@ -116,6 +117,17 @@ class QueryRules:
                 "queries that use each other; name the columns that are needed, or use fewer of these."
             )
         return copies
+
+
+def require_parsable(sql: str) -> None:
+    """Raise `TaskFailed` for a text that would take Spark's parser long: 15,000 brackets take it a minute."""
+    if len(sql) > LONGEST:
+        raise _refusal(f"The transform has {len(sql):,} characters, and {LONGEST:,} are the most; shorten it.")
+    depth = 0
+    for bracket in _BRACKET.findall(_QUOTED.sub("", sql)):
+        depth += 1 if bracket == "(" else -1
+        if depth > MOST_BRACKETS:
+            raise too_large()
 
 
 def too_large() -> TaskFailed:
