@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.control import jumping
 from tests.control.test_reconciler import KEY, Cluster, class_document, give_claim_to_another, living_table
 from tests.planning.world import IMAGE, UID, instant, timeline
 
@@ -107,8 +109,8 @@ class Operator:
             await self._reconciler.reconcile(KEY, trigger)
         return json.dumps(self.cluster.tables["flights"]["status"])
 
-    async def look(self, trigger: Trigger = Trigger.EVENT, key: TableKey = KEY) -> None:
-        await self._reconciler.reconcile(key, trigger)
+    async def look(self, trigger: Trigger = Trigger.EVENT) -> float | None:
+        return await self._reconciler.reconcile(KEY, trigger)
 
 
 def no_class(cluster: Cluster) -> None:
@@ -274,6 +276,30 @@ async def test_a_table_that_was_looked_at_is_hidden_as_soon_as_a_wall_stands_and
     cluster.classes = before
     await operator.look()
     assert FOREIGN in json.dumps(cluster.tables["flights"]["status"])
+
+
+def test_a_label_that_is_taken_away_is_noticed_within_minutes_by_polls_alone() -> None:
+    async def story() -> None:
+        cluster = living_table()
+        del cluster.tables["flights"]["spec"]["ingestion"]
+        cluster.classes["standard"]["spec"]["allowedNamespaces"] = {"selector": {"matchLabels": {"env": "prod"}}}
+        cluster.labels = {"team-a": {"env": "prod"}}
+        operator = Operator(cluster)
+        await operator.look()
+        assert FOREIGN in json.dumps(cluster.tables["flights"]["status"])
+        cluster.labels = {"team-a": {"env": "dev"}}
+        waited = 0.0
+        while waited < 420:
+            pause = await operator.look(Trigger.POLL)
+            assert pause is not None
+            await asyncio.sleep(pause)
+            waited += pause
+        assert FOREIGN not in json.dumps(cluster.tables["flights"]["status"])
+        operator.looks.asked.clear()
+        await operator.look(Trigger.POLL)
+        assert operator.looks.asked == []
+
+    jumping.run(story)
 
 
 async def test_a_claim_that_another_table_takes_over_hides_the_folder() -> None:

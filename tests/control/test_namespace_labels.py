@@ -1,4 +1,4 @@
-"""What is remembered of the labels of namespaces."""
+"""What is remembered of the labels of namespaces and of classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import cast
 
 from tests.control.memory_cluster import MemoryCluster
 
+from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.namespaces import NamespaceLabels
 from hudi_operator.kube.client import KubernetesClient
 
@@ -29,8 +30,10 @@ async def test_labels_that_may_not_be_read_are_not_taken_for_none() -> None:
     assert await NamespaceLabels(cast("KubernetesClient", cluster)).get("team-a") is None
 
 
-async def test_however_many_namespaces_there_are_only_some_are_remembered() -> None:
-    labels = NamespaceLabels(cast("KubernetesClient", MemoryCluster()))
+async def test_however_many_names_tables_come_up_with_only_some_are_remembered() -> None:
+    kube = cast("KubernetesClient", MemoryCluster())
+    labels, classes = NamespaceLabels(kube), TableClasses(kube)
     for number in range(2500):
         await labels.get(f"namespace-{number}")
-    assert len(labels._known) == 1000
+        await classes.get(f"class-{number}")
+    assert (len(labels._known), len(classes._known)) == (1000, 1000)

@@ -1,10 +1,15 @@
 """Writes what the operator has to say of a class into the class itself."""
 
+import structlog
+
 from hudi_operator.api.resources import parse_table_class
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.errors import NotFound
 from hudi_operator.planning.class_status import build_class_status
+
+_log = structlog.get_logger(__name__)
 
 
 class ClassReporter:
@@ -20,4 +25,7 @@ class ClassReporter:
             return
         previous, _ = read_by_parts(HudiTableClassStatus, document.get("status"))
         status = build_class_status(parse_table_class(document), previous, now=self._kube.now())
-        await self._kube.replace_class_status(document, status.to_document())
+        try:
+            await self._kube.replace_class_status(document, status.to_document())
+        except NotFound:
+            _log.warning("the class is gone, or its definition is an older one without a status", table_class=name)
