@@ -17,7 +17,7 @@ from tests.planning.world import IMAGE, UID, instant, timeline
 from hudi_jobs.contract import Outcome, OwnerRecord
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey, Trigger
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.kube.client import KubernetesClient
@@ -88,7 +88,7 @@ class Looks:
 
     async def fingerprint(self, base_path: str, _store: ObjectStore | None) -> int | None:
         self.asked.append(base_path)
-        return 7
+        return fingerprint(FOREIGN_LOOK.timeline)
 
 
 class Operator:
