@@ -84,7 +84,7 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _M
     if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
         message = skipped_message(plan.services.ingestion)
         yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
-    if drift := drift_of(observation.table, observation.look):
+    if not observation.is_hidden and (drift := drift_of(observation.table, observation.look)):
         yield make(ConditionType.DRIFT, ConditionStatus.TRUE, DRIFT, drift_message(drift))
     if plan.overdue:
         message = _overdue_message(plan.overdue)

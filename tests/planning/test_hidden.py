@@ -1,0 +1,34 @@
+"""A table whose class, path or claim stands in the way: whatever was seen before, its folder stays out of sight."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given
+from tests.planning.test_conformance import observations
+from tests.planning.world import plan_for, status_of
+
+from hudi_operator.api.conditions import ConditionType
+from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
+
+TOLD_BY_A_TIMELINE = {
+    ConditionType.DRIFT,
+    ConditionType.FOREIGN_WRITER,
+    ConditionType.OWNED_ELSEWHERE,
+    ConditionType.PENDING_INSTANT_OVERDUE,
+}
+
+
+@given(observations())
+def test_nothing_of_a_folder_is_shown_and_nothing_starts(observation: Observation) -> None:
+    assume(observation.is_hidden)
+    after = status_of(observation)
+    if after.timeline is not None:
+        assert set(after.timeline.model_dump(exclude_defaults=True)) == {"verified_up_to"}
+    for service in SERVICES:
+        memory = after.services.of(service)
+        assert (memory.counted, memory.threshold, memory.checkpoint, memory.held_back) == (None, None, None, None)
+        assert (memory.pending, memory.due, memory.reason) == ((), False, "Blocked")
+    own = f"{observation.table.metadata.namespace}/{observation.table.metadata.name}"
+    assert after.owner is None or after.owner.table == own
+    assert not {condition.type for condition in after.conditions} & TOLD_BY_A_TIMELINE
+    assert not [action for action in plan_for(observation).actions if isinstance(action, LaunchJob | CreateJob)]
