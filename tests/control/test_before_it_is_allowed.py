@@ -86,7 +86,7 @@ class Looks:
         self.asked.append(base_path)
         return FOREIGN_LOOK
 
-    async def fingerprint(self, base_path: str, _store: ObjectStore | None) -> int | None:
+    async def fingerprint(self, base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
         self.asked.append(base_path)
         return fingerprint(FOREIGN_LOOK.timeline)
 

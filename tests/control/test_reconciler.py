@@ -99,7 +99,7 @@ class Looks:
     async def look(self, _base_path: str, _store: ObjectStore | None, **_limits: Any) -> TimelineLook:
         return self._cluster.look
 
-    async def fingerprint(self, _base_path: str, _store: ObjectStore | None) -> int | None:
+    async def fingerprint(self, _base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
         return fingerprint(self._cluster.look.timeline) if self._cluster.look.trouble is None else None
 
 

@@ -28,7 +28,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus, RescanState, RescanStatus
-from hudi_operator.control.looks import readable_checkpoint
+from hudi_operator.control.look_reading import readable_checkpoint
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook
 

@@ -17,7 +17,7 @@ from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Servi
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.services.client import WriteClient, _method, write_client
 from hudi_operator.api.table_status import TimelineStatus
-from hudi_operator.control.looks import NO_QUESTIONS, _read_all
+from hudi_operator.control.look_reading import NO_QUESTIONS, read_look
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
@@ -230,7 +230,7 @@ def test_alone_no_run_writes_beside_what_nobody_known_has_begun(lake: Any, other
 
 
 def look(lake: Any) -> TimelineLook:
-    return _read_all(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
+    return read_look(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
 
 
 def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: Any) -> None:

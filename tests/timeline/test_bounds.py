@@ -95,11 +95,11 @@ def statistics(count: int) -> bytes:
 
 
 def test_a_large_commit_is_read_whole_and_a_huge_one_for_its_marks_alone() -> None:
-    large, huge = statistics(10_000), statistics(80_000)
+    large, huge = statistics(6_000), statistics(80_000)
     assert MIB < len(large) < len(huge) < FILE_LIMIT
     found, peak = peak_of(lambda: read_commit(large))
-    assert (found.complete, len(found.write_stats), found.write_stats[7].file_id) == (True, 10_000, "f7")
-    assert found.write_stats[9_999].writes == 7
+    assert (found.complete, len(found.write_stats), found.write_stats[7].file_id) == (True, 6_000, "f7")
+    assert found.write_stats[5_999].writes == 7
     assert peak < 60, f"{peak:.0f} MiB"
     marks, peak = peak_of(lambda: read_commit(huge))
     assert (marks.complete, marks.write_stats, marks.operation) == (False, (), "UPSERT")
@@ -403,3 +403,15 @@ def test_whoever_holds_most_of_the_memory_forgets_first() -> None:
     assert [good.get(("look", f"{place}")) for place in range(10)] == list(range(10))
     assert bad.get(("look", "bad-4999")) == 4999
     assert len(cache) == 100
+
+
+@pytest.mark.parametrize("layout", ["1", "2"])
+@pytest.mark.parametrize("time", ["9" * 33, "0" * 900])
+def test_an_instant_of_more_digits_than_hudi_writes_makes_the_timeline_unreadable(
+    layout: str, time: str, make_table: Any
+) -> None:
+    names = ["1.commit", f"{time}.commit"] if layout == "1" else ["1_2.commit", f"1_{time}.commit"]
+    filesystem = make_table(names, timeline_layout_version=layout, table_version="6" if layout == "1" else "9")
+    with pytest.raises(TableUnreadable, match="more digits than an instant has") as caught:
+        TimelineReader(filesystem).read("/t")
+    assert caught.value.cause is UnreadableCause.CORRUPT

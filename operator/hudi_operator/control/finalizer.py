@@ -13,7 +13,8 @@ from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.looks import Questions, TimelineLooks
+from hudi_operator.control.look_reading import Questions
+from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.status_writer import StatusWriter
@@ -134,7 +135,8 @@ class Finalizer:
         if await self._claims.is_taken(metadata, base_path):
             message = "The folder is claimed by another table."
             return TimelineLook(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
-        return await self._looks.look(base_path, table_class.spec.object_store, questions=_IS_IT_GONE)
+        store, namespace = table_class.spec.object_store, metadata.namespace
+        return await self._looks.look(base_path, store, namespace=namespace, questions=_IS_IT_GONE)
 
     async def _launch(
         self, key: TableKey, document: Document, seen: EndingObservation, plan: EndingPlan

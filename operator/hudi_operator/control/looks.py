@@ -1,24 +1,17 @@
 """Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 
-from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.api.table_status import PENDING_REMEMBERED
+from hudi_operator.control.look_reading import NO_QUESTIONS, Questions, read_look
 from hudi_operator.control.owner_file import read_owner
 from hudi_operator.control.stores import StoreBusy, StoreThreads
-from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model import Mark, TimelineLook, TimelineTrouble
-from hudi_operator.planning.times import instant_time
-from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE
+from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.storage import (
     CountingFileSystem,
     FileSystem,
@@ -30,47 +23,24 @@ from hudi_operator.storage import (
 from hudi_operator.storage.url import parse_url
 from hudi_operator.telemetry.metrics import metrics
 from hudi_operator.timeline import (
-    CommitMetadata,
     ContentCache,
     ContentTooLarge,
     CorruptContent,
-    Instant,
-    InstantContentMissing,
     NotAHudiTable,
-    PendingKind,
     TableUnreadable,
     Timeline,
     TimelineReader,
-    TimelineZone,
     UnreadableCause,
-    pending_instants,
 )
-from hudi_operator.timeline.files import SMALL_FILE_LIMIT, FileSummary, summarise_files
-from hudi_operator.timeline.metadata_table import read_metadata_table
-from hudi_operator.timeline.plans import PlanSummary
+from hudi_operator.timeline.reading import HeavyFiles, LookBudget
 
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
 
-_COMMITS_READ = 10
-"""Newest commits whose metadata is read; a serialized table's last run is always among them."""
+_CLIENTS = 128
+"""Clients of buckets that are kept; one takes some 200 KiB."""
 
-_PENDING_DATED = 10
-"""Oldest pending instants whose age is asked of the store."""
-
-_PLANS_READ = 20
-"""Oldest pending plans that are read; who made the others is not known, so they are left alone."""
-
-_PLANNED = frozenset(
-    {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
-)
-
-_FILES_SUMMED = 40_000
-"""Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
-
-_CHECKPOINT_SHOWN = 500
-_CHECKPOINT_READ = 500_000
-_INDEX_SHOWN = 64
+_CLIENT = 256 * 2**10
 
 _TROUBLES = {
     UnreadableCause.NOT_FOUND: TimelineTrouble.NOT_FOUND,
@@ -80,23 +50,6 @@ _TROUBLES = {
     UnreadableCause.UNSUPPORTED: TimelineTrouble.UNSUPPORTED,
     UnreadableCause.TOO_LARGE: TimelineTrouble.TOO_LARGE,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Questions:
-    """What a table's spec asks of its files and of its timeline's length.
-
-    `small_file_limit` is the size in bytes below which base files count as small. Where there are more than
-    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` takes nothing
-    from memory, not even that the table still exists, as before something that cannot be undone.
-    """
-
-    live: bool = False
-    small_file_limit: int = SMALL_FILE_LIMIT
-    commits_to_keep: int | None = None
-
-
-NO_QUESTIONS = Questions()
 
 
 class TimelineLooks:
@@ -119,28 +72,38 @@ class TimelineLooks:
         self._patience = patience_seconds
         self._opener = opener
         self._cache = ContentCache()
-        self._filesystems: dict[tuple[str | None, ObjectStore | None], FileSystem] = {}
+        self._clients = ContentCache(max_bytes=_CLIENTS * _CLIENT)
+        self._heavy = HeavyFiles()
         self._stores: dict[str, StoreThreads] = {}
 
     async def look(
-        self, base_path: str, store: ObjectStore | None, *, questions: Questions = NO_QUESTIONS
+        self,
+        base_path: str,
+        store: ObjectStore | None,
+        *,
+        namespace: str = "",
+        questions: Questions = NO_QUESTIONS,
     ) -> TimelineLook:
-        """Look at one table; every failure of the store is part of the answer, none is raised."""
+        """Look at one table; every failure of the store is part of the answer, none is raised.
+
+        What the look uses counts as that of the namespace.
+        """
         started = perf_counter()
-        read = partial(self._read, questions=questions)
-        found = await self._bounded(base_path, store, read)
+        read = partial(self._read, base_path, store, namespace=namespace, questions=questions)
+        found = await self._bounded(base_path, store, namespace, read)
         look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
         result = "success" if look.trouble is None else look.trouble.value
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
         return look
 
-    async def fingerprint(self, base_path: str, store: ObjectStore | None) -> int | None:
+    async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
         """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
 
         Costs one listing when the timeline has not moved since this process last looked.
         """
         started = perf_counter()
-        found = await self._bounded(base_path, store, self._read_fingerprint)
+        read = partial(self._read_fingerprint, base_path, store, namespace=namespace)
+        found = await self._bounded(base_path, store, namespace, read)
         number = found if isinstance(found, int) else None
         result = "success" if number is not None else "unreadable"
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
@@ -152,7 +115,7 @@ class TimelineLooks:
             threads.close()
 
     async def _bounded(
-        self, base_path: str, store: ObjectStore | None, read: Callable[[str, ObjectStore | None], T]
+        self, base_path: str, store: ObjectStore | None, namespace: str, read: Callable[[], T]
     ) -> T | str:
         """Run a blocking read in a thread of its store; return a sentence when the store does not answer."""
         place = _place(base_path, store)
@@ -161,28 +124,34 @@ class TimelineLooks:
             threads = StoreThreads(threads=self._threads, patience_seconds=self._patience)
             self._stores[place] = threads
         try:
-            return await threads.run(lambda: read(base_path, store), timeout_seconds=self._timeout)
-        except StoreBusy:
+            return await threads.run(read, timeout_seconds=self._timeout, namespace=namespace)
+        except StoreBusy as busy:
+            if busy.by_namespace:
+                return f"Other looks at tables of namespace {namespace} take long; this table is looked at again."
             return f"{_name(store)} has not answered earlier looks yet; it is asked again."
         except TimeoutError:
             return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
 
-    def _read_fingerprint(self, base_path: str, store: ObjectStore | None) -> int | None:
+    def _reader(self, filesystem: FileSystem, namespace: str) -> TimelineReader:
+        budget = LookBudget(heavy=lambda: self._heavy.of(namespace))
+        return TimelineReader(filesystem, self._cache.share(namespace), budget=budget)
+
+    def _read_fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str) -> int | None:
         try:
-            filesystem, path = self._open(base_path, store)
+            filesystem, path = self._open(base_path, store, namespace)
             with _counted(filesystem) as counting:
-                return fingerprint(TimelineReader(counting, self._cache).read(path))
+                return fingerprint(self._reader(counting, namespace).read(path))
         except NotAHudiTable:
             return fingerprint(None)
         except (TableUnreadable, CorruptContent, StorageError):
             return None
 
-    def _read(self, base_path: str, store: ObjectStore | None, *, questions: Questions) -> TimelineLook:
+    def _read(self, base_path: str, store: ObjectStore | None, *, namespace: str, questions: Questions) -> TimelineLook:
         try:
-            filesystem, path = self._open(base_path, store)
+            filesystem, path = self._open(base_path, store, namespace)
             with _counted(filesystem) as counting:
                 try:
-                    look = _read_all(TimelineReader(counting, self._cache), path, questions)
+                    look = read_look(self._reader(counting, namespace), path, questions)
                 except NotAHudiTable:
                     look = TimelineLook()  # the record of the owner is there before the table is
                 owner, problem = read_owner(counting, path)
@@ -198,109 +167,20 @@ class TimelineLooks:
             trouble = TimelineTrouble.ACCESS_DENIED if denied else TimelineTrouble.UNREACHABLE
             return TimelineLook(trouble=trouble, message=str(error))
 
-    def _open(self, base_path: str, store: ObjectStore | None) -> tuple[FileSystem, str]:
+    def _open(self, base_path: str, store: ObjectStore | None, namespace: str) -> tuple[FileSystem, str]:
         location = parse_url(base_path)
         key = (location.bucket, store)
-        filesystem = self._filesystems.get(key)
-        if filesystem is None:
+        client = self._clients.get(key)
+        if not isinstance(client, _Client):
             # One client, and so one pool of connections, for all tables of a bucket.
-            filesystem = self._filesystems.setdefault(key, self._opener(base_path, _options(store))[0])
-        return filesystem, location.path
+            client = _Client(self._opener(base_path, _options(store))[0])
+            self._clients.put(key, client, size=_CLIENT, owner=namespace)
+        return client.filesystem, location.path
 
 
-def _read_all(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
-    timeline = reader.read(path, full=questions.live)
-    commits = tuple(_commits(reader, path, timeline))
-    extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
-    checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
-    plans = _plans(reader, path, timeline)
-    return TimelineLook(
-        timeline=timeline,
-        checkpoint=readable_checkpoint(checkpoint),
-        index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
-        runs=tuple((extra[RUN_KEY], instant.time) for instant, extra in extras if RUN_KEY in extra),
-        marks=_marks(extras),
-        unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
-        operations=tuple((instant.time, metadata.operation) for instant, metadata in commits if metadata.operation),
-        files=_files(commits, questions),
-        written=_written(reader, path, timeline),
-        plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
-        planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
-        heartbeats=tuple(_heartbeats(reader, path, timeline, now=datetime.now(UTC))),
-        metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
-    )
-
-
-def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
-    """Yield the newest commits, and of those that name very many files in all only the marks."""
-    left = _FILES_SUMMED
-    for instant, metadata in islice(reader.commits(path, timeline), _COMMITS_READ):
-        left -= len(metadata.write_stats) + sum(map(len, metadata.replaced_file_ids.values()))
-        if left >= 0:
-            yield instant, metadata
-        else:
-            yield instant, replace(metadata, write_stats=(), replaced_file_ids={}, complete=False)
-
-
-def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:
-    """Sum up the files of the newest commits, or of none where that would leave some out."""
-    if not all(metadata.complete for _, metadata in commits):
-        return None
-    return summarise_files(commits, small_file_limit=questions.small_file_limit)
-
-
-def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
-    most = questions.commits_to_keep
-    return most is not None and timeline.counters.completed_commits > most
-
-
-def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline | None:
-    """Read the metadata table's timeline; without it more seems to be free to archive than Hudi will take."""
-    try:
-        found = read_metadata_table(reader, path, timeline)
-    except (TableUnreadable, CorruptContent):
-        return None
-    return found.timeline if found else None
-
-
-def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, ...]:
-    """Return whose run each of these commits or plans names; those that name none are left out."""
-    return tuple(
-        Mark(instant=instant, run=extra[RUN_KEY], table_uid=extra.get(TABLE_KEY), operator=extra.get(OPERATOR_KEY))
-        for instant, extra in extras
-        if RUN_KEY in extra
-    )
-
-
-_Plans = tuple[tuple[Instant, PlanSummary], ...]
-
-
-def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
-    """Read the oldest pending plans; of one that cannot be read, nothing is known."""
-    found: list[tuple[Instant, PlanSummary]] = []
-    planned = [one.instant for one in pending_instants(timeline) if one.kind in _PLANNED]
-    for instant in planned[:_PLANS_READ]:
-        with suppress(InstantContentMissing, CorruptContent):
-            found.append((instant, reader.read_plan(path, timeline.properties, instant)))
-    return tuple(found)
-
-
-def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline, *, now: datetime) -> Iterator[tuple[str, int]]:
-    """Yield the heartbeats of pending instants that are not from just now, and so may be somebody's who has died."""
-    youngest = now - HEARTBEAT_TOLERANCE
-    old = (one for one in timeline.pending if (moment := instant_time(one.time)) is None or moment < youngest)
-    for instant in islice(old, PENDING_REMEMBERED):
-        beat = reader.heartbeat(path, instant)
-        if beat is not None:
-            yield instant.time, beat
-
-
-def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:
-    """Ask when pending instants were written where their own times are in a zone that is not known."""
-    if timeline.properties.timezone is TimelineZone.UTC:
-        return ()
-    times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
-    return tuple((time, written) for time, written in times if written is not None)
+@dataclass(frozen=True, slots=True)
+class _Client:
+    filesystem: FileSystem
 
 
 def fingerprint(timeline: Timeline | None) -> int:
@@ -320,7 +200,10 @@ def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
 
 def _place(base_path: str, store: ObjectStore | None) -> str:
     """Return what can hang as one: an endpoint, or all paths of a scheme where none is named."""
-    scheme = base_path.partition("://")[0]
+    try:
+        scheme = parse_url(base_path).scheme
+    except StorageError:
+        scheme = ""
     return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme
 
 
@@ -333,21 +216,3 @@ def _options(store: ObjectStore | None) -> S3Options | None:
     if store is None:
         return None
     return S3Options(endpoint=store.endpoint, region=store.region, virtual_hosted=not store.path_style_access)
-
-
-def readable_checkpoint(text: str | None) -> str | None:
-    """Return how far a commit's checkpoint says that the source has been read, for people.
-
-    A checkpoint says it as `display`, whatever else is in it; that of release 0.1 names a file and its time.
-    """
-    if text is None or len(text) > _CHECKPOINT_READ:
-        return text and text[:_CHECKPOINT_SHOWN]
-    try:
-        document = json.loads(text)
-        if "display" in document:
-            return document["display"] and str(document["display"])[:_CHECKPOINT_SHOWN]
-        watermark = document["watermark"]
-        moment = datetime.fromtimestamp(watermark["time"] / 1000, UTC).isoformat(timespec="milliseconds")
-        return f"{moment.replace('+00:00', 'Z')} {watermark['path']}"[:_CHECKPOINT_SHOWN]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return text[:_CHECKPOINT_SHOWN]

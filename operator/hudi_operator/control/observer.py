@@ -15,7 +15,8 @@ from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.keys import TableKey, Trigger
-from hudi_operator.control.looks import Questions, TimelineLooks
+from hudi_operator.control.look_reading import Questions
+from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.namespaces import NamespaceLabels
 from hudi_operator.control.own_objects import own_jobs, own_pods
 from hudi_operator.control.running import RunningJobs
@@ -82,8 +83,12 @@ class Observer:
     ) -> TimelineLook:
         if table_class is None or is_hidden(obstacles):
             return TimelineLook.forbidden(obstacles)
-        questions = _questions(table.spec)
-        return await self._looks.look(table.spec.base_path, table_class.spec.object_store, questions=questions)
+        return await self._looks.look(
+            table.spec.base_path,
+            table_class.spec.object_store,
+            namespace=table.metadata.namespace,
+            questions=_questions(table.spec),
+        )
 
     async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
         """Return the Jobs that are a table's own, with the drivers' pods that outlive theirs."""

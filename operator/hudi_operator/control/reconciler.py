@@ -107,7 +107,10 @@ class Reconciler:
     async def _unchanged(self, key: TableKey) -> LastLook | None:
         """Return the last look at a table if nothing is due by time and its timeline is what it was then."""
         last = self._polling.quick(key, now=_seconds())
-        if last is None or await self._looks.fingerprint(last.base_path, last.store) != last.fingerprint:
+        if last is None:
+            return None
+        now = await self._looks.fingerprint(last.base_path, last.store, namespace=key.namespace)
+        if now != last.fingerprint:
             return None
         metrics.found_unchanged()
         return last

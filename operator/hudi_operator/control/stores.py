@@ -1,37 +1,67 @@
-"""Threads for blocking reads of one store, so that a store that hangs takes its own threads and nobody else's."""
+"""Threads for blocking reads of one store, shared fairly by namespaces.
+
+A store that hangs takes its own threads and nobody else's, and a namespace whose reads are slow takes its own share.
+"""
 
 import asyncio
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
+_MEMORY_SECONDS = 60.0
+"""After how long half of what a namespace has used is forgotten."""
+
 
 class StoreBusy(Exception):
-    """All threads of a store have been waiting for it for too long: it is not asked for more at the moment."""
+    """A read found no thread. `by_namespace` tells whether reads of its own namespace were in its way."""
+
+    def __init__(self, *, by_namespace: bool) -> None:
+        super().__init__()
+        self.by_namespace = by_namespace
+
+
+class _Read(NamedTuple):
+    namespace: str
+    began: float
+
+
+class _Used(NamedTuple):
+    seconds: float
+    at: float
 
 
 class StoreThreads:
     """A bounded number of reads of one store at once; use it on one event loop only.
 
-    A read waits for a free thread for at most `patience_seconds`, and not at all while the store hangs: while all
-    threads are taken and one of them has been for longer than that.
+    A namespace gets at most three quarters of the threads, and of those who wait, the one that has used least of late
+    comes first. A read waits for a free thread for at most `patience_seconds`, and not at all while the store hangs:
+    while all threads that it could have are taken and one of them has been for longer than that.
     """
 
     def __init__(self, *, threads: int, patience_seconds: float) -> None:
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="timeline")
-        self._free = asyncio.Semaphore(threads)
+        self._threads = threads
+        self._most = threads - threads // 4
         self._patience = patience_seconds
-        self._began: dict[object, float] = {}  # the reads that take a thread, the oldest first
+        self._reads: dict[object, _Read] = {}  # the reads that take a thread, the oldest first
+        self._taken: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._used: dict[str, _Used] = {}
 
-    async def run(self, call: Callable[[], T], *, timeout_seconds: float) -> T:
+    async def run(self, call: Callable[[], T], *, timeout_seconds: float, namespace: str = "") -> T:
         """Return what a blocking call returns; raise `StoreBusy`, or `TimeoutError` when it takes too long."""
-        await self._take_thread()
+        await self._take_thread(namespace)
         loop = asyncio.get_running_loop()
         read = object()
-        self._began[read] = loop.time()
-        future = self._executor.submit(call)
+        self._reads[read] = _Read(namespace, loop.time())
+        try:
+            future = self._executor.submit(call)
+        except RuntimeError:  # closed meanwhile
+            self._release(read)
+            raise
         future.add_done_callback(lambda done: self._hand_back(loop, read, done))
         async with asyncio.timeout(timeout_seconds):
             return await asyncio.wrap_future(future)
@@ -40,17 +70,41 @@ class StoreThreads:
         """Begin no further reads; those under way go on without anybody waiting."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    async def _take_thread(self) -> None:
-        if self._free.locked() and self._hangs():
-            raise StoreBusy
+    async def _take_thread(self, namespace: str) -> None:
+        if self._may_begin(namespace):
+            self._taken[namespace] += 1
+            return
+        if self._hangs(namespace):
+            raise StoreBusy(by_namespace=self._has_free_threads())
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, deque()).append(turn)
         try:
             async with asyncio.timeout(self._patience):
-                await self._free.acquire()
-        except TimeoutError as error:
-            raise StoreBusy from error
+                await turn
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if turn.done() and not turn.cancelled():
+                self._give_up(namespace)  # it came at the last moment
+            else:
+                self._waiting[namespace].remove(turn)
+                if not self._waiting[namespace]:
+                    del self._waiting[namespace]
+            if isinstance(error, TimeoutError):
+                raise StoreBusy(by_namespace=self._has_free_threads()) from error
+            raise
 
-    def _hangs(self) -> bool:
-        oldest = next(iter(self._began.values()), None)
+    def _has_free_threads(self) -> bool:
+        return self._taken.total() < self._threads
+
+    def _may_begin(self, namespace: str) -> bool:
+        return self._has_free_threads() and not self._fills_its_share(namespace)
+
+    def _fills_its_share(self, namespace: str) -> bool:
+        return self._taken[namespace] >= self._most
+
+    def _hangs(self, namespace: str) -> bool:
+        own = self._fills_its_share(namespace)
+        reads = (read.began for read in self._reads.values() if not own or read.namespace == namespace)
+        oldest = next(reads, None)
         return oldest is not None and asyncio.get_running_loop().time() - oldest > self._patience
 
     def _hand_back(self, loop: asyncio.AbstractEventLoop, read: object, _done: Future[T]) -> None:
@@ -59,5 +113,29 @@ class StoreThreads:
             loop.call_soon_threadsafe(self._release, read)
 
     def _release(self, read: object) -> None:
-        self._began.pop(read, None)
-        self._free.release()
+        namespace, began = self._reads.pop(read)
+        now = asyncio.get_running_loop().time()
+        self._used[namespace] = _Used(self._recent(namespace, now) + now - began, now)
+        if len(self._used) > 1000:
+            self._used = {one: used for one, used in self._used.items() if self._recent(one, now) > 0.01}
+        self._give_up(namespace)
+
+    def _give_up(self, namespace: str) -> None:
+        """Give a place back, and to whoever waits and has used least."""
+        self._taken[namespace] -= 1
+        if not self._taken[namespace]:
+            del self._taken[namespace]
+        now = asyncio.get_running_loop().time()
+        while ready := [one for one in self._waiting if self._may_begin(one)]:
+            chosen = min(ready, key=lambda one: (self._recent(one, now), self._taken[one]))
+            turn = self._waiting[chosen].popleft()
+            if not self._waiting[chosen]:
+                del self._waiting[chosen]
+            if not turn.done():
+                self._taken[chosen] += 1
+                turn.set_result(None)
+
+    def _recent(self, namespace: str, now: float) -> float:
+        """Return the seconds of threads that a namespace has used, the older the less."""
+        used = self._used.get(namespace)
+        return used.seconds * 0.5 ** ((now - used.at) / _MEMORY_SECONDS) if used else 0.0

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from re import _parser  # type: ignore[attr-defined]  # the standard library parses alone nowhere else
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiTable, HudiTableClass
@@ -139,11 +141,19 @@ def _patterns(table: HudiTable) -> Iterator[Obstacle]:
         "clustering.plan.partitions.regex": table.spec.clustering.plan.partitions.regex,
     }
     for field, pattern in patterns.items():
-        try:
-            re.compile(pattern or "")
-        except (re.error, OverflowError, RecursionError) as error:
+        if pattern is not None and (problem := _problem_of(pattern)):
             yield Obstacle(
                 reason=Blocked.INVALID_PATTERN,
-                message=f"{field} is no regular expression: {error}; correct it.",
+                message=f"{field} is no regular expression: {problem}; correct it.",
                 hides=False,
             )
+
+
+@lru_cache(maxsize=1024)
+def _problem_of(pattern: str) -> str:
+    """Return why a text is no pattern, or nothing. It is parsed and not compiled, which can take long."""
+    try:
+        _parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return str(error) or type(error).__name__
+    return ""

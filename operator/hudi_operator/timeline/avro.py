@@ -30,7 +30,8 @@ _HEADER_ENTRIES = 64
 _MARKER = 16
 _CODECS = frozenset({b"null", b"deflate"})
 
-_TEXT, _NUMBER, _DICTIONARY, _ENTRY = 64, 32, 200, 24
+# A record becomes a value of a class later, which takes as much again.
+_TEXT, _NUMBER, _DICTIONARY, _RECORD, _ENTRY = 64, 32, 200, 500, 24
 
 # What Python raises where the bytes are not what the schema says.
 _DAMAGE = (IndexError, ValueError, KeyError, TypeError, struct.error, RecursionError, zlib.error)
@@ -263,7 +264,7 @@ class _Compiler:
         if known is not None:
             return known
         fields: list[tuple[str | None, Read]] = []
-        cost = _DICTIONARY + _ENTRY * sum(keep and name in self._wanted for name, _ in schema.fields)
+        cost = _RECORD + _ENTRY * sum(keep and name in self._wanted for name, _ in schema.fields)
         read = _record(fields, cost) if keep else _passed_record(fields)
         self._named[key] = read  # before its fields, one of which may be of this very type
         for name, part in schema.fields:

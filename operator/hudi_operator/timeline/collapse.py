@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State
-from hudi_operator.timeline.names import EXTENSIONS, FileKind, parse_name
+from hudi_operator.timeline.names import EXTENSIONS, LONGEST_TIME, FileKind, parse_name
 
 
 class InstantFiles(NamedTuple):
@@ -63,6 +63,8 @@ def collapse(names: Iterable[str], layout: Layout, *, folder: str = "") -> Colla
             kind is None
             or not (time.isdigit() and stem.isascii())
             or (separator and (layout is Layout.ONE or not completed_at.isdigit()))
+            or len(time) > LONGEST_TIME
+            or len(completed_at) > LONGEST_TIME
         ):
             ignored.append(name)
             continue

@@ -35,6 +35,9 @@ OPERATION_FIELDS = frozenset({"operationType"})
 CLEAN_FIELDS = frozenset({"lastCompletedCommitTimestamp", "earliestCommitToRetain", "extraMetadata"})
 """What a clean says of how far it went."""
 
+_STATISTICS_LIMIT = 6 * 2**20
+"""What the statistics of one commit may take in memory, in bytes: some 7,000 files. Ten fit into the cache."""
+
 _LARGEST = 2**63 - 1
 
 Record = Mapping[str, Any]
@@ -132,9 +135,12 @@ def _text_field(record: Record | None, name: str) -> str | None:
 def read_commit(data: bytes) -> CommitMetadata:
     """Turn the content of a commit's file into values. Raises `CorruptContent` if that cannot be done."""
     try:
-        return commit_metadata(decode(data, COMMIT_FIELDS))
+        whole = commit_metadata(decode(data, COMMIT_FIELDS))
     except ContentTooLarge:
         return replace(commit_metadata(decode(data, _MARKS)), complete=False)
+    if whole.memory <= _STATISTICS_LIMIT:
+        return whole
+    return replace(whole, write_stats=(), replaced_file_ids={}, complete=False)
 
 
 def commit_metadata(record: Record | None) -> CommitMetadata:

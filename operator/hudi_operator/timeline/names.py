@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from hudi_operator.timeline.model import Action, Layout, State
 
+LONGEST_TIME = 32
+"""Digits of an instant time at most: Hudi writes 17, and some more in its metadata table."""
+
 
 class FileKind(NamedTuple):
     """What a file extension says.
@@ -89,6 +92,12 @@ def file_name(*, time: str, completed_at: str | None, action: Action, state: Sta
     if state is State.INFLIGHT and action is Action.COMMIT:
         return f"{time}.inflight"
     return f"{time}.{action}.{state.lower()}"
+
+
+def has_overlong_time(name: str) -> bool:
+    """Whether a file is named by a time of more digits than Hudi writes, which nothing here can show or compare."""
+    times = name.partition(".")[0].split("_")
+    return len(times) <= 2 and all(map(is_instant_time, times)) and max(map(len, times)) > LONGEST_TIME
 
 
 def is_instant_time(text: str) -> bool:

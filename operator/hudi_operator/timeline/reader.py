@@ -22,7 +22,7 @@ from hudi_operator.timeline.folder import stray_files
 from hudi_operator.timeline.interpret import FIELDS, SUMMARY_FIELDS, interpret, plan_summary
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
-from hudi_operator.timeline.names import FAMILIES, file_name
+from hudi_operator.timeline.names import FAMILIES, file_name, has_overlong_time
 from hudi_operator.timeline.plans import Content, PlanSummary
 from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, PROPERTIES_LIMIT, read_table_properties
 from hudi_operator.timeline.reading import LookBudget, TableFiles, as_unreadable
@@ -110,6 +110,10 @@ class TimelineReader:
     ) -> Timeline:
         prefix = f"{properties.timeline_folder}/"
         collapsed = collapse(listing.names, properties.layout, folder=prefix)
+        overlong = next((name for name in collapsed.ignored if has_overlong_time(name)), None)
+        if overlong is not None:
+            message = f"{prefix}{overlong[:80]} is named by more digits than an instant has: remove it."
+            raise TableUnreadable(UnreadableCause.CORRUPT, message)
         contents = FileContents(
             files=self._files,
             cache=self._cache,

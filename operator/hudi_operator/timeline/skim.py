@@ -24,7 +24,7 @@ _DEPTH = 2
 """Containers that are walked through: of a commit the object, its partitions; below are the statistics of a file."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_VALUE = 100
+_VALUE, _OBJECT = 100, 500
 
 Project = Callable[[Any], Any]
 
@@ -123,6 +123,7 @@ class _Skimmer:
             raise ContentTooLarge("the JSON holds more values than are read")
         if keep and isinstance(value, dict):
             value = {name: one for name, one in value.items() if name in self._wanted}
+            self._keep(_OBJECT)
         if keep:
             self._keep(end - start)
         return value

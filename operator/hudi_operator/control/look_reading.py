@@ -1,0 +1,194 @@
+"""What one look gathers of a table's timeline, within bounds on how much is read and kept."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
+from hudi_operator.api.table_status import PENDING_REMEMBERED
+from hudi_operator.jobs.sizing import PlanSize
+from hudi_operator.planning.model import Mark, TimelineLook
+from hudi_operator.planning.times import instant_time
+from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE
+from hudi_operator.timeline import (
+    CommitMetadata,
+    CorruptContent,
+    Instant,
+    InstantContentMissing,
+    PendingKind,
+    TableUnreadable,
+    Timeline,
+    TimelineReader,
+    TimelineZone,
+    pending_instants,
+)
+from hudi_operator.timeline.files import SMALL_FILE_LIMIT, FileSummary, summarise_files
+from hudi_operator.timeline.metadata_table import read_metadata_table
+from hudi_operator.timeline.plans import PlanSummary
+
+_COMMITS_READ = 10
+"""Newest commits whose metadata is read; a serialized table's last run is always among them."""
+
+_PENDING_DATED = 10
+"""Oldest pending instants whose age is asked of the store."""
+
+_PLANS_READ = 20
+"""Oldest pending plans that are read; who made the others is not known, so they are left alone."""
+
+_PLANNED = frozenset(
+    {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
+)
+
+_FILES_SUMMED = 40_000
+"""Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
+
+_CHECKPOINT_SHOWN = 500
+_CHECKPOINT_READ = 500_000
+_INDEX_SHOWN = 64
+_NAME_SHOWN = 330
+_OPERATION_SHOWN = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """What a table's spec asks of its files and of its timeline's length.
+
+    `small_file_limit` is the size in bytes below which base files count as small. Where there are more than
+    `commits_to_keep`, the metadata table is read too, because it decides what can be archived. `live` takes nothing
+    from memory, not even that the table still exists, as before something that cannot be undone.
+    """
+
+    live: bool = False
+    small_file_limit: int = SMALL_FILE_LIMIT
+    commits_to_keep: int | None = None
+
+
+NO_QUESTIONS = Questions()
+
+
+def read_look(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
+    """Read a table's timeline and what its newest commits and oldest plans say."""
+    timeline = reader.read(path, full=questions.live)
+    commits = tuple(_commits(reader, path, timeline))
+    extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
+    checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
+    plans = _plans(reader, path, timeline)
+    return TimelineLook(
+        timeline=timeline,
+        checkpoint=readable_checkpoint(checkpoint),
+        index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
+        runs=tuple((extra[RUN_KEY][:_NAME_SHOWN], instant.time) for instant, extra in extras if RUN_KEY in extra),
+        marks=_marks(extras),
+        unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
+        operations=tuple(
+            (instant.time, metadata.operation[:_OPERATION_SHOWN]) for instant, metadata in commits if metadata.operation
+        ),
+        files=_files(commits, questions),
+        written=_written(reader, path, timeline),
+        plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
+        planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
+        heartbeats=tuple(_heartbeats(reader, path, timeline, now=datetime.now(UTC))),
+        metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
+    )
+
+
+def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
+    """Yield the newest commits, and of those that name very many files in all only the marks."""
+    left = _FILES_SUMMED
+    for instant, metadata in islice(reader.commits(path, timeline), _COMMITS_READ):
+        left -= len(metadata.write_stats) + sum(map(len, metadata.replaced_file_ids.values()))
+        if left >= 0:
+            yield instant, metadata
+        else:
+            yield instant, replace(metadata, write_stats=(), replaced_file_ids={}, complete=False)
+
+
+def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:
+    """Sum up the files of the newest commits, or of none where that would leave some out."""
+    if not all(metadata.complete for _, metadata in commits):
+        return None
+    return summarise_files(commits, small_file_limit=questions.small_file_limit)
+
+
+def _asks_for_metadata(questions: Questions, timeline: Timeline) -> bool:
+    most = questions.commits_to_keep
+    return most is not None and timeline.counters.completed_commits > most
+
+
+def _metadata(reader: TimelineReader, path: str, timeline: Timeline) -> Timeline | None:
+    """Read the metadata table's timeline; without it more seems to be free to archive than Hudi will take."""
+    try:
+        found = read_metadata_table(reader, path, timeline)
+    except (TableUnreadable, CorruptContent):
+        return None
+    return found.timeline if found else None
+
+
+def _marks(extras: Iterable[tuple[Instant, Mapping[str, str]]]) -> tuple[Mark, ...]:
+    """Return whose run each of these commits or plans names; those that name none are left out."""
+    return tuple(
+        Mark(
+            instant=instant,
+            run=extra[RUN_KEY][:_NAME_SHOWN],
+            table_uid=_shown(extra.get(TABLE_KEY)),
+            operator=_shown(extra.get(OPERATOR_KEY)),
+        )
+        for instant, extra in extras
+        if RUN_KEY in extra
+    )
+
+
+def _shown(name: str | None) -> str | None:
+    return name and name[:_NAME_SHOWN]
+
+
+_Plans = tuple[tuple[Instant, PlanSummary], ...]
+
+
+def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
+    """Read the oldest pending plans; of one that cannot be read, nothing is known."""
+    found: list[tuple[Instant, PlanSummary]] = []
+    planned = [one.instant for one in pending_instants(timeline) if one.kind in _PLANNED]
+    for instant in planned[:_PLANS_READ]:
+        with suppress(InstantContentMissing, CorruptContent):
+            found.append((instant, reader.read_plan(path, timeline.properties, instant)))
+    return tuple(found)
+
+
+def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline, *, now: datetime) -> Iterator[tuple[str, int]]:
+    """Yield the heartbeats of pending instants that are not from just now, and so may be somebody's who has died."""
+    youngest = now - HEARTBEAT_TOLERANCE
+    old = (one for one in timeline.pending if (moment := instant_time(one.time)) is None or moment < youngest)
+    for instant in islice(old, PENDING_REMEMBERED):
+        beat = reader.heartbeat(path, instant)
+        if beat is not None:
+            yield instant.time, beat
+
+
+def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tuple[str, int], ...]:
+    """Ask when pending instants were written where their own times are in a zone that is not known."""
+    if timeline.properties.timezone is TimelineZone.UTC:
+        return ()
+    times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
+    return tuple((time, written) for time, written in times if written is not None)
+
+
+def readable_checkpoint(text: str | None) -> str | None:
+    """Return how far a commit's checkpoint says that the source has been read, for people.
+
+    A checkpoint says it as `display`, whatever else is in it; that of release 0.1 names a file and its time.
+    """
+    if text is None or len(text) > _CHECKPOINT_READ:
+        return text and text[:_CHECKPOINT_SHOWN]
+    try:
+        document = json.loads(text)
+        if "display" in document:
+            return document["display"] and str(document["display"])[:_CHECKPOINT_SHOWN]
+        watermark = document["watermark"]
+        moment = datetime.fromtimestamp(watermark["time"] / 1000, UTC).isoformat(timespec="milliseconds")
+        return f"{moment.replace('+00:00', 'Z')} {watermark['path']}"[:_CHECKPOINT_SHOWN]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return text[:_CHECKPOINT_SHOWN]

@@ -1,0 +1,200 @@
+"""One namespace's tables cost the looks at another's nothing: threads, memory, clients and large files are shared."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.stores import StoreBusy, StoreThreads
+from hudi_operator.planning.model import TimelineTrouble
+from hudi_operator.planning.walls import _problem_of
+from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
+from hudi_operator.storage.local import LocalFileSystem
+from hudi_operator.timeline.errors import LookSpent
+from hudi_operator.timeline.reading import HeavyFiles
+
+STORE = ObjectStore(endpoint="http://store:9000")
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+async def test_a_namespace_whose_reads_are_slow_leaves_threads_to_the_others(released: threading.Event) -> None:
+    threads = StoreThreads(threads=8, patience_seconds=0.3)
+    begun = threading.Semaphore(0)
+
+    def slow() -> None:
+        begun.release()
+        released.wait(30)
+
+    stuck = [asyncio.create_task(threads.run(slow, timeout_seconds=60, namespace="hostile")) for _ in range(30)]
+    await asyncio.sleep(0.05)
+    assert sum(begun.acquire(blocking=False) for _ in range(30)) == 6
+    async with asyncio.timeout(5):
+        for number in range(50):
+            assert await threads.run(lambda: 7, timeout_seconds=5, namespace=f"good-{number % 5}") == 7
+    refused = await asyncio.gather(*stuck[6:], return_exceptions=True)
+    assert {(type(one), one.by_namespace) for one in refused} == {(StoreBusy, True)}
+    with pytest.raises(StoreBusy):
+        await threads.run(slow, timeout_seconds=5, namespace="hostile")
+    released.set()
+    await asyncio.gather(*stuck[:6])
+
+
+async def test_of_those_who_wait_the_namespace_that_has_used_least_comes_first(released: threading.Event) -> None:
+    threads = StoreThreads(threads=1, patience_seconds=10)
+    order: list[str] = []
+    await threads.run(lambda: time.sleep(0.05), timeout_seconds=5, namespace="greedy")
+    first = asyncio.create_task(threads.run(released.wait, timeout_seconds=30, namespace="greedy"))
+    await asyncio.sleep(0.01)
+    waiting = [
+        asyncio.create_task(threads.run(lambda name=name: order.append(name), timeout_seconds=5, namespace=name))
+        for name in ["greedy"] * 5 + ["modest"] * 2
+    ]
+    await asyncio.sleep(0.01)
+    released.set()
+    await asyncio.gather(first, *waiting)
+    assert order == ["modest"] * 2 + ["greedy"] * 5
+
+
+async def test_a_look_that_is_given_up_while_it_waits_keeps_no_place(released: threading.Event) -> None:
+    threads = StoreThreads(threads=2, patience_seconds=10)
+    stuck = [asyncio.create_task(threads.run(released.wait, timeout_seconds=30)) for _ in range(2)]
+    waiting = [asyncio.create_task(threads.run(lambda: 1, timeout_seconds=5)) for _ in range(10)]
+    await asyncio.sleep(0.01)
+    for one in waiting[::2]:
+        one.cancel()
+    released.set()
+    for one in waiting[1::4]:
+        one.cancel()
+    found = await asyncio.gather(*stuck, *waiting, return_exceptions=True)
+    assert sum(one == 1 and one is not True for one in found) >= 2
+    assert await asyncio.gather(*(threads.run(lambda: 2, timeout_seconds=5) for _ in range(6))) == [2] * 6
+
+
+async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own() -> None:
+    opened: list[str] = []
+
+    def opener(url: str, _options: S3Options | None) -> tuple[FileSystem, str]:
+        opened.append(url)
+        return LocalFileSystem(), ""
+
+    looks = TimelineLooks(opener=opener)
+    for _ in range(2):
+        await looks.look("s3://good/t", STORE, namespace="good")
+    for number in range(2000):
+        await looks.look(f"s3://bucket-{number}/t", STORE, namespace="hostile")
+    await looks.look("s3://good/t", STORE, namespace="good")
+    assert opened.count("s3://good/t") == 1
+    assert len(looks._clients) == 128
+    assert len(looks._stores) == 1
+
+
+async def test_spellings_of_paths_make_no_threads_of_their_own(tmp_path: Path) -> None:
+    looks = TimelineLooks()
+    for number in range(100):
+        await looks.look(f"{tmp_path}/{number}", STORE)
+        await looks.look(f"x{number}://b/t", STORE)
+        await looks.look(f"file://{tmp_path}/{number}", STORE)
+    assert len(looks._stores) <= 2
+    assert (await looks.look("x1://b/t", STORE)).trouble is TimelineTrouble.UNREACHABLE
+
+
+def test_each_namespace_reads_one_large_file_at_a_time_and_few_are_read_at_once() -> None:
+    heavy = HeavyFiles(at_once=2, patience_seconds=0.05)
+    with heavy.of("hostile"):
+        with pytest.raises(LookSpent), heavy.of("hostile"):
+            pass
+        with heavy.of("good"), pytest.raises(LookSpent), heavy.of("third"):
+            pass
+        with heavy.of("third"):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("pattern", "valid"),
+    [
+        ("(?i)" + "[\u0100-\uffff]" * 50, True),
+        ("(?i)" + "[\x01-\U0010ffff]" * 50, True),
+        ("(?:a{0,60000}){0,60000}" * 10, True),
+        ("dt=2026-(0[1-9]|1[0-2])(?=-)", True),
+        ("(" * 256, False),
+        ("*", False),
+        ("[z-a]", False),
+        ("a{99999999999999999999}", False),
+    ],
+)
+def test_a_pattern_is_judged_in_no_time_and_once(pattern: str, valid: bool) -> None:
+    _problem_of.cache_clear()
+    started = time.process_time()
+    for _ in range(100):
+        assert bool(_problem_of(pattern)) is not valid
+    assert time.process_time() - started < 0.05
+    assert _problem_of.cache_info().misses == 1
+
+
+# Hostile tables beside good ones
+
+LAYOUT_2 = "hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n"
+
+
+def table(base: Path, files: dict[str, bytes], properties: bytes = LAYOUT_2.encode()) -> str:
+    folder = base / ".hoodie" / "timeline"
+    folder.mkdir(parents=True)
+    (base / ".hoodie" / "hoodie.properties").write_bytes(properties)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return str(base)
+
+
+def hostile_tables(root: Path) -> list[str]:
+    """Twenty tables, each of a kind that once cost the operator memory or time."""
+    kinds: list[tuple[dict[str, bytes], bytes]] = [
+        ({"1_2.commit": b"{" + b" " * 2**20}, LAYOUT_2.encode()),
+        ({"1_2.commit": b'{"partitionToWriteStats":{"p":[' + b",".join([b"{}"] * 200_000) + b"]}}"}, LAYOUT_2.encode()),
+        ({"1_2.clean": b"damaged"}, LAYOUT_2.encode()),
+        ({}, b"k=" + b"\\u0041" * (4 * 2**20 // 6)),
+        ({f"{number}.replacecommit.requested": b"?" for number in range(300)}, LAYOUT_2.encode()),
+    ]
+    return [table(root / f"hostile-{number}", *kinds[number % len(kinds)]) for number in range(20)]
+
+
+async def test_hostile_tables_are_read_once_and_good_ones_are_all_looked_at(tmp_path: Path) -> None:
+    commit = b'{"operationType": "UPSERT", "extraMetadata": {}}'
+    good = [
+        table(tmp_path / f"good-{number}", {"1.deltacommit.requested": b"", "1_2.deltacommit": commit})
+        for number in range(100)
+    ]
+    hostile = hostile_tables(tmp_path)
+    counting = CountingFileSystem(LocalFileSystem())
+    looks = TimelineLooks(threads=8, opener=lambda _url, _options: (counting, ""))
+
+    async def round_of_looks() -> tuple[list[Any], list[Any]]:
+        found = await asyncio.gather(
+            *(looks.look(path, None, namespace="hostile") for path in hostile),
+            *(looks.look(path, None, namespace="good") for path in good),
+        )
+        return found[: len(hostile)], found[len(hostile) :]
+
+    bad, fine = await round_of_looks()
+    assert [look.timeline.counters.completed_commits for look in fine] == [1] * len(good)
+    assert all(look.trouble or look.timeline.problems for look in bad)
+    assert counting.read_bytes < 16 * 2**20, "large properties are refused by their size"
+    for _ in range(3):
+        counting.paths.clear()
+        _, fine = await round_of_looks()
+        assert all(look.timeline is not None for look in fine)
+        read = [path for path in counting.paths if "/hostile-" in path and ".hudi-operator" not in path]
+        assert [path for path in read if not path.endswith("hoodie.properties")] == []
