@@ -219,6 +219,12 @@ def test_a_new_column_needs_the_policy_for_it(lake: Any) -> None:
         ("SET spark.app.name=x", "SELECT query"),
         ("FROM source INSERT INTO a SELECT * INSERT INTO b SELECT *", "SELECT query"),
         ("SELECT TRANSFORM(id) USING 'cat' AS (id) FROM source", "SELECT query"),
+        (
+            "WITH t AS (SELECT TRANSFORM(id) USING 'sh -c \"id; env\"' AS (id STRING) FROM source) SELECT * FROM t",
+            "a script",
+        ),
+        ("INSERT OVERWRITE DIRECTORY 's3a://other/table' USING parquet SELECT * FROM source", "INSERT OVERWRITE"),
+        ("SELECT read_blob(id) AS id FROM source", "read_blob"),
         ("CALL show_commits(table => 'x')", "SELECT query"),
         ("SELECT reflect('java.lang.System', 'getenv', 'PATH') AS id FROM source", "reflect"),
         ("SELECT java_method('java.lang.System', 'getenv', 'PATH') AS id FROM source", "java_method"),
