@@ -15,9 +15,9 @@ from tests.spark_jobs.watched import Watch, watching
 
 pytestmark = pytest.mark.spark
 
-HOSTILE = 5_000 if ALL else 250
-HARMLESS = 1_000 if ALL else 60
-RUN = 1 if ALL else 6
+HOSTILE = 3_000 if ALL else 250
+HARMLESS = 500 if ALL else 60
+RUN = 4 if ALL else 6
 
 
 @pytest.fixture(scope="module")
