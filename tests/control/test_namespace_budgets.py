@@ -198,3 +198,24 @@ async def test_hostile_tables_are_read_once_and_good_ones_are_all_looked_at(tmp_
         assert all(look.timeline is not None for look in fine)
         read = [path for path in counting.paths if "/hostile-" in path and ".hudi-operator" not in path]
         assert [path for path in read if not path.endswith("hoodie.properties")] == []
+
+
+async def test_a_namespace_that_uses_the_processor_most_gets_fewer_threads(released: threading.Event) -> None:
+    threads = StoreThreads(threads=8, patience_seconds=0.3)
+    await threads.run(lambda: None, timeout_seconds=5, namespace="good")
+    for _ in range(2):
+        threads._processor.add("greedy", 5.0, now=asyncio.get_running_loop().time())
+    begun = threading.Semaphore(0)
+
+    def slow() -> None:
+        begun.release()
+        released.wait(30)
+
+    for namespace, expected in (("greedy", 2), ("good", 6)):
+        stuck = [asyncio.create_task(threads.run(slow, timeout_seconds=60, namespace=namespace)) for _ in range(9)]
+        await asyncio.sleep(0.05)
+        assert sum(begun.acquire(blocking=False) for _ in range(9)) == expected
+        refused = await asyncio.gather(*stuck[expected:], return_exceptions=True)
+        assert {type(one) for one in refused} == {StoreBusy}
+    released.set()
+    await asyncio.sleep(0.05)

@@ -7,12 +7,16 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import thread_time
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 _MEMORY_SECONDS = 60.0
 """After how long half of what a namespace has used is forgotten."""
+
+_MUCH_SECONDS = 5.0
+"""Seconds of processor of late from which on a namespace may be using more than its share."""
 
 
 class StoreBusy(Exception):
@@ -28,28 +32,49 @@ class _Read(NamedTuple):
     began: float
 
 
-class _Used(NamedTuple):
-    seconds: float
-    at: float
+class _Usage:
+    """Seconds that namespaces have used, the older the less."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, tuple[float, float]] = {}
+
+    def add(self, namespace: str, seconds: float, *, now: float) -> None:
+        self._used[namespace] = (self.of(namespace, now=now) + seconds, now)
+        if len(self._used) > 1000:
+            self._used = {one: used for one, used in self._used.items() if self.of(one, now=now) > 0.01}
+
+    def of(self, namespace: str, *, now: float) -> float:
+        seconds, at = self._used.get(namespace, (0.0, now))
+        return float(seconds * 0.5 ** ((now - at) / _MEMORY_SECONDS))
+
+    @property
+    def shared(self) -> bool:
+        return len(self._used) > 1
+
+    def total(self, *, now: float) -> float:
+        return sum(self.of(namespace, now=now) for namespace in self._used)
 
 
 class StoreThreads:
     """A bounded number of reads of one store at once; use it on one event loop only.
 
-    A namespace gets at most three quarters of the threads, and of those who wait, the one that has used least of late
-    comes first. A read waits for a free thread for at most `patience_seconds`, and not at all while the store hangs:
-    while all threads that it could have are taken and one of them has been for longer than that.
+    A namespace gets at most three quarters of the threads, and a third of these while it uses much of the processor and
+    more than all others together. Of those who wait, the one that has used least of late comes first. A read waits for
+    a free thread for at most `patience_seconds`, and not at all while the store hangs: while all threads that it could
+    have are taken and one of them has been for longer than that.
     """
 
     def __init__(self, *, threads: int, patience_seconds: float) -> None:
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="timeline")
         self._threads = threads
-        self._most = threads - threads // 4
+        self._share = threads - threads // 4
         self._patience = patience_seconds
         self._reads: dict[object, _Read] = {}  # the reads that take a thread, the oldest first
         self._taken: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        self._used: dict[str, _Used] = {}
+        self._used = _Usage()
+        self._processor = _Usage()
+        self._spent: dict[object, float] = {}
 
     async def run(self, call: Callable[[], T], *, timeout_seconds: float, namespace: str = "") -> T:
         """Return what a blocking call returns; raise `StoreBusy`, or `TimeoutError` when it takes too long."""
@@ -58,7 +83,7 @@ class StoreThreads:
         read = object()
         self._reads[read] = _Read(namespace, loop.time())
         try:
-            future = self._executor.submit(call)
+            future = self._executor.submit(self._metered, read, call)
         except RuntimeError:  # closed meanwhile
             self._release(read)
             raise
@@ -69,6 +94,13 @@ class StoreThreads:
     def close(self) -> None:
         """Begin no further reads; those under way go on without anybody waiting."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _metered(self, read: object, call: Callable[[], T]) -> T:
+        began = thread_time()
+        try:
+            return call()
+        finally:
+            self._spent[read] = thread_time() - began
 
     async def _take_thread(self, namespace: str) -> None:
         if self._may_begin(namespace):
@@ -99,7 +131,13 @@ class StoreThreads:
         return self._has_free_threads() and not self._fills_its_share(namespace)
 
     def _fills_its_share(self, namespace: str) -> bool:
-        return self._taken[namespace] >= self._most
+        return self._taken[namespace] >= self._most(namespace)
+
+    def _most(self, namespace: str) -> int:
+        now = asyncio.get_running_loop().time()
+        spent = self._processor.of(namespace, now=now)
+        greedy = spent > _MUCH_SECONDS and spent > self._processor.total(now=now) / 2 and self._processor.shared
+        return max(1, self._share // 3) if greedy else self._share
 
     def _hangs(self, namespace: str) -> bool:
         own = self._fills_its_share(namespace)
@@ -115,9 +153,8 @@ class StoreThreads:
     def _release(self, read: object) -> None:
         namespace, began = self._reads.pop(read)
         now = asyncio.get_running_loop().time()
-        self._used[namespace] = _Used(self._recent(namespace, now) + now - began, now)
-        if len(self._used) > 1000:
-            self._used = {one: used for one, used in self._used.items() if self._recent(one, now) > 0.01}
+        self._used.add(namespace, now - began, now=now)
+        self._processor.add(namespace, self._spent.pop(read, 0.0), now=now)
         self._give_up(namespace)
 
     def _give_up(self, namespace: str) -> None:
@@ -127,15 +164,10 @@ class StoreThreads:
             del self._taken[namespace]
         now = asyncio.get_running_loop().time()
         while ready := [one for one in self._waiting if self._may_begin(one)]:
-            chosen = min(ready, key=lambda one: (self._recent(one, now), self._taken[one]))
+            chosen = min(ready, key=lambda one: (self._used.of(one, now=now), self._taken[one]))
             turn = self._waiting[chosen].popleft()
             if not self._waiting[chosen]:
                 del self._waiting[chosen]
             if not turn.done():
                 self._taken[chosen] += 1
                 turn.set_result(None)
-
-    def _recent(self, namespace: str, now: float) -> float:
-        """Return the seconds of threads that a namespace has used, the older the less."""
-        used = self._used.get(namespace)
-        return used.seconds * 0.5 ** ((now - used.at) / _MEMORY_SECONDS) if used else 0.0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
+from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
 from hudi_operator.timeline.schema import Schema, SchemaError, parse_schema
 
 MAGIC = b"Obj\x01"
@@ -69,7 +69,7 @@ class Cursor:
         """Count memory."""
         self.kept -= size
         if self.kept < 0:
-            raise ContentTooLarge("what the Avro file says takes more memory than is given to it")
+            raise TooMuchKept("what the Avro file says takes more memory than is given to it")
 
 
 def read_avro(data: bytes, wanted: frozenset[str], *, kept: int = KEPT_LIMIT) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudi_operator.timeline.avro import KEPT_LIMIT, MAGIC, read_avro
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
+from hudi_operator.timeline.errors import CorruptContent, TooMuchKept
 from hudi_operator.timeline.model import CleanSummary
 from hudi_operator.timeline.skim import WHOLE_LIMIT, skim_json
 
@@ -136,7 +136,7 @@ def read_commit(data: bytes) -> CommitMetadata:
     """Turn the content of a commit's file into values. Raises `CorruptContent` if that cannot be done."""
     try:
         whole = commit_metadata(decode(data, COMMIT_FIELDS))
-    except ContentTooLarge:
+    except TooMuchKept:
         return replace(commit_metadata(decode(data, _MARKS)), complete=False)
     if whole.memory <= _STATISTICS_LIMIT:
         return whole

@@ -38,6 +38,10 @@ class ContentTooLarge(CorruptContent):
     """A timeline file is larger than is read, or says more than is kept."""
 
 
+class TooMuchKept(ContentTooLarge):
+    """What was asked for of a timeline file takes too much memory; less of it may not."""
+
+
 class LookSpent(ContentTooLarge):
     """One look has read as much as it may. Nothing is wrong with the file; the next look reads it."""
 

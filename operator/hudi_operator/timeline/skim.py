@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
+from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
 
 WHOLE_LIMIT = 128 * 2**10
 """Bytes up to which a file is parsed as a whole."""
@@ -19,7 +19,7 @@ VALUE_LIMIT = 2**20
 """Characters that a value below the containers at the top may have: the checkpoint or the schema of a wide table."""
 
 _WINDOW = 2 * 2**20
-_VALUES = 1_000_000
+_VALUES = 300_000
 _DEPTH = 2
 """Containers that are walked through: of a commit the object, its partitions; below are the statistics of a file."""
 
@@ -131,7 +131,7 @@ class _Skimmer:
     def _keep(self, size: int) -> None:
         self._kept -= size + _VALUE
         if self._kept < 0:
-            raise ContentTooLarge("what the JSON says takes more memory than is given to it")
+            raise TooMuchKept("what the JSON says takes more memory than is given to it")
 
     def _separator(self, closing: str) -> bool:
         """Pass a comma, or the end of a container, and tell which it was."""
