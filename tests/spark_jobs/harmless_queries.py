@@ -204,4 +204,9 @@ HARMLESS = (
         "OVER (ORDER BY id) FROM source GROUP BY id, v"
     ),
     ("SELECT id FROM source WHERE name IN ('a','b','c','d','e','f','g','h','i','j','k','l') AND v BETWEEN 0 AND 10"),
+    "SELECT (id > 1) IS UNKNOWN, (id > 1) IS NOT FALSE FROM source",
+    "SELECT s.b.c AS x, s.b[0].c AS y FROM (SELECT named_struct('a', 1, 'b', array(named_struct('c', 2))) AS s)",
+    "SELECT sha2(concat_ws('|', *), 256) AS h, xxhash64(*) AS x FROM source",
+    "SELECT id FROM source s FULL JOIN source t USING (id)",
+    "SELECT CAST(name AS CHAR(5)) AS a, CAST(name AS VARCHAR(3)) AS b FROM source",
 )
