@@ -62,7 +62,12 @@ ACCEPTED: dict[str, Document] = {
     },
     "a clustering of named partitions": {
         **PARTITIONED,
-        "spec.clustering": {"plan": {"strategy": "SelectedPartitions", "partitions": {"names": ["year=2026"]}}},
+        "spec.clustering": {
+            "plan": {
+                "strategy": "SelectedPartitions",
+                "partitions": {"names": ["year=2026/month=..7", "day=2026-01-01", "p=a%20b:c", "p=.x", "é=ü"]},
+            }
+        },
     },
     "a clustering along a curve": {
         "spec.clustering": {"execution": {"layout": "ZOrder", "sortColumns": ["origin", "dest"]}}
@@ -113,7 +118,28 @@ def selected(**partitions: Any) -> Document:
     }
 
 
+PLAIN = "a partition must be a plain path inside the table"
+CLIMBING = (
+    *("../../team-b/victim/p=p1", "..", ".", "a/..", "./a", "a/./b", "a//b", "a/", "a/../b", "p=1/.."),
+    *("s3a://lake/team-b/t", "file:/tmp", "%2e%2e/%2E", "a%2fb", "a%5Cb", "a%252e", "a%00", "a%1f", "a%7F"),
+    *("a\\..\\b", "a\u0001", "a\u007f", "a\u0085", "a\u200b", "a\u00a0b"),
+)
+CONTROL = "a regular expression must hold no control characters"
+
+
 REFUSED: dict[str, tuple[Document, str]] = {
+    **{f"the partition {path!r} by name": (selected(names=["p=1", path]), PLAIN) for path in CLIMBING},
+    **{f"the partition {path!r} as the first": (selected(begin=path), PLAIN) for path in CLIMBING[:3]},
+    **{f"the partition {path!r} as the last": (selected(end=path), PLAIN) for path in CLIMBING[:3]},
+    **{
+        f"the partition {path!r}, Hudi's own": (selected(names=[path]), "which are Hudi's own")
+        for path in (".hoodie", ".hoodie/metadata", "a/.hoodie", ".hoodie_partition_metadata")
+    },
+    "a control character in a partition's pattern": (selected(regex="a\u0000b"), CONTROL),
+    "a control character in a compaction's pattern": (
+        {**PARTITIONED, "spec.compaction": {"plan": {"partitionRegex": "a\nb"}}},
+        CONTROL,
+    ),
     "a lock for a serialized table": (
         {"spec.concurrency": {"lock": ZOOKEEPER}},
         "lock and lockKey are only for mode Optimistic",

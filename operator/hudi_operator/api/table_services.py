@@ -8,10 +8,35 @@ from pydantic import ConfigDict, Field
 from hudi_operator.api.base import Duration, Model, Quantity, at_least, not_less, rules
 from hudi_operator.api.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 
-# Hudi takes partitions as one text with commas between them.
-PartitionPath = Annotated[str, Field(pattern=r"^[^,/\s][^,\s]*$", max_length=256)]
+# Hudi takes partitions as one text with commas between them, and puts some behind the base path without a look.
+PartitionPath = Annotated[
+    str,
+    Field(
+        pattern=r"^[^,/\s][^,\s]*$",
+        max_length=256,
+        json_schema_extra=rules(
+            (
+                # RE2. An escape that stands for a dot, a slash, a backslash, `%` or a control character may be decoded.
+                r"!self.matches(r'[\\\p{Z}\p{C}]|:/|(^|/)[.]{0,2}(/|$)|%(2[eEfF5]|5[cC]|[01][0-9a-fA-F]|7[fF])')",
+                "a partition must be a plain path inside the table: no '.', '..' or empty segments, no ':/', backslash, "
+                "control character or white space, and no escape of these",
+            ),
+            (
+                r"!self.matches('(^|/)[.]hoodie')",
+                "a partition must not lie in a folder that begins with .hoodie, which are Hudi's own",
+            ),
+        ),
+    ),
+]
 
-PartitionRegex = Annotated[str, Field(min_length=1, max_length=256)]
+PartitionRegex = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=256,
+        json_schema_extra=rules((r"!self.matches(r'\p{C}')", "a regular expression must hold no control characters")),
+    ),
+]
 
 
 class ServiceMode(StrEnum):
