@@ -18,8 +18,8 @@ PartitionPath = Annotated[
             (
                 # RE2. An escape that stands for a dot, a slash, a backslash, `%` or a control character may be decoded.
                 r"!self.matches(r'[\\\p{Z}\p{C}]|:/|(^|/)[.]{0,2}(/|$)|%(2[eEfF5]|5[cC]|[01][0-9a-fA-F]|7[fF])')",
-                "a partition must be a plain path inside the table: no '.', '..' or empty segments, no ':/', backslash, "
-                "control character or white space, and no escape of these",
+                "a partition must be a plain path inside the table: no '.', '..' or empty segments, no ':/', "
+                "backslash, control character or white space, and no escape of these",
             ),
             (
                 r"!self.matches('(^|/)[.]hoodie')",

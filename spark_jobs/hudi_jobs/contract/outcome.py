@@ -86,6 +86,9 @@ class FailureReason(StrEnum):
     OWNED_ELSEWHERE = "OwnedElsewhere"
     """Another operator owns the table, or the record of its owner cannot be read."""
 
+    PATH_OUTSIDE_TABLE = "PathOutsideTable"
+    """A plan of the table's timeline names a file outside of the table."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

@@ -1,4 +1,4 @@
-"""Rows that must not be written: unparsable ones, and ones without a record key.
+"""Rows that must not be written: unparsable ones, ones without a record key, and ones outside of any partition.
 
 They are counted in the same pass that materialises the rows for the writer, so a good run reads its input once. Only a
 run that has bad rows reads the files again, to say where they are or to copy them to the quarantine.
@@ -27,16 +27,35 @@ _KEPT = "kept"
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of one run: all that the files hold, the unparsable ones, and those whose record key is not whole."""
+    """Rows of one run: all that the files hold, the unparsable ones, and those without a whole key or a partition."""
 
     read: int
     corrupt: int
     keyless: int
+    misplaced: int = 0
 
     @property
     def bad(self) -> int:
         """Rows that the table does not get."""
-        return self.corrupt + self.keyless
+        return self.corrupt + self.unwritable
+
+    @property
+    def unwritable(self) -> int:
+        """Rows that could be read and cannot be written."""
+        return self.keyless + self.misplaced
+
+
+@dataclass(frozen=True)
+class Faults:
+    """The conditions by which rows are not written: no whole record key, or no partition inside of the table."""
+
+    keyless: Column
+    misplaced: Column
+
+    @property
+    def any(self) -> Column:
+        """Whether a row is not written."""
+        return self.keyless | self.misplaced
 
 
 def without_key(schema: StructType, keys: Sequence[str]) -> Column:
@@ -55,9 +74,13 @@ def observed(rows: SourceRows) -> DataFrame:
     return SourceRows(rows.frame.observe(_SOURCE, *_source_counts(rows)), rows.may_be_corrupt).parsed
 
 
-def observed_keys(frame: DataFrame, keyless: Column) -> DataFrame:
-    """Return the rows to write so that whoever reads them also counts those without a key."""
-    return frame.observe(_KEPT, sf.count(sf.when(keyless, 1)).alias("keyless"))
+def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
+    """Return the rows to write so that whoever reads them also counts those that must not be."""
+    return frame.observe(
+        _KEPT,
+        sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
+        sf.count(sf.when(~faults.keyless & faults.misplaced, 1)).alias("misplaced"),
+    )
 
 
 def count(rows: SourceRows, kept: DataFrame) -> Counts:
@@ -67,12 +90,14 @@ def count(rows: SourceRows, kept: DataFrame) -> Counts:
     `LIMIT`). Its rows are then counted in a pass of their own, so that no bad row goes unnoticed.
     """
     metrics = fill_cache(kept)
-    keyless = int(metrics.apply(_KEPT).getLong(0))
+    keyless, misplaced = (int(metrics.apply(_KEPT).getLong(place)) for place in (0, 1))
     if metrics.contains(_SOURCE) and "Limit" not in str(query_execution(kept).analyzed().toString()):
         row = metrics.apply(_SOURCE)
-        return Counts(read=int(row.getLong(0)), corrupt=int(row.getLong(1)), keyless=keyless)
-    found = _count_source(rows)
-    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=keyless)
+        read, corrupt = int(row.getLong(0)), int(row.getLong(1))
+    else:
+        found = _count_source(rows)
+        read, corrupt = found["read"], found["corrupt"]
+    return Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced)
 
 
 def count_unparsable(rows: SourceRows) -> Counts:
@@ -98,14 +123,23 @@ def refuse(task: IngestionTask, counts: Counts, rows: SourceRows, paths: Sequenc
             f"{counts.corrupt:,} of {counts.read:,} rows cannot be read as {task.files.format}"
             f"{_examples(task, rows, paths)}; correct the files, or set the policy for bad records to Quarantine.",
         )
+    if counts.keyless:
+        raise TaskFailed(
+            FailureReason.RECORD_KEY_NULL,
+            f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the files, fill "
+            "the key in the transform, or set the policy for bad records to Quarantine.",
+        )
     raise TaskFailed(
-        FailureReason.RECORD_KEY_NULL,
-        f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the files, fill the "
-        "key in the transform, or set the policy for bad records to Quarantine.",
+        FailureReason.BAD_RECORDS,
+        f"{counts.misplaced:,} of {counts.read:,} rows have a value in a partition column that makes no folder of its "
+        "own inside the table (see the documentation of partitionBy); correct the files, replace the value in the "
+        "transform, or set the policy for bad records to Quarantine.",
     )
 
 
-def quarantine(task: IngestionTask, counts: Counts, rows: SourceRows, keyless: DataFrame | None, folder: str) -> None:
+def quarantine(
+    task: IngestionTask, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str
+) -> None:
     """Copy the bad rows below a folder as JSON lines of source_file, reason and record.
 
     Writing the same run again replaces the folder's content, so nothing is doubled within a run.
@@ -115,9 +149,18 @@ def quarantine(task: IngestionTask, counts: Counts, rows: SourceRows, keyless: D
         if counts.corrupt and corrupt is not None:
             reason = sf.lit(f"cannot be read as {task.files.format}").alias("reason")
             _save(corrupt.select("source_file", reason, "record"), f"{folder}/unreadable")
-        if counts.keyless and keyless is not None:
-            record = sf.to_json(sf.struct("*")).alias("record")
-            _save(keyless.select(sf.lit("no record key").alias("reason"), record), f"{folder}/no-record-key")
+        if unwritable is None:
+            return
+        frame, faults = unwritable
+        if counts.keyless:
+            _save(_records(frame.where(faults.keyless), "no record key"), f"{folder}/no-record-key")
+        if counts.misplaced:
+            bad = frame.where(~faults.keyless & faults.misplaced)
+            _save(_records(bad, "no partition inside the table"), f"{folder}/no-partition")
+
+
+def _records(frame: DataFrame, reason: str) -> DataFrame:
+    return frame.select(sf.lit(reason).alias("reason"), sf.to_json(sf.struct("*")).alias("record"))
 
 
 def require_quarantine(task: IngestionTask) -> None:

@@ -23,13 +23,15 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.index_gate import require_index
 from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never
 from hudi_jobs.ingestion.progress import Input, find_input
 from hudi_jobs.ingestion.quality import (
     Counts,
+    Faults,
     count,
     count_unparsable,
     observed,
-    observed_keys,
+    observed_faults,
     quarantine,
     refuse,
     require_quarantine,
@@ -46,6 +48,7 @@ from hudi_jobs.lease.holding import while_held
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
+from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import look
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
@@ -194,6 +197,7 @@ class _Run:
         """
         others = Others(self._context)
         if self._table is not None or self._table_now() is not None:
+            require_plans_inside(self._context)
             if others.is_alone:
                 others.roll_back(look(self._context))
             refused = others.refusal(look(self._context))
@@ -219,20 +223,27 @@ class _Run:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
         frame = self._gate(frame)
-        keyless = without_key(frame.schema, self._definition.record_key)
-        kept = observed_keys(frame, keyless).persist(StorageLevel.MEMORY_AND_DISK)
+        faults = self._faults(frame.schema)
+        kept = observed_faults(frame, faults).persist(StorageLevel.MEMORY_AND_DISK)
         with reading(self._context.spark, self._task.files, self._paths):
             counts = count(self._rows, kept)
         if counts.bad:
-            self._settle(counts, kept.where(keyless))
-        return (kept.where(~keyless) if counts.keyless else kept), counts
+            self._settle(counts, (kept, faults))
+        return (kept.where(~faults.any) if counts.unwritable else kept), counts
+
+    def _faults(self, schema: StructType) -> Faults:
+        definition = self._definition
+        return Faults(
+            keyless=without_key(schema, definition.record_key),
+            misplaced=misplaced(schema, definition.partition_by, PartitionStyle.of(self._table)),
+        )
 
     def _unparsable(self) -> tuple[DataFrame, Counts]:
         """No row gave a column, so there is nothing to write but the checkpoint."""
         with reading(self._context.spark, self._task.files, self._paths):
             counts = count_unparsable(self._rows)
         if counts.bad:
-            self._settle(counts, self._rows.parsed)
+            self._settle(counts, (self._rows.parsed, Faults(keyless=~never(), misplaced=never())))
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
@@ -259,13 +270,13 @@ class _Run:
             return cast(frame, conform_keys(self._table_schema, frame.schema, rules))
         return cast(frame, conform(self._table_schema, frame.schema, rules))
 
-    def _settle(self, counts: Counts, keyless: DataFrame | None) -> None:
+    def _settle(self, counts: Counts, unwritable: tuple[DataFrame, Faults]) -> None:
         """Do with bad rows what the policy says, before anything is committed."""
         task = self._task
         if task.bad_records is BadRecordPolicy.FAIL:
             refuse(task, counts, self._rows, self._paths)
         folder = f"{str(task.quarantine_path).rstrip('/')}/{self._context.run}/{self._context.task.id}"
-        quarantine(task, counts, self._rows, keyless, folder)
+        quarantine(task, counts, self._rows, unwritable, folder)
         self._context.log("quarantined", rows=counts.bad, folder=folder)
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:

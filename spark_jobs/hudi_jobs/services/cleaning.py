@@ -6,6 +6,7 @@ from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResu
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
+from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 from hudi_jobs.wording import counted
 
@@ -32,7 +33,9 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
         stage("Hudi could not clean", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
     ):
-        deleted = client.clean_beside_others() if beside_others else client.clean()
+        instant = client.plan_clean()
+        require_plans_inside(context)
+        deleted = client.clean_beside_others(instant) if beside_others else client.clean()
     reach(Phase.AFTER_COMMIT)
     after = look(context).completed()
     cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]

@@ -8,7 +8,10 @@ from pyspark.sql import SparkSession
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_map, java_objects, scala_map, spark_session
+from hudi_jobs.services.plans import require_plan_inside
 
+_UNPUBLISHED = True
+_NO_RESTORE = False
 _LATER = False
 """`cluster` and `compact` leave the commit to a call of its own, which is where our notes go in."""
 
@@ -51,31 +54,49 @@ class WriteClient:
         commit.invoke(services, java_objects(self._spark, written, self._table(), instant))
 
     def rollback(self, instant: str) -> bool:
-        """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False)."""
+        """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False).
+
+        What Hudi would delete is looked at before: it is made of markers and of names of partitions.
+        """
+        self._require_rollback_inside(instant)
         return bool(self._client.rollback(instant))
 
-    def clean_beside_others(self) -> int | None:
-        """Clean like `clean`, without rolling anything back before.
+    def _require_rollback_inside(self, instant: str) -> None:
+        table = self._table()
+        found = [each for each in table.getActiveTimeline().getInstants() if str(each.requestedTime()) == instant]
+        if not found or any(each.isCompleted() for each in found):
+            return
+        by_markers = self._client.getConfig().shouldRollbackUsingMarkers()
+        plan = table.scheduleRollback(
+            self._client.getEngineContext(), instant, found[0], _UNPUBLISHED, by_markers, _NO_RESTORE
+        )
+        if plan.isPresent():
+            base_path = str(table.getMetaClient().getBasePath().toString())
+            require_plan_inside(plan.get(), "rollback", instant, base_path)
+
+    def plan_clean(self) -> str | None:
+        """Return the instant of the clean that is pending, or of a new plan; None where there is nothing to clean."""
+        services, table = self._client.getTableServiceClient(), self._table()
+        pending = table.getCleanTimeline().filterInflightsAndRequested().firstInstant()
+        if pending.isPresent():
+            return str(pending.get().requestedTime())
+        schedule = _method(services, "scheduleCleaning")
+        planned = schedule.invoke(services, java_objects(self._spark, table, self._option.empty()))
+        return str(planned.get()) if planned.isPresent() else None
+
+    def clean_beside_others(self, instant: str | None) -> int | None:
+        """Execute a planned clean like `clean`, without rolling anything back before.
 
         Hudi's own `clean` first rolls back every write whose heartbeat is older than its own clock allows, and executes
         every rollback that it finds, also one that somebody is at work on (`BaseHoodieTableServiceClient.clean`).
         """
-        services = self._client.getTableServiceClient()
-        table = self._table()
-        pending = table.getCleanTimeline().filterInflightsAndRequested().firstInstant()
-        if pending.isPresent():
-            instant = str(pending.get().requestedTime())
-        else:
-            schedule = _method(services, "scheduleCleaning")
-            planned = schedule.invoke(services, java_objects(self._spark, table, self._option.empty()))
-            if not planned.isPresent():
-                return None
-            instant = str(planned.get())
+        if instant is None:
+            return None
         metadata = self._table().clean(self._client.getEngineContext(), instant)
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
     def clean(self) -> int | None:
-        """Delete files that no retained commit needs and return how many; None where there are none."""
+        """Execute the clean that is planned and return how many files it deleted; None where there are none."""
         metadata = self._client.clean()
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 

@@ -6,18 +6,19 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.folder import Folder
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned
 from hudi_jobs.services.timeline import Pending, Timeline
 from hudi_jobs.table import HudiTable
 
 _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
-_SELECTION = (
+_NAMES = (
     "hoodie.clustering.plan.strategy.partition.selected",
-    "hoodie.clustering.plan.strategy.partition.regex.pattern",
     "hoodie.clustering.plan.strategy.cluster.begin.partition",
     "hoodie.clustering.plan.strategy.cluster.end.partition",
 )
+_SELECTION = (*_NAMES, "hoodie.clustering.plan.strategy.partition.regex.pattern")
 
 
 def cluster(context: TaskContext) -> TaskResult:
@@ -30,6 +31,7 @@ class _Clustering(PlannedService):
     can_plan_anew = True
 
     def require(self, context: TaskContext, table: HudiTable) -> None:
+        _require_partitions(context)
         declared = context.task.hudi_options.get(_SORT_COLUMNS, "")
         wanted = [column.strip() for column in declared.split(",") if column.strip()]
         with stage("The table's schema cannot be read", otherwise=FailureReason.HUDI_ERROR):
@@ -56,3 +58,15 @@ class _Clustering(PlannedService):
         if selection:
             return f"Hudi planned nothing: no small files in the partitions that {', '.join(selection)} selects."
         return "Hudi planned nothing: there are not enough small files to make larger ones of."
+
+
+def _require_partitions(context: TaskContext) -> None:
+    """Refuse names that lead out of the table: Hudi puts them behind the base path without a look."""
+    folder = Folder(context.task.table.base_path)
+    for option in _NAMES:
+        for name in filter(None, context.task.hudi_options.get(option, "").split(",")):
+            if not folder.partition(name):
+                raise TaskFailed(
+                    FailureReason.INVALID_REQUEST,
+                    f"The partition {name[:100]!a} leads out of the table; name one as it is on the store.",
+                )

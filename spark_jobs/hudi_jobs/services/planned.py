@@ -22,6 +22,7 @@ from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others, heartbeat_seconds
+from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table import HudiTable
@@ -161,6 +162,7 @@ class _Run:
             self._client() as client,
         ):
             instant = self._service.schedule(client, self._notes)
+            self._require_inside(client, instant)
         reach(Phase.PLANNED)
         if instant is not None and self._state_of(instant) is None:
             raise TaskFailed(
@@ -168,6 +170,15 @@ class _Run:
                 f"Hudi returned the {self._service.name} {instant}, and the timeline has none.",
             )
         return instant
+
+    def _require_inside(self, client: WriteClient, instant: str | None) -> None:
+        """Refuse a plan that leads out of the table, and take it back where Hudi can."""
+        try:
+            require_plans_inside(self._context)
+        except TaskFailed:
+            if instant is not None and self._service.can_plan_anew:
+                client.rollback(instant)
+            raise
 
     def _roll_back(self, instant: str) -> None:
         self._context.log("rolling back", instant=instant)
@@ -184,6 +195,7 @@ class _Run:
 
     def _commit(self, instant: str) -> TaskResult:
         """Execute a plan and say what the timeline says about it."""
+        require_plans_inside(self._context)
         failure: TaskFailed | None = None
         try:
             with stage(

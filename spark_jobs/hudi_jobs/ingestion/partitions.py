@@ -1,0 +1,79 @@
+"""Values of partition columns that make no folder of their own inside the table.
+
+A value is put into the path as it is, unless the table encodes its partitions. Then `..` leads out of the table, empty
+names vanish, readers pass over what lies in a folder of Hudi's own and decode escapes, and a colon in the first name is
+taken for a scheme: rows would lie elsewhere, be lost, or come back changed (seen with Hudi 1.2.0 and Spark 3.5).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql.types import BinaryType, StringType, StructType
+
+from hudi_jobs.table import HudiTable
+
+_LONGEST_BYTES = 240
+"""File systems take names of 255 bytes, and the name of the column stands before the value."""
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_TRUE = "true"
+
+_EMPTY_NAME = "^/|//|/$"
+_OWN_NAME = "/[.](hoodie|hudi-operator)"
+_LEADS_AWAY = "^[.]{1,2}/|/[.]{1,2}(/|$)"
+_ESCAPE = "%[0-9A-Fa-f]{2}"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_SCHEME = "^[^/]*:"
+_ALONE = "^[.]{1,2}$|^[.](hoodie|hudi-operator)"
+"""What no value may be, or begin with, that makes a name by itself."""
+
+_NUL = r"\x00"
+
+
+@dataclass(frozen=True)
+class PartitionStyle:
+    """How a table makes a path of a value: with the column's name before it, and with escapes."""
+
+    named: bool = True
+    encoded: bool = False
+
+    @classmethod
+    def of(cls, table: HudiTable | None) -> "PartitionStyle":
+        """Return the style that an existing table was made with, or that of the operator for a new one."""
+        if table is None:
+            return cls()
+        config = table.meta.getTableConfig()
+        return cls(
+            named=str(config.getHiveStylePartitioningEnable()).lower() == _TRUE,
+            encoded=str(config.getUrlEncodePartitioning()).lower() == _TRUE,
+        )
+
+
+def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> Column:
+    """Return the condition that a row's partition is no folder of its own inside the table.
+
+    No value at all is the default partition's. Other types than text make names that are always plain.
+    """
+    texts = [name for name in partition_by if isinstance(schema[name].dataType, StringType | BinaryType)]
+    conditions = [_is_misplaced(name, style, is_first=name == partition_by[0]) for name in texts]
+    return reduce(or_, conditions) if conditions else never()
+
+
+def _is_misplaced(name: str, style: PartitionStyle, *, is_first: bool) -> Column:
+    value = sf.col(f"`{name}`").cast("string")
+    patterns = [_NUL] if style.encoded else [_EMPTY_NAME, _OWN_NAME, _LEADS_AWAY, _ESCAPE, _CONTROL]
+    if is_first and not style.encoded:
+        patterns.append(_SCHEME)
+    if not style.named:
+        patterns.append(_ALONE)
+    wrong = value.rlike("|".join(patterns)) | (sf.octet_length(value) > _LONGEST_BYTES) | (value == _NO_VALUE)
+    return sf.coalesce(wrong, never())
+
+
+def never() -> Column:
+    """Return the condition that holds for no row."""
+    return sf.expr("false")

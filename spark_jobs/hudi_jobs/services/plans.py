@@ -1,0 +1,182 @@
+"""The files that plans name: read before Hudi executes a plan, because it asks nobody whether they are the table's.
+
+Compaction and clustering read what their plans name, cleaning and rollback delete it. Plans lie on the store, and what
+they are made of does: names of partitions, commits, markers. The metadata table has plans of its own, which every
+writer executes.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.folder import Folder, stays_below
+from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.table import HudiTable
+
+_METADATA_TABLE = ".hoodie/metadata"
+_NAMED = 3
+_NO_FILE = "-"
+_SHOWN = 200
+
+Document = Mapping[str, Any]
+File = tuple[str, str]
+"""The partition of a file, and its name or path."""
+
+
+def require_plans_inside(context: TaskContext) -> None:
+    """Raise `TaskFailed` when a plan that has not completed names a file outside of the table."""
+    with stage("The plans of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        base_path = context.task.table.base_path
+        table = HudiTable.open(context.spark, base_path)
+        if table is None:
+            return
+        _require(context.spark, table.meta)
+        if table.meta.getTableConfig().isMetadataTableAvailable():
+            inner = HudiTable.open(context.spark, f"{base_path.rstrip('/')}/{_METADATA_TABLE}")
+            assert inner is not None, "the table says that it has one"
+            _require(context.spark, inner.meta)
+
+
+def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: str) -> None:
+    """Raise `TaskFailed` when a plan of this kind names a file outside of the table."""
+    outside = Folder(base_path).strangers(files_of(kind, json.loads(str(plan.toString()))))
+    if outside:
+        more = f" and {len(outside) - _NAMED:,} more" if len(outside) > _NAMED else ""
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The {kind} {instant} of {base_path} names files outside of it: {', '.join(outside[:_NAMED])}{more}. "
+            "Nothing was executed; look at who wrote it, and remove it from the timeline.",
+        )
+
+
+def files_of(kind: str, plan: Document) -> Iterator[File]:
+    """Yield the files that a plan reads or deletes; raise `KeyError` for a plan without one of its fields.
+
+    A field that is missed would be a file that nobody has looked at.
+    """
+    yield from _READERS[kind](plan)
+
+
+def _compaction(plan: Document) -> Iterator[File]:
+    for operation in plan["operations"] or ():
+        yield from _slice(operation)
+
+
+def _clustering(plan: Document) -> Iterator[File]:
+    for group in plan["inputGroups"] or ():
+        for one in group["slices"] or ():
+            yield from _slice(one)
+
+
+def _slice(document: Document) -> Iterator[File]:
+    partition = str(document["partitionPath"] or "")
+    # The folder is written to, whether or not there is a file in it.
+    yield partition, str(document["fileId"] or _NO_FILE)
+    paths = (document["dataFilePath"], *(document["deltaFilePaths"] or ()), document["bootstrapFilePath"])
+    yield from ((partition, str(path)) for path in paths if path)
+
+
+def _cleaning(plan: Document) -> Iterator[File]:
+    for partition, names in (plan["filesToBeDeletedPerPartition"] or {}).items():
+        yield from ((str(partition), str(name)) for name in names)
+    for partition, infos in (plan["filePathsToBeDeletedPerPartition"] or {}).items():
+        yield from ((str(partition), str(info["filePath"])) for info in infos)
+    # A whole partition is deleted: it must have a name.
+    yield from (("", str(partition)) for partition in plan["partitionsToBeDeleted"] or ())
+
+
+def _rollback(plan: Document) -> Iterator[File]:
+    for request in plan["RollbackRequests"] or ():
+        partition = str(request["partitionPath"] or "")
+        yield partition, str(request["fileId"] or _NO_FILE)
+        yield from ((partition, str(path)) for path in request["filesToBeDeleted"] or ())
+        yield from ((partition, str(path)) for path in request["logBlocksToBeDeleted"] or {})
+
+
+_READERS: Mapping[str, Callable[[Document], Iterator[File]]] = {
+    "compaction": _compaction,
+    "log compaction": _compaction,
+    "clustering": _clustering,
+    "clean": _cleaning,
+    "rollback": _rollback,
+}
+
+
+def _require_properties(meta: JavaObject, base_path: str) -> None:
+    """Refuse a table whose own properties put its timeline, archive or base files elsewhere."""
+    config = meta.getTableConfig()
+    index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
+    folders = (config.getTimelinePath(), config.getTimelineHistoryPath(), config.getArchivelogFolder())
+    named = [str(path) for path in (*folders, index.orElse("")) if path is not None]
+    outside = [path for path in named if not stays_below(path)]
+    if bootstrap.isPresent() and not Folder(base_path).holds("", str(bootstrap.get())):
+        outside.append(str(bootstrap.get()))
+    if outside:
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The properties of {base_path} name a folder outside of it: {outside[0][:_SHOWN]!a}. Nothing was "
+            "executed; correct .hoodie/hoodie.properties.",
+        )
+
+
+def _require(spark: SparkSession, meta: JavaObject) -> None:
+    base_path = str(meta.getBasePath().toString())
+    _require_properties(meta, base_path)
+    for instant in meta.getActiveTimeline().filterInflightsAndRequested().getInstants():
+        found = _plan_of(spark, meta, instant)
+        if found is not None:
+            kind, plan = found
+            require_plan_inside(plan, kind, str(instant.requestedTime()), base_path)
+
+
+def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
+    """Return the kind and the plan of an instant; None where it has none, or one that Hudi cannot read either."""
+    kind, read = _PLANS.get(str(instant.getAction()), ("", _no_plan))
+    try:
+        plan = read(classes(spark).org.apache.hudi, meta, instant)
+    except Py4JJavaError:
+        return None
+    return None if plan is None else (kind, plan)
+
+
+def _no_plan(_hudi: JavaObject, _meta: JavaObject, _instant: JavaObject) -> JavaObject:
+    return None
+
+
+def _clustering_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> JavaObject:
+    found = hudi.common.util.ClusteringUtils.getClusteringPlan(meta, instant)
+    return found.get().getRight() if found.isPresent() else None
+
+
+def _compaction_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> JavaObject:
+    return hudi.common.util.CompactionUtils.getCompactionPlan(meta, instant.requestedTime())
+
+
+def _log_compaction_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> JavaObject:
+    return hudi.common.util.CompactionUtils.getLogCompactionPlan(meta, instant.requestedTime())
+
+
+def _clean_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> JavaObject:
+    return hudi.common.util.CleanerUtils.getCleanerPlan(meta, instant)
+
+
+def _rollback_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> JavaObject:
+    return hudi.table.action.rollback.RollbackUtils.getRollbackPlan(meta, instant)
+
+
+_PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], JavaObject]]] = {
+    "compaction": ("compaction", _compaction_plan),
+    "logcompaction": ("log compaction", _log_compaction_plan),
+    "clean": ("clean", _clean_plan),
+    "rollback": ("rollback", _rollback_plan),
+    "replacecommit": ("clustering", _clustering_plan),
+    "clustering": ("clustering", _clustering_plan),
+}
+"""Kinds of plans and how Hudi reads them, by the actions of their instants."""
