@@ -235,3 +235,18 @@ def test_a_table_whose_properties_lead_out_of_it_is_left_alone(lake: Any, victim
         result = run()
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.PATH_OUTSIDE_TABLE), result
     assert victim.read_bytes() == b"not yours"
+
+
+@pytest.mark.parametrize(("mode", "refuses"), [("Inline", True), ("Async", False)])
+def test_no_service_runs_inside_a_writer_where_a_commit_has_left_the_table(lake: Any, mode: str, refuses: bool) -> None:
+    """A partition like this was written before its value was refused, or by another tool."""
+    lake.table = {"partitionBy": ["part"]}
+    lake.spec = {"cleaning": {"mode": mode}}
+    options = lake.request().tasks[0].hudi_options | {"hoodie.clean.automatic": "false"}
+    rows = lake.spark.createDataFrame([("1", "/../../outside")], "id STRING, part STRING")
+    rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+    assert list((lake.folder / "outside").glob("*.parquet")), "Hudi follows the value out of the table"
+    lake.put("new.csv", "id,part\n2,p1\n")
+    result = lake.ingest()
+    expected = (Outcome.FAILED, FailureReason.PATH_OUTSIDE_TABLE) if refuses else (Outcome.SUCCEEDED, None)
+    assert (result.outcome, result.reason) == expected, result

@@ -48,7 +48,7 @@ from hudi_jobs.lease.holding import while_held
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
-from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import look
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
@@ -198,6 +198,7 @@ class _Run:
         others = Others(self._context)
         if self._table is not None or self._table_now() is not None:
             require_plans_inside(self._context)
+            require_partitions_inside(self._context)
             if others.is_alone:
                 others.roll_back(look(self._context))
             refused = others.refusal(look(self._context))

@@ -24,6 +24,7 @@ _METADATA_TABLE = ".hoodie/metadata"
 _NAMED = 3
 _NO_FILE = "-"
 _SHOWN = 200
+_INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie.clustering.inline")
 
 Document = Mapping[str, Any]
 File = tuple[str, str]
@@ -42,6 +43,38 @@ def require_plans_inside(context: TaskContext) -> None:
             inner = HudiTable.open(context.spark, f"{base_path.rstrip('/')}/{_METADATA_TABLE}")
             assert inner is not None, "the table says that it has one"
             _require(context.spark, inner.meta)
+
+
+def require_partitions_inside(context: TaskContext) -> None:
+    """Raise `TaskFailed` when a service runs inside the writer and a commit has written to a partition outside.
+
+    Hudi plans and executes at once there, from the partitions that commits name.
+    """
+    options, base_path = context.task.hudi_options, context.task.table.base_path
+    if not any(options.get(option) == "true" for option in _INSIDE_THE_WRITER):
+        return
+    with stage("The commits of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        table = HudiTable.open(context.spark, base_path)
+        outside = None if table is None else next(_partitions_outside(table, Folder(base_path)), None)
+    if outside is not None:
+        instant, partition = outside
+        raise TaskFailed(
+            FailureReason.PATH_OUTSIDE_TABLE,
+            f"The commit {instant} of {base_path} wrote to the partition {partition[:_SHOWN]!a}, which is outside of it. "
+            "Nothing was executed: a service inside the writer would read and delete there. Have the services run as "
+            "Async or Disabled, and move the rows.",
+        )
+
+
+def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str, str]]:
+    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    for instant in timeline.getInstants():
+        replaces = str(instant.getAction()) == "replacecommit"
+        metadata = (timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata)(instant)
+        replaced = metadata.getPartitionToReplaceFileIds().keySet() if replaces else ()
+        for partition in (*metadata.getWritePartitionPaths(), *replaced):
+            if folder.partition(str(partition)) is None:
+                yield str(instant.requestedTime()), str(partition)
 
 
 def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: str) -> None:
