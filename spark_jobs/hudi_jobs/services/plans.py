@@ -60,7 +60,7 @@ def require_partitions_inside(context: TaskContext) -> None:
         instant, partition = outside
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
-            f"The commit {instant} of {base_path} wrote to the partition {partition[:_SHOWN]!a}, which is outside of it. "
+            f"The commit {instant} of {base_path} wrote to the partition {partition[:_SHOWN]!a}, outside of it. "
             "Nothing was executed: a service inside the writer would read and delete there. Have the services run as "
             "Async or Disabled, and move the rows.",
         )
