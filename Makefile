@@ -17,9 +17,12 @@ demo: bootstrap ## Start a cluster, install the operator, ingest real data, and 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
 
-.PHONY: test-all test-faults
+.PHONY: test-all test-faults fuzz
 test-all: bootstrap ## Run everything in full: every example, moment, history of the model and fault; takes hours
-	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all $(PYTHON) dev/run_tests.py all
+	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all FUZZ_SECONDS=3600 $(PYTHON) dev/run_tests.py all
+
+fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour of processor time, or FUZZ_SECONDS=n
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest -q tests/fuzz
 
 test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
 	@$(PYTHON) dev/run_tests.py faults

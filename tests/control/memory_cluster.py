@@ -124,7 +124,7 @@ class MemoryCluster:
             "containerStatuses": [{"name": "driver", "state": {"terminated": ended}}],
         }
         job["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
-        if job["metadata"]["labels"][SERVICE_LABEL] == "Deletion" and outcome is Outcome.SUCCEEDED:
+        if job["metadata"]["labels"].get(SERVICE_LABEL) == "Deletion" and outcome is Outcome.SUCCEEDED:
             self.look = TimelineLook()
 
     # What the operator calls, as `KubernetesClient` and `TimelineLooks` have it

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from toolkit.cluster import OPERATOR_NAMESPACE, OPERATOR_SECRET, S3_IN_CLUSTER, Cluster, CommandFailed
+from toolkit.cluster import OPERATOR_NAMESPACE, OPERATOR_SECRET, ROOT, S3_IN_CLUSTER, Cluster, CommandFailed
 from toolkit.store import Store
 
 Document = dict[str, Any]
@@ -89,6 +89,20 @@ class Stage:
         )
         self._classes.append(name)
         return name
+
+    def make_service_accounts(self, namespace: str) -> None:
+        """Make the service accounts of mode Cluster as the chart makes them for its tenants."""
+        templates = self.cluster.helm(
+            "template",
+            "hudi-operator",
+            str(ROOT / "charts" / "hudi-operator"),
+            "--kube-version=1.34",
+            "--show-only",
+            "templates/tenants.yaml",
+            "--set",
+            f"tenants={{{namespace}}}",
+        )
+        self.cluster.apply(templates)
 
     def clear(self) -> None:
         """Remove everything that the tests made."""

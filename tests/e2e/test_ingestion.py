@@ -10,8 +10,6 @@ import pytest
 from tests.e2e.read_table import read_with_spark
 from tests.e2e.stage import METADATA_TABLE, Stage, Table, Tenant
 
-from toolkit.cluster import ROOT
-
 pytestmark = pytest.mark.e2e
 
 FIRST = """carrier,flight,month,delay,seen
@@ -44,7 +42,7 @@ def tenant(stage: Stage) -> Tenant:
 @pytest.fixture(scope="module")
 def flights(stage: Stage, tenant: Tenant) -> Flights:
     """A MergeOnRead table in the driver's own pod, and a CopyOnWrite table with an executor."""
-    service_accounts(stage, tenant.name)
+    stage.make_service_accounts(tenant.name)
     stage.make_class("e2e-plain")
     shared = {
         "tableClassName": "e2e-plain",
@@ -76,21 +74,6 @@ def flights(stage: Stage, tenant: Tenant) -> Flights:
     for table in (tables.merge_on_read, tables.copy_on_write):
         stage.store.put(f"{table.landing}/first.csv", FIRST.encode())
     return tables
-
-
-def service_accounts(stage: Stage, namespace: str) -> None:
-    """Make the service accounts of mode Cluster as the chart makes them for its tenants."""
-    templates = stage.cluster.helm(
-        "template",
-        "hudi-operator",
-        str(ROOT / "charts" / "hudi-operator"),
-        "--kube-version=1.34",
-        "--show-only",
-        "templates/tenants.yaml",
-        "--set",
-        f"tenants={{{namespace}}}",
-    )
-    stage.cluster.apply(templates)
 
 
 def test_an_empty_table_is_filled_from_its_source(flights: Flights) -> None:
