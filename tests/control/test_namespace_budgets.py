@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control import looks as looks_module
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineTrouble
@@ -19,7 +20,7 @@ from hudi_operator.planning.walls import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline.errors import LookSpent
-from hudi_operator.timeline.reading import HeavyFiles
+from hudi_operator.timeline.reading import HeavyFiles, LookBudget
 
 STORE = ObjectStore(endpoint="http://store:9000")
 
@@ -219,3 +220,18 @@ async def test_a_namespace_that_uses_the_processor_most_gets_fewer_threads(relea
         assert {type(one) for one in refused} == {StoreBusy}
     released.set()
     await asyncio.sleep(0.05)
+
+
+async def test_a_look_that_has_read_its_fill_says_so_and_is_no_verdict_on_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = range(1000, 1010)
+    files = {f"{time}.commit.requested": b"" for time in times} | {f"{time}_{time}.commit": b"{}" for time in times}
+    base = table(tmp_path / "t", files)
+    looks = TimelineLooks()
+    monkeypatch.setattr(looks_module, "LookBudget", lambda **_: LookBudget(files=5))
+    first = await looks.look(base, None)
+    assert (first.trouble, "next look goes on" in first.message) == (TimelineTrouble.UNREACHABLE, True)
+    later = [await looks.look(base, None) for _ in range(3)]
+    assert later[-1].timeline is not None
+    assert later[-1].timeline.counters.completed_commits == 10

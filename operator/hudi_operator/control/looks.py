@@ -32,6 +32,7 @@ from hudi_operator.timeline import (
     TimelineReader,
     UnreadableCause,
 )
+from hudi_operator.timeline.errors import LookSpent
 from hudi_operator.timeline.reading import HeavyFiles, LookBudget
 
 T = TypeVar("T")
@@ -158,6 +159,8 @@ class TimelineLooks:
                 return replace(look, owner=owner, owner_problem=problem)
         except TableUnreadable as error:
             return TimelineLook(trouble=_TROUBLES[error.cause], message=str(error))
+        except LookSpent as error:
+            return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=str(error))
         except ContentTooLarge as error:
             return TimelineLook(trouble=TimelineTrouble.TOO_LARGE, message=str(error))
         except CorruptContent as error:

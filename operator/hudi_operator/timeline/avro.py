@@ -103,6 +103,11 @@ def read_avro(data: bytes, wanted: frozenset[str], *, kept: int = KEPT_LIMIT) ->
     return record
 
 
+def is_compressed(data: bytes) -> bool:
+    """Tell whether an Avro file says in its header that it is compressed, which Hudi's own are not."""
+    return data.startswith(MAGIC) and b"deflate" in data[: 2 * _SCHEMA_LIMIT]
+
+
 def read_datum(data: bytes, schema: bytes, wanted: frozenset[str]) -> dict[str, Any]:
     """Return the wanted fields of a record that was written without a file around it. Raises as `read_avro` does."""
     if len(schema) > _SCHEMA_LIMIT:

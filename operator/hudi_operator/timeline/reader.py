@@ -14,6 +14,7 @@ from hudi_operator.timeline.errors import (
     ContentTooLarge,
     CorruptContent,
     InstantContentMissing,
+    LookSpent,
     NotAHudiTable,
     TableUnreadable,
     UnreadableCause,
@@ -161,6 +162,8 @@ class TimelineReader:
             found = self._properties(f"{base}/{PROPERTIES_FILE}")
             if found is not None:
                 return found, ()
+        except LookSpent:
+            raise
         except CorruptContent as error:
             state = str(error)
         except TableUnreadable as error:
@@ -183,6 +186,8 @@ class TimelineReader:
     def _properties(self, path: str) -> TableProperties | None:
         try:
             return self._value(path, read_table_properties, limit=PROPERTIES_LIMIT)
+        except LookSpent:
+            raise
         except ContentTooLarge as error:
             # Hudi would read it: what a backup says may differ.
             raise TableUnreadable(UnreadableCause.TOO_LARGE, f"{error}: restore what Hudi wrote.") from error

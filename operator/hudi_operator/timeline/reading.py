@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TypeVar
 
 from hudi_operator.storage import FileStamp, FileSystem, StorageError, StorageErrorKind
+from hudi_operator.timeline.avro import is_compressed
 from hudi_operator.timeline.cache import Memory
 from hudi_operator.timeline.errors import (
     ContentTooLarge,
@@ -23,7 +24,7 @@ FILE_LIMIT = 64 * 2**20
 """Bytes of a commit or plan that are read at most: as JSON, which is the longer form, some 60,000 written files."""
 
 LIGHT_LIMIT = 2**20
-"""Bytes from which on a file is heavy: few of these are in memory at the same time."""
+"""Bytes from which on a file is heavy, as is a compressed one: few of these are in memory at the same time."""
 
 _HEAVY_AT_ONCE = 2
 _HEAVY_PATIENCE = 30.0
@@ -145,8 +146,12 @@ class TableFiles:
     def _made(self, path: str, make: Callable[[bytes], T], limit: int) -> T:
         data = self.filesystem.read_file(path, limit=limit)
         self._budget.read_bytes -= len(data)
+        heavy = limit <= LIGHT_LIMIT and is_compressed(data)
         try:
-            return make(data)
+            with self._budget.heavy() if heavy else nullcontext():
+                return make(data)
+        except LookSpent:
+            raise
         except (CorruptContent, TableUnreadable) as error:
             raise _Failed(_again(error), len(data)) from error
 
