@@ -169,6 +169,12 @@ def test_a_list_that_is_too_long_loses_only_its_end() -> None:
     assert table.unreadable == ("history",)
 
 
+def test_of_a_list_of_any_length_a_bounded_number_of_entries_is_looked_at() -> None:
+    table = read(changed(("history",), [{}] * 200_000))
+    assert 0 < len(table.unreadable) <= 1_000
+    assert table.status.services.ingestion.failures == 3
+
+
 def test_the_status_of_a_table_whose_spec_cannot_be_read_is_read_by_parts_too() -> None:
     document = {"metadata": {"name": "t"}, "spec": {}, "status": changed(("conditions", 0, "type"), "Newer")}
     invalid = parse_table(document)

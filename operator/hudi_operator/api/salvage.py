@@ -5,6 +5,7 @@ release does not know; the counters and marks beside it still count.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +18,9 @@ _PROSE = frozenset({"message", "heldBack", "holdsBack"})
 """Texts for people: one that is too long is cut, because its beginning says the same."""
 
 _LONGEST_NAME = 200
+
+_MOST_ITEMS = 1_000
+"""Entries of a list or object that are looked at, ten times as many as any may have: each that is wrong costs time."""
 
 
 def read_by_parts(model: type[Read], document: Any) -> tuple[Read, tuple[str, ...]]:  # noqa: ANN401 - anything at all
@@ -87,5 +91,5 @@ def _at(document: Any, path: Path) -> Any:  # noqa: ANN401 - any part of a docum
 
 def _copy(value: Any) -> Any:  # noqa: ANN401 - any part of a document
     if isinstance(value, Mapping):
-        return {str(key): _copy(item) for key, item in value.items() if item is not None}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
+        return {str(key): _copy(item) for key, item in islice(value.items(), _MOST_ITEMS) if item is not None}
+    return [_copy(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
