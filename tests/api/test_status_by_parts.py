@@ -148,6 +148,9 @@ def test_a_status_that_is_no_object_is_left_out_whole(status: Any) -> None:
         (("activeJobs", 1, "runMode"), "Preview", "activeJobs.1.runMode"),
         (("timeline", "instants", 0, "action"), "x" * 33, "timeline.instants.0.action"),
         (("services", "ingestion", "failures"), "many", "services.ingestion.failures"),
+        (("services", "compaction", "lastRun", "reason"), "no word", "services.compaction.lastRun.reason"),
+        (("services", "compaction", "reason"), "\u0663", "services.compaction.reason"),
+        (("activeJobs", 1, "state"), "not yet", "activeJobs.1.state"),
         (("services", "cleaning"), "gone", "services.cleaning"),
     ],
 )

@@ -73,6 +73,10 @@ class ConditionStatus(StrEnum):
     UNKNOWN = "Unknown"
 
 
+REASON_PATTERN = r"^[A-Z][A-Za-z0-9]*$"
+"""What the API of Kubernetes asks of a condition's reason."""
+
+
 class Condition(Model):
     """One condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
 
@@ -88,7 +92,7 @@ class Condition(Model):
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     """When the status last changed."""
 
-    reason: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*$", max_length=128)]
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=128)]
     """The reason, as a word for programs."""
 
     message: Annotated[str, Field(max_length=MESSAGE_LIMIT)]

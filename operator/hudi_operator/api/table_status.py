@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hudi_jobs.contract import Outcome, RunMode, Service
 from hudi_operator.api.base import Model
-from hudi_operator.api.conditions import Condition
+from hudi_operator.api.conditions import REASON_PATTERN, Condition
 
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
@@ -21,6 +21,9 @@ Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 InstantTime = Annotated[str, Field(max_length=32)]
 """A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
+
+Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
+"""A word that becomes the reason of a condition."""
 
 
 class InstantStatus(Model):
@@ -126,7 +129,7 @@ class RunStatus(Model):
     outcome: Outcome
     """How it ended."""
 
-    reason: Annotated[str, Field(max_length=64)] | None = None
+    reason: Reason | None = None
     """Why it failed, as a word."""
 
     message: Annotated[str, Field(max_length=1024)] = ""
@@ -222,7 +225,7 @@ class ServiceStatus(Model):
     passed_over: int = 0
     """How often others have been started while a run was due and could have been: enough of it, and it goes first."""
 
-    reason: Annotated[str, Field(max_length=64)] = "NeverLooked"
+    reason: Reason = "NeverLooked"
     """Why it is due or not, as a word."""
 
     message: Annotated[str, Field(max_length=EXPLANATION_LIMIT)] = ""
@@ -356,7 +359,7 @@ class ActiveJob(Model):
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
     """Memory of the driver's pod, before it is sized by a plan."""
 
-    state: Annotated[str, Field(max_length=64)] = "Decided"
+    state: Reason = "Decided"
     """What its pod does, as a word."""
 
     message: Annotated[str, Field(max_length=512)] = ""
