@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
-
 from hudi_jobs.table import HudiTable
 
 _WRITTEN_VERSIONS = frozenset({6, 8, 9})
 """Versions that Hudi 1.2.0 writes when it is told to (`hoodie.write.table.version`)."""
 
 
-def kept_as_found(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> dict[str, str]:
+def kept_as_found(table: HudiTable | None, options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a write that leave an existing table its version and what it has of a metadata table.
 
     Without its version, services of Hudi 1.2.0 upgrade the metadata table of a table of version 6 although
@@ -18,7 +16,6 @@ def kept_as_found(spark: SparkSession, base_path: str, options: Mapping[str, str
     pending compaction leaves out the log files that were written after the plan was made, in tables of version 6; what
     is read and compacted by it afterwards is old. So one is made when nothing is pending.
     """
-    table = HudiTable.open(spark, base_path)
     if table is None:
         return dict(options)
     config, kept = table.meta.getTableConfig(), dict(options)

@@ -6,7 +6,6 @@ import signal
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from py4j.java_gateway import is_instance_of
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
@@ -94,11 +93,6 @@ def fill_cache(frame: DataFrame) -> JavaObject:
     relation.cacheBuilder().cachedColumnBuffers().count()
     collector = getattr(classes(spark).org.apache.spark.sql.execution, "CollectMetricsExec$")
     return getattr(collector, "MODULE$").collect(relation.cachedPlan())
-
-
-def is_a(spark: SparkSession, java: JavaObject, name: str) -> bool:
-    """Tell whether a Java object is an instance of the named class."""
-    return bool(is_instance_of(spark.sparkContext._gateway, java, name))  # noqa: SLF001
 
 
 def jvm_process() -> JavaObject | None:

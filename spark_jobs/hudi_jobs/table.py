@@ -12,6 +12,8 @@ from hudi_jobs.contract import FailureReason, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
+REPLACE_ACTION = "replacecommit"
+
 _META_FOLDER = ".hoodie"
 _LAYOUT_OF_HISTORY = 2
 _WITHOUT_INSTANTS = False
@@ -80,14 +82,20 @@ class HudiTable:
 
     def schema(self) -> StructType | None:
         """Return the newest schema without Hudi's own columns, or None when nothing has been committed."""
-        jvm = classes(self._spark)
-        found = jvm.org.apache.hudi.common.table.TableSchemaResolver(self._meta).getTableSchemaIfPresent(
-            _WITH_HUDI_COLUMNS
-        )
+        found = self._schema()
         if not found.isPresent():
             return None
-        converted = jvm.org.apache.hudi.HoodieSchemaConversionUtils.convertHoodieSchemaToStructType(found.get())
-        return StructType.fromJson(json.loads(converted.json()))
+        utilities = classes(self._spark).org.apache.hudi.HoodieSchemaConversionUtils
+        return StructType.fromJson(json.loads(utilities.convertHoodieSchemaToStructType(found.get()).json()))
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether anything has been committed that names a schema."""
+        return bool(self._schema().isPresent())
+
+    def _schema(self) -> JavaObject:
+        resolver = classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
+        return resolver.getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
@@ -113,9 +121,7 @@ class HudiTable:
         instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
         while instants.hasNext():
             instant = instants.next()
-            replaces = str(instant.getAction()) == "replacecommit"
-            read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
-            notes = read(instant).getExtraMetadata()
+            notes = commit_metadata(timeline, instant).getExtraMetadata()
             yield Commit(str(instant.requestedTime()), {str(key): str(notes[key]) for key in notes if key != "schema"})
 
     def newest_note(self, key: str) -> str | None:
@@ -138,6 +144,13 @@ class HudiTable:
     def find_commit(self, notes: dict[str, str]) -> str | None:
         """Return the instant of the newest completed commit that carries all these notes."""
         return next((commit.instant for commit in self.commits() if notes.items() <= commit.notes.items()), None)
+
+
+def commit_metadata(timeline: JavaObject, instant: JavaObject) -> JavaObject:
+    """Return what a completed commit says: `HoodieReplaceCommitMetadata` of one that replaces, else its base class."""
+    replaces = str(instant.getAction()) == REPLACE_ACTION
+    read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
+    return read(instant)
 
 
 def _fields(option: JavaObject) -> list[str]:

@@ -93,8 +93,12 @@ def test_what_is_not_understood_is_refused_in_one_sentence(content: bytes, cause
 
 def test_the_checksum_covers_database_and_name() -> None:
     line = f"hoodie.table.checksum={zlib.crc32(b'sales.t')}\n".encode()
-    assert is_intact(b"hoodie.database.name=sales\n" + WHOLE + line)
-    assert not is_intact(b"hoodie.database.name=wrong\n" + WHOLE + line)
+    right, wrong = (
+        parse_properties((b"hoodie.database.name=" + name + b"\n" + WHOLE + line).decode())
+        for name in (b"sales", b"wrong")
+    )
+    assert is_intact(right)
+    assert not is_intact(wrong)
 
 
 @pytest.mark.parametrize(

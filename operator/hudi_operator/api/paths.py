@@ -114,7 +114,7 @@ def _without_scheme(path: str) -> str:
     return f"({path}.substring({path}.indexOf(':')) + ({path}.endsWith('/') ? '' : '/'))"
 
 
-_PREFIX = re.compile(r"(s3[an]?://[a-z0-9][a-z0-9._-]*|file:///[^/%?#*\\\s]+)(/[^/%?#*\\\s]+)*/?")
+_PREFIX = re.compile(rf"({_BUCKET}|file:///[^/%?#*\\\s]+)(/[^/%?#*\\\s]+)*/?")
 
 
 def prefix_problem(prefix: str) -> str | None:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
 from hudi_operator.api.base import parse_quantity
 from hudi_operator.control.fields import Document, field, items, part, text, whole_number
+from hudi_operator.control.own_objects import POD_NAME_LIMIT, UID_LIMIT, has_ended
 from hudi_operator.control.pod_view import (
     end_trouble,
     has_started,
@@ -34,8 +35,6 @@ from hudi_operator.planning.model import JobObservation, JobPhase, PodReference,
 from hudi_operator.planning.times import format_time, parse_time
 
 _NAME_LIMIT = 63
-_POD_NAME_LIMIT = 253
-_UID_LIMIT = 64
 _QUANTITY_LIMIT = 32
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
@@ -113,7 +112,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         trouble=trouble,
         message=message or _executors_message(left),
         exit_code=whole_number(terminated, "exitCode"),
-        remains=phase is JobPhase.OVER and not _is_over(job) and not _is_deleted(job),
+        remains=phase is JobPhase.OVER and not has_ended(job) and not _is_deleted(job),
         executors=_references(left),
     )
 
@@ -135,11 +134,11 @@ def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime)
 def _phase(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobPhase:
     running = [pod for pod in pods if not pod_has_ended(pod)]
     deleted = _is_deleted(job)
-    if running and not (deleted or _is_over(job) or _is_suspended(job)):
+    if running and not (deleted or has_ended(job) or _is_suspended(job)):
         return JobPhase.RUNNING if any(map(has_started, running)) else JobPhase.STARTING
     if running or executors:
         return JobPhase.ENDING
-    if _is_over(job):
+    if has_ended(job):
         return JobPhase.OVER
     if _is_suspended(job) and not deleted:
         return JobPhase.SUSPENDED
@@ -152,10 +151,6 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
 def _was_let_go(job: Document, *, now: datetime) -> bool:
     deleted_at = parse_time(text(job, "metadata", "deletionTimestamp"))
     return deleted_at is None or now - deleted_at > _LET_GO
-
-
-def _is_over(job: Document) -> bool:
-    return _condition(job, "Complete", "Failed") is not None
 
 
 def _is_suspended(job: Document) -> bool:
@@ -212,21 +207,21 @@ def _driver(containers: Sequence[Document]) -> Document:
     return next((one for one in containers if one.get("name") == DRIVER_CONTAINER), next(iter(containers), {}))
 
 
-def _condition(job: Document, *kinds: str) -> Document | None:
+def _condition(job: Document, kind: str) -> Document | None:
     conditions = items(job, "status", "conditions")
-    return next((one for one in conditions if text(one, "type") in kinds and one.get("status") == "True"), None)
+    return next((one for one in conditions if text(one, "type") == kind and one.get("status") == "True"), None)
 
 
 def _name(document: Document) -> str:
-    return text(document, "metadata", "name", limit=_POD_NAME_LIMIT) or ""
+    return text(document, "metadata", "name", limit=POD_NAME_LIMIT) or ""
 
 
 def _uid(document: Document) -> str:
-    return text(document, "metadata", "uid", limit=_UID_LIMIT) or ""
+    return text(document, "metadata", "uid", limit=UID_LIMIT) or ""
 
 
 def _job_uid(pod: Document) -> str:
-    return text(pod, "metadata", "labels", OWNING_JOB_UID, limit=_UID_LIMIT) or ""
+    return text(pod, "metadata", "labels", OWNING_JOB_UID, limit=UID_LIMIT) or ""
 
 
 def _is_deleted(document: Document) -> bool:

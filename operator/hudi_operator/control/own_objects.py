@@ -17,6 +17,9 @@ from hudi_operator.jobs.names import OWNING_JOB_NAME, OWNING_JOB_UID, run_of_exe
 _NAME_LIMIT = 63
 """Longest name that a status holds; those of the operator's own Jobs are shorter."""
 
+POD_NAME_LIMIT = 253
+UID_LIMIT = 64
+
 _SHOWN = 3
 
 _log = structlog.get_logger(__name__)
@@ -49,7 +52,7 @@ def own_pods(
     return [pod for pod in pods if _is_named(pod) and _belongs(pod, uids=uids, runs=runs, unseen=unseen)]
 
 
-def has_ended(job: Document) -> bool:
+def has_ended(job: object) -> bool:
     """Whether a Job has run to its end."""
     conditions = items(job, "status", "conditions")
     return any(text(one, "type") in {"Complete", "Failed"} and one.get("status") == "True" for one in conditions)
@@ -67,7 +70,7 @@ def controller_of(document: Document) -> tuple[str, str] | None:
 
 
 def _is_named(pod: Document) -> bool:
-    return text(pod, "metadata", "name", limit=253) is not None and text(pod, "metadata", "uid", limit=64) is not None
+    return bool(text(pod, "metadata", "name", limit=POD_NAME_LIMIT) and text(pod, "metadata", "uid", limit=UID_LIMIT))
 
 
 def _belongs(

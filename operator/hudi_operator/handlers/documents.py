@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hudi_operator.control import own_objects
 from hudi_operator.control.fields import field, items, text
 from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TableKey
@@ -23,12 +24,7 @@ def own_key(document: object) -> TableKey | None:
 
 def has_ended(document: object) -> bool:
     """Return whether a Job or pod has run to its end."""
-    if field(document, "status", "phase") in ("Succeeded", "Failed"):
-        return True
-    return any(
-        text(item, "type") in ("Complete", "Failed") and text(item, "status") == "True"
-        for item in items(document, "status", "conditions")
-    )
+    return field(document, "status", "phase") in ("Succeeded", "Failed") or own_objects.has_ended(document)
 
 
 def condition_of_child(document: object) -> int:

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.paths import prefix_problem
 from hudi_operator.api.resources import HudiTableClass, InvalidObject
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.jobs.known_settings import hides_damage, opened_by, risk_of
+from hudi_operator.planning.conditions import ConditionMaker
 from hudi_operator.planning.model import Blocked
 from hudi_operator.planning.namespaces import described
-from hudi_operator.planning.times import format_time
 
 ACCEPTED = "Accepted"
 """The class can be used by tables."""
@@ -28,7 +28,7 @@ def build_class_status(
     parsed: HudiTableClass | InvalidObject, previous: HudiTableClassStatus, *, now: datetime
 ) -> HudiTableClassStatus:
     """Return the status of a class; it equals the previous one when nothing has changed."""
-    conditions = _conditions(parsed, format_time(now))
+    conditions = _conditions(parsed, now)
     return HudiTableClassStatus(
         observed_generation=parsed.metadata.generation,
         namespaces=None if isinstance(parsed, InvalidObject) else described(parsed.spec.allowed_namespaces),
@@ -70,17 +70,8 @@ def unsafe_settings(spec: HudiTableClassSpec) -> Iterator[str]:
                 yield f"{field}: {key} {risk_of(key)}."
 
 
-def _conditions(parsed: HudiTableClass | InvalidObject, now: str) -> Iterator[Condition]:
-    def make(kind: ConditionType, status: ConditionStatus, reason: str, message: str) -> Condition:
-        return Condition(
-            type=kind,
-            status=status,
-            observed_generation=parsed.metadata.generation,
-            last_transition_time=now,
-            reason=reason,
-            message=message[:MESSAGE_LIMIT],
-        )
-
+def _conditions(parsed: HudiTableClass | InvalidObject, now: datetime) -> Iterator[Condition]:
+    make = ConditionMaker(generation=parsed.metadata.generation, now=now)
     if (problem := class_problem(parsed)) is not None:
         message = f"No table can use the class: {problem}. Correct its spec."
         yield make(ConditionType.READY, ConditionStatus.FALSE, Blocked.CLASS_INVALID, message)

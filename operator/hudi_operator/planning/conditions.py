@@ -33,7 +33,7 @@ _CONDITION_OF = {
 def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> tuple[Condition, ...]:
     """Return all conditions of a table, Ready first."""
     verdict = readiness(observation, plan)
-    make = _Maker(generation=observation.table.metadata.generation, now=now)
+    make = ConditionMaker(generation=observation.table.metadata.generation, now=now)
     return (
         make(ConditionType.READY, verdict.ready, verdict.reason, verdict.message),
         *_abnormal(observation, plan, verdict, make),
@@ -43,7 +43,7 @@ def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> 
 
 def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condition, ...]:
     """Return the conditions of a table whose spec this version of the operator cannot read."""
-    make = _Maker(generation=invalid.metadata.generation, now=now)
+    make = ConditionMaker(generation=invalid.metadata.generation, now=now)
     message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
     return (
         make(ConditionType.READY, ConditionStatus.FALSE, Blocked.INVALID_SPEC, message),
@@ -52,11 +52,14 @@ def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condit
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Maker:
+class ConditionMaker:
+    """Makes conditions that speak about one generation of a spec, as of one moment."""
+
     generation: int
     now: datetime
 
     def __call__(self, kind: ConditionType, status: ConditionStatus, reason: str, message: str) -> Condition:
+        """Return a condition; a message that is too long loses its end."""
         return Condition(
             type=kind,
             status=status,
@@ -67,7 +70,7 @@ class _Maker:
         )
 
 
-def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: _Maker) -> Iterator[Condition]:
+def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: ConditionMaker) -> Iterator[Condition]:
     """Yield the conditions that stand only while they are true."""
     if verdict.stalled:
         yield make(ConditionType.STALLED, ConditionStatus.TRUE, verdict.reason, verdict.message)
@@ -104,7 +107,7 @@ def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
     )
 
 
-def _services(spec: HudiTableSpec, plan: Plan, make: _Maker) -> Iterator[Condition]:
+def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator[Condition]:
     for service in SERVICES:
         memory = plan.services.of(service)
         if service is Service.INGESTION:

@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
 from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
+from hudi_operator.planning.conditions import ConditionMaker
 from hudi_operator.planning.ending_attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.ending_model import (
     SHORT_LOOK,
@@ -308,20 +309,14 @@ def _wait(
 
 
 def _conditions(seen: EndingObservation, *, reason: EndingReason, message: str, now: datetime) -> tuple[Condition, ...]:
-    def make(kind: ConditionType, status: ConditionStatus) -> Condition:
-        return Condition(
-            type=kind,
-            status=status,
-            observed_generation=seen.metadata.generation,
-            last_transition_time=format_time(now),
-            reason=reason,
-            message=message[:MESSAGE_LIMIT],
-        ).carried_over(seen.status.conditions)
-
+    make = ConditionMaker(generation=seen.metadata.generation, now=now)
+    made = (
+        make(ConditionType.READY, ConditionStatus.FALSE, reason, message),
+        make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message),
+    )
     replaced = {ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED}
     return (
-        make(ConditionType.READY, ConditionStatus.FALSE),
-        make(ConditionType.RECONCILING, ConditionStatus.TRUE),
+        *(condition.carried_over(seen.status.conditions) for condition in made),
         *(one for one in seen.status.conditions if one.type not in replaced),
     )
 

@@ -77,6 +77,11 @@ def _highest_states(instants: Iterable[Instant]) -> tuple[Instant, ...]:
     return tuple(best[key] for key in sorted(best))
 
 
+def beyond_the_limit(name: str) -> Problem:
+    """Return the problem of an archive with more than `INSTANTS_LIMIT` instants; `name` is the first file unread."""
+    return Problem(name, "The archive holds more instants than are read; those from here on are not.")
+
+
 def read_part(filesystem: FileSystem, path: str) -> bytes:
     """Read one file of the archive whole."""
     try:

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 
 from hudi_operator.storage import FileSystem
-from hudi_operator.timeline.archive import INSTANTS_LIMIT, ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.archive import (
+    INSTANTS_LIMIT,
+    ArchiveDamaged,
+    Found,
+    archived_instant,
+    beyond_the_limit,
+    read_part,
+)
 from hudi_operator.timeline.avro import read_datum
 from hudi_operator.timeline.errors import CorruptContent
 from hudi_operator.timeline.model import Instant, Problem
@@ -34,7 +41,7 @@ def read_log_archive(filesystem: FileSystem, folder: str, names: Sequence[str]) 
             problems.append(Problem(name, f"The archive file cannot be read: {error}."))
             continue
         if len(instants) > INSTANTS_LIMIT:
-            problems.append(Problem(name, "The archive holds more instants than are read; those from here on are not."))
+            problems.append(beyond_the_limit(name))
             break
         for block in _blocks(data):
             try:

@@ -7,18 +7,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.timeline.archive import INSTANTS_LIMIT, ArchiveDamaged, Found, archived_instant, read_part
+from hudi_operator.timeline.archive import (
+    INSTANTS_LIMIT,
+    ArchiveDamaged,
+    Found,
+    archived_instant,
+    beyond_the_limit,
+    read_part,
+)
 from hudi_operator.timeline.model import Instant, Problem
 from hudi_operator.timeline.reading import as_unreadable
 
 _VERSION_FILE = "_version_"
 _MANIFEST_PREFIX = "manifest_"
-# The content of the instants lies in the same files and is many times larger: it is never fetched.
 _MANIFESTS_TRIED = 10
 _FOOTER_PART = 2**20
 _COLUMNS_LIMIT = 256 * 2**20
 """Bytes that the columns of one file may take."""
 
+# The content of the instants lies in the same files and is many times larger: it is never fetched.
 _COLUMNS = ["instantTime", "completionTime", "action"]
 
 
@@ -45,7 +52,7 @@ def read_lsm_history(filesystem: FileSystem, folder: str, names: Sequence[str]) 
     instants: list[Instant] = []
     for name in files:
         if len(instants) > INSTANTS_LIMIT:
-            problems.append(Problem(name, "The archive holds more instants than are read; those from here on are not."))
+            problems.append(beyond_the_limit(name))
             break
         try:
             instants.extend(_instants(filesystem, f"{folder}/{name}"))

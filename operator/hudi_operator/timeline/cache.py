@@ -1,10 +1,15 @@
 """A bounded memory of what completed timeline files say, shared fairly by all tables of a process."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
+
+
+def memory_of(texts: Mapping[str, str]) -> int:
+    """Return what a mapping of texts takes in memory, in bytes, about."""
+    return sum(150 + len(key) + len(value) for key, value in texts.items())
 
 
 class Memory(Protocol):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudi_operator.timeline.avro import KEPT_LIMIT, MAGIC, read_avro
+from hudi_operator.timeline.cache import memory_of
 from hudi_operator.timeline.errors import CorruptContent, TooMuchKept
 from hudi_operator.timeline.model import CleanSummary
 from hudi_operator.timeline.skim import WHOLE_LIMIT, skim_json
@@ -87,9 +88,8 @@ class CommitMetadata:
     def memory(self) -> int:
         """What the values take in memory, in bytes, about."""
         stats = sum(700 + len(one.path) + len(one.file_id) + 100 * len(one.log_files) for one in self.write_stats)
-        extra = sum(150 + len(key) + len(value) for key, value in self.extra_metadata.items())
         replaced = sum(100 + len(one) for group in self.replaced_file_ids.values() for one in group)
-        return 500 + stats + extra + replaced
+        return 500 + stats + memory_of(self.extra_metadata) + replaced
 
 
 def decode(data: bytes, wanted: frozenset[str]) -> Record | None:

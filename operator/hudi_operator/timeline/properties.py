@@ -45,7 +45,7 @@ def read_table_properties(content: bytes) -> TableProperties:
     version that this reader does not know. Defaults are those of `HoodieTableConfig`.
     """
     raw = parse_properties(content.decode("iso-8859-1"))
-    if not _is_intact(raw):
+    if not is_intact(raw):
         raise CorruptContent("empty" if not content else "damaged")
     if "hoodie.table.name" not in raw and "hoodie.table.type" not in raw:
         _corrupt("names neither a table nor its type: restore it from its backup or from another copy")
@@ -64,15 +64,11 @@ def read_table_properties(content: bytes) -> TableProperties:
     )
 
 
-def is_intact(content: bytes) -> bool:
+def is_intact(raw: Mapping[str, str]) -> bool:
     """Tell whether the file is whole: not empty, and its checksum right if it has one.
 
     Follows `HoodieTableConfig.generateChecksum` and `validateChecksum`.
     """
-    return _is_intact(parse_properties(content.decode("iso-8859-1")))
-
-
-def _is_intact(raw: Mapping[str, str]) -> bool:
     checksum = raw.get("hoodie.table.checksum")
     if checksum is None:
         return bool(raw)

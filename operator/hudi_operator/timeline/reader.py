@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
-from hudi_operator.timeline.cache import ContentCache, Memory
+from hudi_operator.timeline.cache import ContentCache, Memory, memory_of
 from hudi_operator.timeline.collapse import Collapsed, InstantFiles, collapse
 from hudi_operator.timeline.content import CommitMetadata, decode, read_commit
 from hudi_operator.timeline.contents import FileContents, stamp_in
@@ -139,7 +139,7 @@ class TimelineReader:
         return timeline
 
     def _remember(self, base: str, look: Look) -> None:
-        properties = sum(len(key) + len(value) + 150 for key, value in look.timeline.properties.raw)
+        properties = memory_of(dict(look.timeline.properties.raw))
         # A name, its place in the set and its share of an instant take some 400 bytes.
         self._cache.put(self._look_key(base), look, size=400 * len(look.names) + properties)
 
@@ -247,8 +247,7 @@ class TimelineReader:
             lambda data: (plan_summary(decode(data, SUMMARY_FIELDS)), len(data)),
         )
         if size:
-            extra = sum(150 + len(key) + len(value) for key, value in plan.extra_metadata.items())
-            self._cache.put(key, plan, size=500 + extra)
+            self._cache.put(key, plan, size=500 + memory_of(plan.extra_metadata))
         return plan
 
     def _content(

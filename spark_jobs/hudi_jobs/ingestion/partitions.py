@@ -14,6 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructType
 
+from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.table import HudiTable
 
 _LONGEST_BYTES = 240
@@ -64,7 +65,7 @@ def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionS
 
 
 def _is_misplaced(name: str, style: PartitionStyle, *, is_first: bool) -> Column:
-    value = sf.col(f"`{name}`").cast("string")
+    value = column_named(name).cast("string")
     patterns = [_NUL] if style.encoded else [_EMPTY_NAME, _OWN_NAME, _LEADS_AWAY, _ESCAPE, _CONTROL]
     if is_first and not style.encoded:
         patterns.append(_SCHEME)

@@ -53,6 +53,11 @@ class Faults:
     misplaced: Column
 
     @property
+    def only_misplaced(self) -> Column:
+        """Whether a row has a whole record key and no partition: each bad row counts once."""
+        return ~self.keyless & self.misplaced
+
+    @property
     def any(self) -> Column:
         """Whether a row is not written."""
         return self.keyless | self.misplaced
@@ -79,7 +84,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
     return frame.observe(
         _KEPT,
         sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
-        sf.count(sf.when(~faults.keyless & faults.misplaced, 1)).alias("misplaced"),
+        sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
     )
 
 
@@ -155,8 +160,8 @@ def quarantine(
         if counts.keyless:
             _save(_records(frame.where(faults.keyless), "no record key"), f"{folder}/no-record-key")
         if counts.misplaced:
-            bad = frame.where(~faults.keyless & faults.misplaced)
-            _save(_records(bad, "no partition inside the table"), f"{folder}/no-partition")
+            bad = _records(frame.where(faults.only_misplaced), "no partition inside the table")
+            _save(bad, f"{folder}/no-partition")
 
 
 def _records(frame: DataFrame, reason: str) -> DataFrame:

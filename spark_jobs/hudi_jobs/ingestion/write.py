@@ -41,7 +41,7 @@ def write_commit(
             stage("Hudi could not write", otherwise=FailureReason.HUDI_ERROR),
             instants_in_order(spark, table.base_path, options) as zoned,
         ):
-            kept = kept_as_found(spark, table.base_path, zoned)
+            kept = kept_as_found(HudiTable.open(spark, table.base_path), zoned)
             frame.write.format("hudi").options(**kept).mode("append").save(table.base_path)
     except TaskFailed as error:
         failure = error

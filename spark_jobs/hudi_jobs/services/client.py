@@ -7,16 +7,14 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_map, java_objects, scala_map, spark_session
+from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
+from hudi_jobs.table import HudiTable
 
 _UNPUBLISHED = True
 _NO_RESTORE = False
 _LATER = False
 """`cluster` and `compact` leave the commit to a call of its own, which is where our notes go in."""
-
-
-_WITH_HUDI_COLUMNS = True
 
 
 class WriteClient:
@@ -116,31 +114,25 @@ class WriteClient:
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
     """Open a client; its threads and its heartbeat end with the block."""
     with instants_in_order(spark, base_path, options) as zoned:
-        client = _open(spark, base_path, kept_as_found(spark, base_path, zoned))
+        table = HudiTable.open(spark, base_path)
+        assert table is not None, "a table does not vanish"
+        client = _open(spark, base_path, table, kept_as_found(table, zoned))
         try:
             yield WriteClient(spark, client)
         finally:
             client.close()
 
 
-def _open(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> JavaObject:
+def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mapping[str, str]) -> JavaObject:
     """Return Hudi's client; without a schema where nothing has been committed yet.
 
     `HoodieCLIUtils.createHoodieWriteClient` fails on such a table, and a first write that died must be rolled back.
     """
-    jvm, given = classes(spark), scala_map(spark, options)
-    storage = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(hadoop_configuration(spark))
-    meta = (
-        jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder().setConf(storage).setBasePath(base_path).build()
-    )
-    if (
-        jvm.org.apache.hudi.common.table.TableSchemaResolver(meta)
-        .getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
-        .isPresent()
-    ):
-        none = jvm.scala.Option.apply(None)
+    jvm = classes(spark)
+    if table.has_schema:
+        given, none = scala_map(spark, options), jvm.scala.Option.apply(None)
         return jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(spark_session(spark), base_path, given, none)
-    config = meta.getTableConfig()
+    config = table.meta.getTableConfig()
     known = {str(key): str(value) for key, value in config.getProps().items()}
     wanted = jvm.org.apache.hudi.HoodieWriterUtils.parametersWithWriteDefaults(scala_map(spark, {**known, **options}))
     parameters = jvm.scala.collection.JavaConverters.mapAsJavaMapConverter(wanted).asJava()

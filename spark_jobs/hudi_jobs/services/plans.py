@@ -18,7 +18,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder, stays_below
 from hudi_jobs.jvm import JavaObject, classes
-from hudi_jobs.table import HudiTable
+from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata
 
 _METADATA_TABLE = ".hoodie/metadata"
 _NAMED = 3
@@ -69,8 +69,8 @@ def require_partitions_inside(context: TaskContext) -> None:
 def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str, str]]:
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     for instant in timeline.getInstants():
-        replaces = str(instant.getAction()) == "replacecommit"
-        metadata = (timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata)(instant)
+        metadata = commit_metadata(timeline, instant)
+        replaces = str(instant.getAction()) == REPLACE_ACTION
         replaced = metadata.getPartitionToReplaceFileIds().keySet() if replaces else ()
         for partition in (*metadata.getWritePartitionPaths(), *replaced):
             if folder.partition(str(partition)) is None:
