@@ -49,6 +49,7 @@ from hudi_jobs.contract.request import (
     WriteOperation,
 )
 from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+from hudi_jobs.contract.table_properties import Difference, differences, differences_message
 
 __all__ = [
     "BUCKET",
@@ -65,6 +66,7 @@ __all__ = [
     "TIMELINE_ZONE_OPTION",
     "BadRecordPolicy",
     "ConcurrencyMode",
+    "Difference",
     "FailureReason",
     "FileFormat",
     "FileSource",
@@ -91,6 +93,8 @@ __all__ = [
     "WriteOperation",
     "decode_outcome",
     "decode_owner",
+    "differences",
+    "differences_message",
     "encode_outcome",
     "encode_owner",
     "index_note",

@@ -124,7 +124,11 @@ class SchemaEvolution(StrEnum):
 
 
 class TableDefinition(Document):
-    """The identity and shape of one Hudi table."""
+    """The identity and shape of one Hudi table, as declared.
+
+    `index` is declared as its note has it (`index_note`). `metadata_table` is None where nothing was
+    asked for by name: then the table keeps what it has.
+    """
 
     name: str
     base_path: str
@@ -132,6 +136,8 @@ class TableDefinition(Document):
     record_key: tuple[str, ...] = Field(min_length=1)
     partition_by: tuple[str, ...] = ()
     ordering_fields: tuple[str, ...] = ()
+    index: str | None = None
+    metadata_table: bool | None = None
 
 
 class FileSource(Document):
