@@ -19,7 +19,7 @@ test: bootstrap ## Run every check and test, with a cluster of its own, and coun
 
 .PHONY: test-all test-faults fuzz
 test-all: bootstrap ## Run everything in full: every example, moment, history of the model and fault; takes hours
-	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all FUZZ_SECONDS=3600 $(PYTHON) dev/run_tests.py all
+	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all MATRIX=all FUZZ_SECONDS=3600 $(PYTHON) dev/run_tests.py all
 
 fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour of processor time, or FUZZ_SECONDS=n
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest -q tests/fuzz

@@ -29,7 +29,7 @@ REPORTS = ROOT / ".dev" / "test-reports"
 STAGES: dict[str, Sequence[str]] = {
     "check": ("check",),
     "unit": ("unit",),
-    "integration": ("integration", "slow"),
+    "integration": ("integration", "slow", "matrix"),
     "cluster": ("api", "e2e"),
     "faults": ("faults",),
 }
@@ -37,9 +37,9 @@ ON_REQUEST = ("faults",)
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
 LANES = (
-    (("check", "unit"), ("slow",), ("api", "e2e", "faults"), ("integration",))
+    (("check", "unit"), ("slow",), ("api", "e2e", "faults"), ("integration", "matrix"))
     if CURRENT
-    else (("check", "unit"), ("slow",), ("e2e", "faults"), ("integration",), ("api",))
+    else (("check", "unit"), ("slow",), ("e2e", "faults"), ("integration", "matrix"), ("api",))
 )
 AT_ONCE = 3
 """How many lanes run at once; where one ends, the next begins."""
@@ -57,8 +57,9 @@ CHECKS: dict[str, Sequence[str]] = {
 }
 PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
-    "integration": ("-m", "(spark or s3) and not slow and not cluster and not e2e"),
+    "integration": ("-m", "(spark or s3) and not slow and not matrix and not cluster and not e2e"),
     "slow": ("-m", "slow"),
+    "matrix": ("-m", "matrix"),
     "api": ("-m", "(chart or cluster) and not e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
 }

@@ -10,12 +10,12 @@ from localcluster.settings import SOURCE, cache_directory
 _MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 
 
-def fetch_jars() -> list[Path]:
-    """Return the jars, in the order of the image's list, downloading those that the cache does not hold.
+def fetch_jars(listing: Path = SOURCE / "image" / "jars.txt") -> list[Path]:
+    """Return the jars of a list, the image's unless another is given, downloading those that the cache does not hold.
 
     MAVEN_REPOSITORY names another repository than Maven Central.
     """
-    listing, folder = SOURCE / "image" / "jars.txt", cache_directory() / "jars"
+    folder = cache_directory() / "jars"
     repository = os.environ.get("MAVEN_REPOSITORY", _MAVEN_CENTRAL)
     program = SOURCE / "image" / "fetch_jars.py"
     subprocess.run((sys.executable, str(program), str(listing), str(folder), repository), check=True)

@@ -1,0 +1,6 @@
+"""Real writers of Hudi that know nothing of the operator: releases 0.14.0 to 1.2.0, each in a process of its own."""
+
+from toolkit.writers.releases import RELEASES
+from toolkit.writers.writer import COMPACTED_ELSEWHERE, Writer, WriterFailed
+
+__all__ = ["COMPACTED_ELSEWHERE", "RELEASES", "Writer", "WriterFailed"]
