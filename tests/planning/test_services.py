@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, plan_for, run, status, story, table
 
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.table_status import CountRange, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Plan, TimelineLook, TimelineTrouble
-from hudi_operator.timeline import CleanSummary, TableType, Timeline
+from hudi_operator.timeline import Bounds, CleanSummary, TableType, Timeline
 
 QUIET: dict[str, Any] = {"ingestion": None, "type": "MergeOnRead"}
 """A table that nothing is ingested into, so that only its services speak."""
@@ -123,7 +123,9 @@ COMMITS = [done("deltacommit", 40 - number) for number in range(4)]
         ([done("replacecommit", 45), *COMMITS], [ago(45)], (True, "ThresholdReached", 4, 4)),
         ([*COMMITS, done("replacecommit", 5)], [ago(5)], (False, "BelowThreshold", 0, 4)),
         ([*COMMITS, done("replacecommit", 5)], [], (True, "ThresholdReached", 5, 4)),
-        ([*COMMITS, done("replacecommit", 5)], None, (False, "CounterUncertain", None, None)),
+        ([*COMMITS, done("replacecommit", 5)], None, (True, "ThresholdMayBeReached", None, 4)),
+        ([*COMMITS[:2], done("replacecommit", 5)], None, (False, "BelowThreshold", None, 4)),
+        ([done("replacecommit", 45), *COMMITS], None, (True, "ThresholdReached", None, 4)),
     ],
 )
 def test_a_clustering_is_due_every_so_many_commits(
@@ -150,7 +152,7 @@ CLEANED = CleanSummary(last_completed_commit=ago(90), earliest_retained=ago(98),
         ([*commits(11), done("clean", 1)], CLEANED, {}, (False, "BelowThreshold", 0, 1)),
         ([*commits(12), done("clean", 1)], CLEANED, {}, (False, "NothingToDo", 1, 1)),
         ([*commits(13), done("clean", 1)], CLEANED, {}, (True, "ThresholdReached", 2, 1)),
-        ([*commits(11), done("clean", 1)], None, {}, (False, "CounterUncertain", None, None)),
+        ([*commits(11), done("clean", 1)], None, {}, (False, "CounterUncertain", None, 1)),
     ],
 )
 def test_a_cleaning_is_due_when_it_could_find_something(
@@ -218,12 +220,60 @@ def test_an_older_instant_that_completes_late_counts_as_movement() -> None:
     assert launched(planned(story(*late), remembered={"compaction": settled}, **ALONE[K]))
 
 
-def test_a_counter_of_a_copied_table_that_cannot_be_told_is_no_reason_to_run() -> None:
+def copied(least: int, most: int) -> Timeline:
+    """A table whose files do not tell how many of its delta commits completed after the compaction."""
+    seen = story(done("commit", 60), *DELTAS)
+    changes = {
+        "delta_commits_since_compaction": None,
+        "delta_commits_since_compaction_bounds": Bounds(least, most),
+    }
+    return replace(seen, counters=replace(seen.counters, **changes))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "settings", "expected"),
+    [
+        ((5, 9), {}, (True, "ThresholdReached", None, 5)),
+        ((4, 9), {}, (True, "ThresholdMayBeReached", None, 5)),
+        ((0, 5), {}, (True, "ThresholdMayBeReached", None, 5)),
+        ((0, 4), {}, (False, "BelowThreshold", None, 5)),
+        ((0, 9), AFTER_REQUEST, (True, "ThresholdReached", 5, 3)),
+        ((4, 9), EITHER, (True, "ThresholdReached", None, 5)),
+        ((4, 9), {"trigger": {"strategy": "NumOrTime", "elapsed": "2h"}}, (True, "ThresholdMayBeReached", None, 5)),
+        ((4, 9), BOTH, (True, "ThresholdMayBeReached", None, 5)),
+        ((5, 9), BOTH, (True, "ThresholdReached", None, 5)),
+        ((0, 4), BOTH, (False, "BelowThreshold", None, 5)),
+    ],
+)
+def test_a_compaction_of_a_copied_table_is_due_when_the_threshold_may_be_reached(
+    bounds: tuple[int, int], settings: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    assert verdict(served(K, copied(*bounds), **settings)) == expected
+
+
+def test_both_bounds_are_shown() -> None:
+    found = served(K, copied(4, 9))
+    assert found.counted_range == CountRange(at_least=4, at_most=9)
+    assert found.message.startswith("Between 4 and 9 of 5 delta commits since the last compaction: ")
+
+
+def test_a_run_that_found_nothing_because_the_count_was_lower_is_not_repeated() -> None:
+    settled = memory(last_run=run("NothingToDo", service="Compaction"), settled_at=ago(46))
+    found = planned(copied(4, 9), remembered={"compaction": settled}, **ALONE[K])
+    assert launched(found) == []
+    assert (found.services.compaction.reason, found.services.compaction.counted_range) == (
+        "NothingToDo",
+        CountRange(at_least=4, at_most=9),
+    )
+
+
+def test_a_count_of_which_nothing_is_known_is_no_reason_to_run() -> None:
     seen = story(*DELTAS)
     unknown = replace(seen, counters=replace(seen.counters, delta_commits_since_compaction=None))
-    found = served(K, unknown)
-    assert (found.due, found.reason) == (False, "CounterUncertain")
-    assert "status.timeline.problems" in found.message
+    for settings in ({}, BOTH, EITHER):
+        found = served(K, unknown, **settings)
+        assert (found.due, found.reason) == (False, "CounterUncertain")
+        assert "status.timeline.problems" in found.message
 
 
 def test_an_archival_waits_for_the_metadata_table_to_be_compacted() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hudi_operator.storage import StorageErrorKind
 from hudi_operator.timeline import (
     Action,
+    Bounds,
     CorruptContent,
     Instant,
     NotAHudiTable,
@@ -90,7 +91,22 @@ def test_a_damaged_clean_leaves_only_its_own_count_unknown(content: bytes, make_
 
 
 def test_a_clean_whose_boundary_is_no_text_is_damaged(make_table: Any) -> None:
-    assert read(make_table({"3_4.clean": b'{"lastCompletedCommitTimestamp": 7}'})).counters.commits_since_clean is None
+    files = {"1_2.commit": b"", "3_4.clean": b'{"lastCompletedCommitTimestamp": 7}'}
+    assert read(make_table(files)).counters.commits_since_clean is None
+
+
+def test_what_a_damaged_file_leaves_open_has_bounds(make_table: Any) -> None:
+    commits = {f"{time}_{time}.commit": b"" for time in (1, 2, 5, 6, 7)}
+    clean = read(make_table({**commits, "4_4.clean": b"garbage"})).counters
+    replace = read(make_table({**commits, "4.replacecommit.requested": b"x", "4_4.replacecommit": b"x"})).counters
+
+    assert (clean.commits_since_clean, clean.commits_since_clean_bounds) == (None, Bounds(3, 5))
+    assert (replace.commits_since_clustering, replace.commits_since_clustering_bounds) == (None, Bounds(3, 6))
+    assert replace.commits_since_clean_bounds is None
+
+
+def test_a_count_that_damage_cannot_change_is_known(make_table: Any) -> None:
+    assert read(make_table({"3_4.clean": b"garbage", "5_6.commit": b""})).counters.commits_since_clean == 1
 
 
 @pytest.mark.parametrize(

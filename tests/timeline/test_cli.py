@@ -104,9 +104,25 @@ def test_an_unknown_count_is_shown_as_such(capsys: pytest.CaptureFixture[str], t
     (folder / "3.replacecommit.requested").write_text("garbage")
     assert run([str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert "Commits since clustering                ? (see the problems)" in text
+    assert "Commits since clustering                0" in text
     assert "It cannot be told whether this is a clustering" in text
     assert documents(capsys, str(tmp_path))[0]["counters"]["inflightWrites"] is None
+
+
+def test_a_count_that_is_not_certain_is_shown_with_its_bounds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / ".hoodie" / "timeline"
+    folder.mkdir(parents=True)
+    (tmp_path / ".hoodie" / "hoodie.properties").write_text("hoodie.table.name=t\nhoodie.table.version=9\n")
+    (folder / "3_4.clean").write_text("garbage")
+    for time in (1, 2, 5):
+        (folder / f"{time}_{time}.commit").write_text("")
+    assert run([str(tmp_path)]) == 0
+    assert "Commits since clean                     ? (between 1 and 3, see the problems)" in capsys.readouterr().out
+    counters = documents(capsys, str(tmp_path))[0]["counters"]
+    assert counters["commitsSinceClean"] is None
+    assert counters["bounds"] == {"commitsSinceClean": {"atLeast": 1, "atMost": 3}}
 
 
 def test_the_same_command_lives_in_a_typer_application(real_table: RealTable, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hudi_operator.storage.local import LocalFileSystem
-from hudi_operator.timeline import Timeline, TimelineReader
+from hudi_operator.timeline import Bounds, Timeline, TimelineReader
 from hudi_operator.timeline.file_times import FileTimes, clock_shift, completed_after
 from hudi_operator.timeline.table import timeline_table
 
@@ -155,7 +155,17 @@ def test_a_count_that_rests_on_impossible_file_times_is_unknown_and_says_why(mak
     assert problem.file == f".hoodie/{DELTA}.deltacommit"
     assert f"before or after compaction {COMPACTION}" in problem.reason
     assert "as after a copy" in problem.reason
-    assert "Delta commits since compaction          ?" in timeline_table("/t", timeline)
+    assert "Delta commits since compaction          ? (between 0 and 1, " in timeline_table("/t", timeline)
+
+
+def test_what_was_requested_after_the_compaction_certainly_counts_in_a_copy(make_table: Any) -> None:
+    older = [f"2026010203040{number}000.deltacommit" for number in range(3)]
+    newer = [f"2026010203040{number}000.deltacommit" for number in range(6, 10)]
+    timeline = look(make_table, f"{COMPACTION}.commit", *older, *newer)
+    assert timeline.counters.delta_commits_since_compaction is None
+    assert timeline.counters.delta_commits_since_compaction_bounds == Bounds(4, 8)
+    # One of the older ones says it for all.
+    assert len([one for one in timeline.problems if "cannot be told" in one.reason]) == 1
 
 
 @pytest.mark.parametrize(
@@ -207,6 +217,9 @@ def test_a_copied_table_has_no_count_that_is_a_guess(
         change(path)
     timeline = TimelineReader(LocalFileSystem()).read(str(copy))
     assert timeline.counters.delta_commits_since_compaction is None
+    bounds, true_count = timeline.counters.delta_commits_since_compaction_bounds, original.counters
+    assert bounds is not None
+    assert bounds.at_least <= (true_count.delta_commits_since_compaction or 0) <= bounds.at_most
     assert timeline.instants == original.instants
     requested = timeline.counters.delta_commits_since_compaction_request
     assert requested == original.counters.delta_commits_since_compaction_request

@@ -92,6 +92,8 @@ def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real
                 assert all(now in {None, before} for now, before in zip(found[:2], planned[:2], strict=True)), path
                 assert [one.instant for one in found[2]] == [one.instant for one in planned[2]]
             problems = document["problems"]
+            for counter, bounds in document["counters"].pop("bounds", {}).items():
+                assert bounds["atLeast"] <= expected["counters"][counter] <= bounds["atMost"], (path, size, counter)
             for counter, value in document["counters"].items():
                 if value != expected["counters"][counter]:
                     assert _is_allowed(counter, value, size, path, problems), (path, size, counter, value)

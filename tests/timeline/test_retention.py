@@ -189,3 +189,21 @@ def test_what_archival_takes_is_unknown_while_the_last_clean_is(read: Any) -> No
     assert archivable(read([*commits(1, 8), "35_36.replacecommit"], damaged), min_commits=2, max_commits=4) is None
     # Without anything that replaced files, the clean does not matter.
     assert archivable(read(commits(1, 8), damaged), min_commits=2, max_commits=4) == Archivable(commits=6, others=0)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        (5, Archivable(commits=4, others=0, held=ArchivalHold.COMPACTION, held_from="40")),
+        # Hudi counts between five and eight delta commits: it keeps none that is older than the sixth from the end.
+        (6, Archivable(commits=2, others=0, held=ArchivalHold.COMPACTION, held_from="30")),
+        (99, Archivable(commits=3, others=0, held=ArchivalHold.COMPACTION, held_from="35")),
+    ],
+)
+def test_archival_goes_on_where_it_is_not_known_what_compaction_counts(
+    threshold: int, expected: Archivable, read: Any
+) -> None:
+    names = [*(f"{number}0.deltacommit" for number in range(1, 9)), "35.commit"]
+    timeline = read(names, table_version="6", timeline_layout_version="1")
+    assert timeline.counters.delta_commits_since_compaction is None
+    assert archivable(timeline, min_commits=2, max_commits=4, compaction_delta_commits=threshold) == expected

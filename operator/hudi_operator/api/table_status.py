@@ -58,6 +58,16 @@ class FilesStatus(Model):
     """Average size of a base file."""
 
 
+class CountRange(Model):
+    """Between which two numbers a count lies that a file of the timeline leaves open."""
+
+    at_least: int
+    """The number that is certain."""
+
+    at_most: int
+    """The number if everything that is not certain counts."""
+
+
 class TimelineStatus(Model):
     """What the table's timeline holds."""
 
@@ -86,13 +96,22 @@ class TimelineStatus(Model):
     """Completed commits, delta commits and replace commits in the active timeline."""
 
     delta_commits_since_compaction: int | None = None
-    """Completed delta commits since the last completed compaction."""
+    """Completed delta commits since the last completed compaction; nothing where that is not certain."""
+
+    delta_commits_since_compaction_range: CountRange | None = None
+    """Between which numbers it lies then."""
 
     commits_since_clustering: int | None = None
-    """Completed commits since the latest clustering."""
+    """Completed commits since the latest clustering; nothing where that is not certain."""
+
+    commits_since_clustering_range: CountRange | None = None
+    """Between which numbers it lies then."""
 
     commits_since_clean: int | None = None
-    """Completed commits since the last clean."""
+    """Completed commits since the last clean; nothing where that is not certain."""
+
+    commits_since_clean_range: CountRange | None = None
+    """Between which numbers it lies then."""
 
     verified_up_to: InstantTime | None = None
     """Completion of the newest commit that is known to be no other writer's, or accepted; later ones are checked."""
@@ -211,7 +230,10 @@ class ServiceStatus(Model):
     """One service: what was counted, whether it is due, why, and when the operator tries again."""
 
     counted: int | None = None
-    """Commits that count towards the threshold."""
+    """Commits that count towards the threshold; nothing where that is not certain."""
+
+    counted_range: CountRange | None = None
+    """Between which numbers it lies then."""
 
     threshold: int | None = None
     """Commits that make a run due."""

@@ -78,16 +78,19 @@ def _failed_write(view: ServiceView) -> Dueness | None:
 
 def _by_commits(view: ServiceView) -> Dueness:
     cleaning, timeline = view.spec.cleaning, view.timeline
-    number = timeline.counters.commits_since_clean
-    if number is None:
-        return uncertain("Commits since the last clean")
-    counting = by_count(number, cleaning.trigger.commits, what="commits since the last clean")
-    if not counting.due or cleaning.policy is not CleaningPolicy.KEEP_LATEST_COMMITS:
+    counting = by_count(
+        timeline.counters.commits_since_clean,
+        cleaning.trigger.commits,
+        what="commits since the last clean",
+        bounds=timeline.counters.commits_since_clean_bounds,
+    )
+    if not counting.due:
         return counting
-    finds = clean_would_find(timeline, retain_commits=cleaning.retain_commits)
-    if finds is None:
-        return uncertain("What the last clean left")
-    if finds:
+    if timeline.counters.last_clean is not None and timeline.counters.clean is None:
+        # Hudi's clean reads the same file first, and fails at it.
+        return replace(uncertain("What the last clean left"), bounds=counting.bounds, threshold=counting.threshold)
+    by_commits = cleaning.policy is CleaningPolicy.KEEP_LATEST_COMMITS
+    if not by_commits or clean_would_find(timeline, retain_commits=cleaning.retain_commits):
         return counting
     return replace(
         counting,

@@ -11,7 +11,7 @@ def judge(view: ServiceView) -> Dueness:
     A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans anew.
     """
     counters = view.timeline.counters
-    if counters.pending_clusterings is None or counters.commits_since_clustering is None:
+    if counters.pending_clusterings is None:
         return uncertain("Commits since the latest clustering")
     pending = finish_pending(view, counters.pending_clusterings)
     if pending is not None:
@@ -20,5 +20,6 @@ def judge(view: ServiceView) -> Dueness:
         counters.commits_since_clustering,
         view.spec.clustering.trigger.commits,
         what="commits since the latest clustering",
+        bounds=counters.commits_since_clustering_bounds,
         run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )

@@ -21,12 +21,18 @@ def judge(view: ServiceView) -> Dueness:
         return Dueness(due=False, reason=Reason.BELOW_THRESHOLD, message="There is no delta commit to compact yet.")
     after_request = trigger.strategy is CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST
     counters = view.timeline.counters
-    number = (
-        counters.delta_commits_since_compaction_request if after_request else counters.delta_commits_since_compaction
+    if after_request:
+        number, bounds = counters.delta_commits_since_compaction_request, None
+    else:
+        number, bounds = counters.delta_commits_since_compaction, counters.delta_commits_since_compaction_bounds
+    counting = by_count(
+        number,
+        trigger.delta_commits,
+        what=f"delta commits since the last {'request' if after_request else 'compaction'}",
+        bounds=bounds,
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )
-    if number is None and trigger.strategy is not CompactionTriggerStrategy.TIME_ELAPSED:
-        return uncertain("Delta commits since the last compaction")
-    return _by_trigger(trigger, number or 0, start, now=view.now)
+    return _by_trigger(trigger, counting, start, now=view.now)
 
 
 def _start(timeline: Timeline) -> str | None:
@@ -35,15 +41,8 @@ def _start(timeline: Timeline) -> str | None:
     return timeline.counters.last_compaction or first
 
 
-def _by_trigger(trigger: CompactionTrigger, number: int, start: str, *, now: datetime) -> Dueness:
+def _by_trigger(trigger: CompactionTrigger, counting: Dueness, start: str, *, now: datetime) -> Dueness:
     strategy = trigger.strategy
-    since = "request" if strategy is CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST else "compaction"
-    counting = by_count(
-        number,
-        trigger.delta_commits,
-        what=f"delta commits since the last {since}",
-        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
-    )
     if strategy in {CompactionTriggerStrategy.NUM_COMMITS, CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST}:
         return counting
     timing = _by_time(trigger, start, now=now)
@@ -71,16 +70,20 @@ def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Duenes
 
 
 def _combined(counting: Dueness, timing: Dueness, *, both: bool) -> Dueness:
-    if timing.reason is Reason.COUNTER_UNCERTAIN:
-        return timing
+    unknown = next((one for one in (counting, timing) if one.reason is Reason.COUNTER_UNCERTAIN), None)
+    if unknown is not None:
+        return unknown
     due = (counting.due and timing.due) if both else (counting.due or timing.due)
     word = "and" if both else "or"
+    by_time_alone = timing.due and not both
+    reached = Reason.THRESHOLD_REACHED if by_time_alone else counting.reason
     return Dueness(
         due=due,
-        reason=Reason.THRESHOLD_REACHED if due else Reason.BELOW_THRESHOLD,
+        reason=reached if due else Reason.BELOW_THRESHOLD,
         message=f"{counting.message} {timing.message} Due when one {word} the other is reached.",
         at=None if due or timing.due else timing.at,
         counted=counting.counted,
+        bounds=counting.bounds,
         threshold=counting.threshold,
         # Starving means that what makes it due is far behind: with both conditions, the later of the two.
         priority=max(counting.priority, timing.priority) if both else min(counting.priority, timing.priority),

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
 from hudi_jobs.contract import RunMode
-from hudi_operator.api.table_status import EXPLANATION_LIMIT, PendingStatus, ServiceStatus
+from hudi_operator.api.table_status import EXPLANATION_LIMIT, CountRange, PendingStatus, ServiceStatus
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.planning.times import format_time
+from hudi_operator.timeline import Bounds
 
 
 class Reason(StrEnum):
@@ -39,6 +40,9 @@ class Reason(StrEnum):
 
     THRESHOLD_REACHED = "ThresholdReached"
     """Due: what is counted has reached its threshold."""
+
+    THRESHOLD_MAY_BE_REACHED = "ThresholdMayBeReached"
+    """Due: the number is not certain, and the largest that it can be reaches the threshold; a run may find nothing."""
 
     PENDING_PLAN = "PendingPlan"
     """Due: a pending instant is dealt with before a new plan is made."""
@@ -104,6 +108,7 @@ class Dueness:
     message: str
     at: datetime | None = None
     counted: int | None = None
+    bounds: Bounds | None = None
     threshold: int | None = None
     priority: Priority = Priority.SERVICE
     run_mode: RunMode | None = None
@@ -128,18 +133,41 @@ _RETRYING = frozenset(
 )
 
 
-def by_count(counted: int, threshold: int, *, what: str, run_mode: RunMode | None = None) -> Dueness:
-    """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`."""
-    due = counted >= threshold
+def by_count(
+    counted: int | None,
+    threshold: int,
+    *,
+    what: str,
+    bounds: Bounds | None = None,
+    run_mode: RunMode | None = None,
+) -> Dueness:
+    """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`.
+
+    A number that is not known has bounds. It is due when the lower one reaches the threshold, and when only the upper
+    one does: Hudi counts again, and a run that finds nothing is remembered.
+    """
+    if counted is not None:
+        bounds = None
+    elif bounds is None:
+        return uncertain(f"{what[:1].upper()}{what[1:]}")
+    least, most = bounds or (counted or 0, counted or 0)
+    reason = Reason.THRESHOLD_MAY_BE_REACHED if most >= threshold else Reason.BELOW_THRESHOLD
+    if least >= threshold:
+        reason = Reason.THRESHOLD_REACHED
     return Dueness(
-        due=due,
-        reason=Reason.THRESHOLD_REACHED if due else Reason.BELOW_THRESHOLD,
-        message=f"{counted} of {threshold} {what}.",
+        due=most >= threshold,
+        reason=reason,
+        message=f"{least} of {threshold} {what}." if bounds is None else _between(bounds, threshold, what),
         counted=counted,
+        bounds=bounds,
         threshold=threshold,
-        priority=Priority.STARVING if counted >= STARVING_FACTOR * threshold else Priority.SERVICE,
+        priority=Priority.STARVING if least >= STARVING_FACTOR * threshold else Priority.SERVICE,
         run_mode=run_mode,
     )
+
+
+def _between(bounds: Bounds, threshold: int, what: str) -> str:
+    return f"Between {bounds.at_least} and {bounds.at_most} of {threshold} {what}: see status.timeline.problems."
 
 
 def uncertain(what: str) -> Dueness:
@@ -166,6 +194,7 @@ def explain(
     beside = surroundings or Surroundings()
     changes: dict[str, object] = {
         "counted": dueness.counted,
+        "counted_range": count_range(dueness.bounds),
         "threshold": dueness.threshold,
         "due": dueness.due,
         "due_since": _due_since(memory, dueness, now=now) if dueness.due else None,
@@ -186,6 +215,7 @@ def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceSta
     """Return what is remembered of a table that may not be looked at: its runs, and nothing that a timeline told."""
     changes: dict[str, object] = {
         "counted": None,
+        "counted_range": None,
         "threshold": None,
         "due": False,
         "due_since": None,
@@ -198,6 +228,11 @@ def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceSta
         "checkpoint": None,
     }
     return memory.model_copy(update=changes)
+
+
+def count_range(bounds: Bounds | None) -> CountRange | None:
+    """Return the bounds of a number that is not known as status has them."""
+    return None if bounds is None else CountRange(at_least=bounds.at_least, at_most=bounds.at_most)
 
 
 def _due_since(memory: ServiceStatus, dueness: Dueness, *, now: datetime) -> str:

@@ -244,6 +244,7 @@ def _settled(memory: ServiceStatus, found: Dueness, look: TimelineLook) -> Duene
         message=f"{found.message} The last run left nothing to do, and no instant has completed since "
         f"{memory.settled_at}. {last}".strip(),
         counted=found.counted,
+        bounds=found.bounds,
         threshold=found.threshold,
     )
 
@@ -262,6 +263,7 @@ def _waiting(found: Dueness, failed: Dueness) -> Dueness:
         message=f"{found.message} {failed.message}",
         at=failed.at,
         counted=found.counted,
+        bounds=found.bounds,
         threshold=found.threshold,
     )
 

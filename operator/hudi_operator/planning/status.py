@@ -15,6 +15,7 @@ from hudi_operator.api.table_status import (
     TimelineStatus,
 )
 from hudi_operator.planning.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.dueness import count_range
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.windows import known_runs
 from hudi_operator.timeline import Instant, Timeline
@@ -73,6 +74,9 @@ def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> Tim
         delta_commits_since_compaction=counters.delta_commits_since_compaction,
         commits_since_clustering=counters.commits_since_clustering,
         commits_since_clean=counters.commits_since_clean,
+        delta_commits_since_compaction_range=count_range(counters.delta_commits_since_compaction_bounds),
+        commits_since_clustering_range=count_range(counters.commits_since_clustering_bounds),
+        commits_since_clean_range=count_range(counters.commits_since_clean_bounds),
         files=_files(files) if files else None,
         problems=tuple(f"{problem.file}: {problem.reason}"[:300] for problem in timeline.problems[:_PROBLEMS_SHOWN]),
     )

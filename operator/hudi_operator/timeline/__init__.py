@@ -19,6 +19,7 @@ from hudi_operator.timeline.errors import (
 )
 from hudi_operator.timeline.model import (
     Action,
+    Bounds,
     CleanSummary,
     Counters,
     Instant,
@@ -38,6 +39,7 @@ __all__ = [
     "Action",
     "Archivable",
     "ArchivalHold",
+    "Bounds",
     "CleanSummary",
     "CommitMetadata",
     "ContentCache",

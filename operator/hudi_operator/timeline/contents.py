@@ -57,6 +57,7 @@ class FileContents:
         self._problems: dict[str, Problem] = {}
         self._times: dict[str, FileTimes] = {}
         self._shift: int | None = None
+        self._order_known = True
         self._doubtful: dict[str, FileStamp | None] = {}
         self._settled = True
 
@@ -116,7 +117,9 @@ class FileContents:
         answer = completed_after(*times)
         if answer is None and self._clock_shift():
             answer = completed_after(*times, shift=self._clock_shift())
-        if answer is None:
+        if answer is None and self._order_known:
+            # After a copy it is the same with every older delta commit: one of them says it for all.
+            self._order_known = False
             reason = (
                 f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
                 "requested cannot be told: the times of its files do not fit its instant time, as after a copy."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_operator.timeline.collapse import InstantFiles
-from hudi_operator.timeline.model import Action, CleanSummary, Counters, Instant, State, TableProperties
+from hudi_operator.timeline.model import Action, Bounds, CleanSummary, Counters, Instant, State, TableProperties
 
 COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
 _CLUSTERING_OR_REPLACE = frozenset({Action.CLUSTERING, Action.REPLACE_COMMIT})
@@ -30,8 +30,9 @@ class Contents(Protocol):
 @dataclass(frozen=True, slots=True)
 class _ClusteringView:
     last: InstantFiles | None
+    maybe_last: InstantFiles | None
+    """The newest instant that may be a clustering and is newer than `last`."""
     pending: tuple[InstantFiles, ...]
-    certain: bool
     pending_certain: bool
 
 
@@ -44,11 +45,17 @@ def count(entries: Sequence[InstantFiles], properties: TableProperties, contents
     clustering = _clustering(entries, contents)
     clean = _last(completed, Action.CLEAN)
     summary = contents.clean_summary(clean) if clean else None
+    deltas = _delta_commits_since(compaction, completed, contents)
+    since_clustering = _commits_since_clustering(clustering, commits)
+    since_clean = _commits_since_clean(clean, summary, commits)
     return Counters(
-        delta_commits_since_compaction=_delta_commits_since(compaction, completed, contents),
+        delta_commits_since_compaction=_exact(deltas),
+        delta_commits_since_compaction_bounds=_doubt(deltas),
         delta_commits_since_compaction_request=_delta_commits_since_request(compaction, entries, pending),
-        commits_since_clustering=_commits_since_clustering(clustering, commits),
-        commits_since_clean=_commits_since_clean(clean, summary, commits),
+        commits_since_clustering=_exact(since_clustering),
+        commits_since_clustering_bounds=_doubt(since_clustering),
+        commits_since_clean=_exact(since_clean),
+        commits_since_clean_bounds=_doubt(since_clean),
         completed_commits=len(commits),
         pending_compactions=_times(pending, Action.COMPACTION),
         pending_log_compactions=_times(pending, Action.LOG_COMPACTION),
@@ -56,12 +63,20 @@ def count(entries: Sequence[InstantFiles], properties: TableProperties, contents
         inflight_writes=_inflight_writes(pending, clustering),
         savepoints=_times(completed, Action.SAVEPOINT),
         last_compaction=compaction.instant.time if compaction and properties.is_merge_on_read else None,
-        last_clustering=clustering.last.instant.time if clustering.last and clustering.certain else None,
+        last_clustering=clustering.last.instant.time if clustering.last and not clustering.maybe_last else None,
         last_clean=clean.instant.time if clean else None,
         latest_completed=completed[-1].instant if completed else None,
         earliest_pending=pending[0].instant if pending else None,
         clean=summary,
     )
+
+
+def _exact(bounds: Bounds) -> int | None:
+    return bounds.at_least if bounds.at_least == bounds.at_most else None
+
+
+def _doubt(bounds: Bounds) -> Bounds | None:
+    return None if bounds.at_least == bounds.at_most else bounds
 
 
 def _last(entries: Sequence[InstantFiles], action: Action) -> InstantFiles | None:
@@ -75,18 +90,17 @@ def _last_compaction(completed: Sequence[InstantFiles]) -> InstantFiles | None:
 
 def _delta_commits_since(
     compaction: InstantFiles | None, completed: Sequence[InstantFiles], contents: Contents
-) -> int | None:
-    """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`."""
+) -> Bounds:
+    """`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`.
+
+    One that was requested after the compaction certainly counts, and one that was requested before and completed at
+    nobody knows what time may.
+    """
     delta_commits = [entry for entry in completed if entry.instant.action is Action.DELTA_COMMIT]
     if compaction is None:
-        return len(delta_commits)
-    count = 0
-    for entry in delta_commits:
-        after = _completed_after(entry, compaction, contents)
-        if after is None:
-            return None
-        count += after
-    return count
+        return Bounds(len(delta_commits), len(delta_commits))
+    answers = [_completed_after(entry, compaction, contents) for entry in delta_commits]
+    return Bounds(answers.count(True), len(answers) - answers.count(False))
 
 
 def _completed_after(entry: InstantFiles, compaction: InstantFiles, contents: Contents) -> bool | None:
@@ -110,7 +124,8 @@ def _delta_commits_since_request(
 
 def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _ClusteringView:
     last: InstantFiles | None = None
-    certain = pending_certain = True
+    maybe_last: InstantFiles | None = None
+    pending_certain = True
     pending: list[InstantFiles] = []
     for entry in reversed(entries):
         if entry.instant.action not in _CLUSTERING_OR_REPLACE:
@@ -121,32 +136,36 @@ def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _Cluster
             continue
         verdict = contents.is_clustering(entry)
         if verdict is None:
-            certain = certain and last is not None
+            maybe_last = maybe_last or (entry if last is None else None)
             pending_certain = pending_certain and not is_pending
         elif verdict:
             last = last or entry
             if is_pending:
                 pending.append(entry)
-    return _ClusteringView(last, tuple(reversed(pending)), certain, pending_certain)
+    return _ClusteringView(last, maybe_last, tuple(reversed(pending)), pending_certain)
 
 
-def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Instant]) -> int | None:
+def _commits_since_clustering(clustering: _ClusteringView, commits: Sequence[Instant]) -> Bounds:
     """`ClusteringPlanActionExecutor.createClusteringPlan`."""
-    if not clustering.certain:
-        return None
     start = clustering.last.instant.time if clustering.last else "0"
-    return sum(1 for instant in commits if instant.time > start)
+    latest = clustering.maybe_last.instant.time if clustering.maybe_last else start
+    return _commits_after(latest, start, commits)
 
 
 def _commits_since_clean(
     clean: InstantFiles | None, summary: CleanSummary | None, commits: Sequence[Instant]
-) -> int | None:
-    """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`."""
+) -> Bounds:
+    """`CleanPlanActionExecutor.getCommitsSinceLastCleaning`. A clean knows of no commit that is younger than itself."""
     if clean is None:
-        return len(commits)
+        return _commits_after("", "", commits)
     if summary is None:
-        return None
-    return sum(1 for instant in commits if instant.time > summary.last_completed_commit)
+        return _commits_after(clean.instant.time, "", commits)
+    return _commits_after(summary.last_completed_commit, summary.last_completed_commit, commits)
+
+
+def _commits_after(latest: str, earliest: str, commits: Sequence[Instant]) -> Bounds:
+    """Count the commits after an instant that is one of these two, or between them."""
+    return Bounds(sum(one.time > latest for one in commits), sum(one.time > earliest for one in commits))
 
 
 def _times(entries: Sequence[InstantFiles], action: Action) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hudi_operator.timeline.model import Counters, Instant, Problem, TableProperties, Timeline
+from hudi_operator.timeline.model import Bounds, Counters, Instant, Problem, TableProperties, Timeline
 
 Document = dict[str, Any]
 
@@ -68,7 +68,19 @@ def _counters(counters: Counters) -> Document:
         "savepoints": list(counters.savepoints),
         "earliestPending": _reference(counters.earliest_pending),
         "completedCommits": counters.completed_commits,
+        **_bounds(counters),
     }
+
+
+def _bounds(counters: Counters) -> Document:
+    """Return the bounds of the counters that are null, and nothing where none is."""
+    found: dict[str, Bounds | None] = {
+        "deltaCommitsSinceCompaction": counters.delta_commits_since_compaction_bounds,
+        "commitsSinceClustering": counters.commits_since_clustering_bounds,
+        "commitsSinceClean": counters.commits_since_clean_bounds,
+    }
+    bounds = {name: {"atLeast": one.at_least, "atMost": one.at_most} for name, one in found.items() if one}
+    return {"bounds": bounds} if bounds else {}
 
 
 def _list(times: Sequence[str] | None) -> list[str] | None:

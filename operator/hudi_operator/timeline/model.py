@@ -130,11 +130,19 @@ class CleanSummary:
     savepoints: tuple[str, ...] = ()
 
 
+class Bounds(NamedTuple):
+    """Between which two numbers a count lies that is not known."""
+
+    at_least: int
+    at_most: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
     """Everything that a decision counts, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
 
-    A counter is None where a file that it depends on could not be read: it is unknown then, never a guess.
+    A counter is None where a file that it depends on could not be read: it is unknown then, never a guess. What is
+    known of it all the same are its bounds, which are None where the counter is not.
     The times are instant times; the lists are in timeline order.
     """
 
@@ -155,6 +163,9 @@ class Counters:
     earliest_pending: Instant | None
     clean: CleanSummary | None = None
     """What the clean named by `last_clean` says; None without one, and where its file could not be read."""
+    delta_commits_since_compaction_bounds: Bounds | None = None
+    commits_since_clustering_bounds: Bounds | None = None
+    commits_since_clean_bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

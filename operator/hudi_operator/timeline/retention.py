@@ -97,7 +97,7 @@ def archivable(
     low, high = _limits(timeline, min_commits=min_commits, max_commits=max_commits, retain_commits=retain_commits)
     commits = [instant for instant in timeline.completed if instant.action in COMMITS]
     beyond = len(commits) - low if len(commits) > high else 0
-    if beyond and not _is_certain(timeline, compaction_delta_commits):
+    if beyond and not _is_certain(timeline):
         return None
     bounds = list(_bounds(timeline, commits, compaction_delta_commits, metadata)) if beyond else []
     held_from, held = min(bounds, default=(None, None))
@@ -130,11 +130,8 @@ def _earliest_to_retain(timeline: Timeline, retain_commits: int, actions: frozen
     return max((time for time in completed if time < pending), default=None)
 
 
-def _is_certain(timeline: Timeline, compaction_delta_commits: int | None) -> bool:
+def _is_certain(timeline: Timeline) -> bool:
     counters = timeline.counters
-    counts_deltas = compaction_delta_commits is not None and timeline.properties.is_merge_on_read
-    if counts_deltas and counters.delta_commits_since_compaction is None:
-        return False
     has_replaces = any(instant.action in _REPLACES for instant in timeline.instants)
     return not has_replaces or counters.last_clean is None or counters.clean is not None
 
@@ -162,10 +159,13 @@ def _bounds(
 
 
 def _needed_for_compaction(timeline: Timeline, threshold: int) -> str | None:
-    """`CompactionUtils.getEarliestInstantToRetainForCompaction`; without completion times, requested times decide."""
+    """`CompactionUtils.getEarliestInstantToRetainForCompaction`; without completion times, requested times decide.
+
+    Where it is not known which delta commits compaction counts, all of them: whichever Hudi counts, it keeps no more.
+    """
     deltas = [instant for instant in timeline.instants if instant.action is Action.DELTA_COMMIT]
     compaction = next((one for one in reversed(timeline.completed) if one.action is Action.COMMIT), None)
-    if compaction is not None:
+    if compaction is not None and timeline.counters.delta_commits_since_compaction is not None:
         start = compaction.time
         deltas = [one for one in deltas if one.time != start and (one.completed_at or one.time) > start]
     if len(deltas) >= threshold > 0:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hudi_operator.timeline.archive import ArchivedTimeline
-from hudi_operator.timeline.model import Counters, Instant, Timeline
+from hudi_operator.timeline.model import Bounds, Counters, Instant, Timeline
 
 _HEADER = ("TIME", "ACTION", "STATE", "COMPLETED AT")
 
@@ -43,10 +43,16 @@ def _row(instant: Instant) -> tuple[str, ...]:
 
 def _counts(counters: Counters) -> Iterator[tuple[str, ...]]:
     yield "Completed commits", str(counters.completed_commits)
-    yield "Delta commits since compaction", _number(counters.delta_commits_since_compaction)
+    yield (
+        "Delta commits since compaction",
+        _number(counters.delta_commits_since_compaction, counters.delta_commits_since_compaction_bounds),
+    )
     yield "Delta commits since compaction request", _number(counters.delta_commits_since_compaction_request)
-    yield "Commits since clustering", _number(counters.commits_since_clustering)
-    yield "Commits since clean", _number(counters.commits_since_clean)
+    yield (
+        "Commits since clustering",
+        _number(counters.commits_since_clustering, counters.commits_since_clustering_bounds),
+    )
+    yield "Commits since clean", _number(counters.commits_since_clean, counters.commits_since_clean_bounds)
     yield "Pending compactions", _times(counters.pending_compactions)
     yield "Pending log compactions", _times(counters.pending_log_compactions)
     yield "Pending clusterings", _times(counters.pending_clusterings)
@@ -61,8 +67,10 @@ def _counts(counters: Counters) -> Iterator[tuple[str, ...]]:
     yield "Earliest pending", _instants((counters.earliest_pending,) if counters.earliest_pending else ())
 
 
-def _number(count: int | None) -> str:
-    return "? (see the problems)" if count is None else str(count)
+def _number(count: int | None, bounds: Bounds | None = None) -> str:
+    if count is not None:
+        return str(count)
+    return f"? ({f'between {bounds[0]} and {bounds[1]}, ' if bounds else ''}see the problems)"
 
 
 def _times(times: Sequence[str] | None) -> str:
