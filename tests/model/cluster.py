@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.model.lake import Lake
 from tests.model.world import Run, World, moment
-from tests.planning.world import CREATED, IMAGE, UID, at, class_spec, spec, story
+from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spec, spec, story
 
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
@@ -80,11 +80,12 @@ def observation(world: World, index: int) -> Observation:
     """What the operator of a cluster sees now."""
     cluster = world.clusters[index]
     jobs = job_observations(world, index)
+    table = _table(cluster)
     return Observation(
-        table=_table(cluster),
+        table=table,
         table_class=_table_class(cluster.class_version),
         obstacles=(),
-        look=look_at(world) if cluster.fault != "unreachable" else _UNREACHABLE,
+        look=as_declared(look_at(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
         operator=cluster.identity,
     )

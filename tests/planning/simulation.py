@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.planning.world import IMAGE, NOW, POLL, at, failed, job, observe, outcome, story, table
+from tests.planning.world import IMAGE, NOW, POLL, as_declared, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -115,7 +115,7 @@ class Simulation:
             planned = tuple(Mark(instant=one, run=self.plans[one.time]) for one in plans)
             runs = tuple(self.marks[-10:])
             seen = TimelineLook(timeline=timeline, runs=runs, unmarked=unmarked[::-1], planned=planned)
-        return observe(one, look=seen, jobs=tuple(run.observed for run in self.runs.values()))
+        return observe(one, look=as_declared(seen, one), jobs=tuple(run.observed for run in self.runs.values()))
 
     def look(self) -> None:
         """Decide; the status may not be written, and the Job may not be created after it."""

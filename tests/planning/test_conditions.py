@@ -126,7 +126,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "it is suspended before its first run": (
         {"suspend": True},
         {},
-        {"Ready": "True Suspended", "Suspended": "True Suspended", "Ingested": "Unknown Progressing"},
+        {"Ready": "True Suspended", "Suspended": "True Suspended", "Ingested": "Unknown Suspended"},
     ),
     "it is suspended after a failure, so that nothing is tried again": (
         {"suspend": True, "status": status(ingestion=after_failures(1))},
@@ -136,10 +136,41 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "it is only observed": (
         {"managementPolicy": "Observe"},
         {"look": COMMITTED},
-        {"Ready": "True Observed", "Ingested": "Unknown Progressing"},
+        {"Ready": "True Observed", "Ingested": "Unknown Observed"},
+    ),
+    "it is only observed and is not there": (
+        {"managementPolicy": "Observe", "ingestion": None},
+        {},
+        {"Ready": "False TableNotFound"},
+    ),
+    "it is only observed and cannot be read": (
+        {"managementPolicy": "Observe", "ingestion": None},
+        {"look": look(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
+        {"Ready": "False StorageUnavailable", "Reconciling": "True ProgressingWithRetry"},
     ),
     "it has no ingestion": ({"ingestion": None}, {"look": COMMITTED}, {"Ready": "True Succeeded"}),
 }
+
+
+def test_services_of_an_observed_table_say_what_would_be_due_and_never_that_they_are_at_it() -> None:
+    clustering = {"mode": "Async", "trigger": {"commits": 1}}
+    # An earlier run of ours says nothing of what other tools have left since.
+    for remembered in (status(), status(clustering=memory(last_run=run(service="Clustering")))):
+        one = table(managementPolicy="Observe", ingestion=None, clustering=clustering, status=remembered)
+        clustered = condition(status_of(observe(one, look=COMMITTED)), ConditionType.CLUSTERED)
+        assert (clustered.status, clustered.reason) == ("Unknown", "Observed")
+        assert "1 of 1 commits" in clustered.message
+        assert "only observed" in clustered.message
+
+
+@pytest.mark.parametrize("trouble", TimelineTrouble)
+def test_of_a_timeline_that_cannot_be_read_no_service_says_that_it_is_done(trouble: TimelineTrouble) -> None:
+    one = table(cleaning={"mode": "Async"}, status=status(cleaning=memory(last_run=run(service="Cleaning"))))
+
+    after = status_of(observe(one, look=look(trouble=trouble, message="It is torn.")))
+
+    for kind in (ConditionType.CLEANED, ConditionType.ARCHIVED):
+        assert (condition(after, kind).status, condition(after, kind).reason) == ("Unknown", trouble.value)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)

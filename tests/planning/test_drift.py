@@ -6,20 +6,52 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.world import instant, look, observe, status_of, table, timeline
+from tests.planning.world import (
+    again,
+    ago,
+    as_declared,
+    done,
+    instant,
+    look,
+    observe,
+    plan_for,
+    status_of,
+    story,
+    table,
+    timeline,
+)
 
 from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.resources import InvalidObject, parse_table
-from hudi_operator.planning.drift import Drifted, drift_of
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning.drift import drift_of
+from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.model import Blocked, LaunchJob, Obstacle, Plan, TimelineLook
+from hudi_operator.timeline import TableType as FoundType
 
-AS_DECLARED = {"hoodie.table.recordkey.fields": "id"}
+AS_DECLARED = {
+    "hoodie.table.name": "flights",
+    "hoodie.table.version": "9",
+    "hoodie.table.recordkey.fields": "id",
+    "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
+}
 
 
-def seen(index: str | None = "Bloom", *, name: str = "flights", **properties: str) -> TimelineLook:
-    raw = tuple({**AS_DECLARED, **{key.replace("__", "."): text for key, text in properties.items()}}.items())
+def launches(plan: Plan) -> list[LaunchJob]:
+    return [action for action in plan.actions if isinstance(action, LaunchJob)]
+
+
+def reasons(status: HudiTableStatus) -> set[str | None]:
+    return {status.services.of(service).reason for service in SERVICES}
+
+
+def seen(index: str | None = "Bloom", **properties: str) -> TimelineLook:
+    """A look at a table that is as declared but for these properties."""
+    raw = tuple(
+        {**AS_DECLARED, **{f"hoodie.{key.replace('__', '.')}": text for key, text in properties.items()}}.items()
+    )
     base = timeline(instant("20260310115900000"))
-    return look(timeline=replace(base, properties=replace(base.properties, name=name, raw=raw)), index=index)
+    return look(timeline=replace(base, properties=replace(base.properties, raw=raw)), index=index)
 
 
 @pytest.mark.parametrize(
@@ -38,29 +70,102 @@ def seen(index: str | None = "Bloom", *, name: str = "flights", **properties: st
         ({"type": "MergeOnRead"}, seen(), ("type", "MERGE_ON_READ", "COPY_ON_WRITE")),
         ({"recordKey": ["id", "at"]}, seen(), ("recordKey", "id,at", "id")),
         ({"partitionBy": ["day"]}, seen(), ("partitionBy", "day", "(none)")),
-        ({"partitionBy": ["day"]}, seen(hoodie__table__partition__fields="day:TIMESTAMP"), None),
         ({"tableName": "trips"}, seen(), ("tableName", "trips", "flights")),
+        ({"metadataTable": {}}, seen(table__metadata__partitions="files"), None),
+        ({"metadataTable": {"enabled": False}}, seen(), None),
     ],
 )
 def test_what_the_table_has_is_compared(
     declared: dict[str, Any], found: TimelineLook, expected: tuple[str, str, str] | None
 ) -> None:
-    drift = drift_of(table(**declared), found)
-    one = Drifted(field=expected[0], declared=expected[1], found=expected[2]) if expected else None
-    assert drift == (() if one is None else (one,))
+    drift = drift_of(observe(table(**declared), look=found))
+    assert [(one.field, one.declared, one.found) for one in drift] == ([] if expected is None else [expected])
 
 
-def test_there_is_no_drift_without_a_table() -> None:
-    assert drift_of(table(), look()) == ()
+def test_there_is_no_drift_without_a_table_and_none_is_shown_of_a_hidden_one() -> None:
+    hidden = Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message="Not here.")
+    assert drift_of(observe(table(), look=look())) == ()
+    assert drift_of(observe(table(tableName="trips"), look=seen(), obstacles=(hidden,))) == ()
 
 
-def test_the_condition_names_what_is_declared_what_is_there_and_what_to_do() -> None:
-    one = table(index={"type": "Bucket", "buckets": 8})
-    drift = find_condition(status_of(observe(one, look=seen("Bucket/4"))).conditions, ConditionType.DRIFT)
+def wrong(**changes: Any) -> HudiTable:
+    """A resource that declares nothing of `seen` as it is."""
+    return table(
+        tableName="trips", type="MergeOnRead", recordKey=["key"], partitionBy=["day"], orderingFields=["at"], **changes
+    )
+
+
+WRONG = ("tableName", "type", "recordKey", "partitionBy", "orderingFields", "index")
+
+
+@pytest.mark.parametrize("policy", ["Manage", "Observe"])
+def test_everything_that_differs_stops_the_table_in_one_condition(policy: str) -> None:
+    observation = observe(wrong(managementPolicy=policy), look=seen("Bucket/4"))
+
+    assert not launches(plan_for(observation))
+    after = status_of(observation)
+    drift, ready = (find_condition(after.conditions, kind) for kind in (ConditionType.DRIFT, ConditionType.READY))
     assert drift is not None
+    assert ready is not None
     assert (drift.status, drift.reason) == ("True", "DeclaredOtherwise")
-    assert drift.message.startswith("index: Bucket/8 is declared, and the table has Bucket/4. Nothing is written")
-    assert find_condition(status_of(observe(one, look=seen("Bucket/8"))).conditions, ConditionType.DRIFT) is None
+    assert [field for field in WRONG if f"{field}: " in drift.message] == list(WRONG)
+    assert "index: Bloom is declared, and the table has Bucket/4; declare what the table has." in drift.message
+    assert (ready.status, ready.reason, ready.message) == ("False", "DeclaredOtherwise", drift.message)
+    stalled = find_condition(after.conditions, ConditionType.STALLED)
+    assert stalled is not None
+    assert find_condition(after.conditions, ConditionType.RECONCILING) is None
+
+
+def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_requested() -> None:
+    asked = {"hudi-operator.io/requestedAt": "now"}
+    one = table(tableName="trips", annotations=asked, compaction={"trigger": {"commits": 1}}, type="MergeOnRead")
+    busy = story(
+        done("deltacommit", 50),
+        done("deltacommit", 40),
+        f"{ago(30)}.compaction.requested",
+        kind=FoundType.MERGE_ON_READ,
+    )
+    as_it_is = as_declared(look(timeline=busy), table(type="MergeOnRead"))
+
+    stopped = observe(one, look=as_it_is)
+    assert not launches(plan_for(stopped))
+    assert "DeclaredOtherwise" in reasons(status_of(stopped))
+
+    corrected = replace(stopped, table=one.model_copy(update={"spec": table(type="MergeOnRead").spec}))
+    assert launches(plan_for(corrected))
+
+
+def test_a_corrected_spec_resumes_at_once() -> None:
+    stopped = observe(table(tableName="trips"), look=seen())
+    after = status_of(stopped)
+
+    corrected = again(observe(table(generation=2), look=seen()), after)
+
+    assert launches(plan_for(corrected))
+    assert find_condition(status_of(corrected).conditions, ConditionType.DRIFT) is None
+
+
+@pytest.mark.parametrize("version", ["4", "5", "7", "3"])
+def test_a_version_that_is_not_written_says_what_to_do(version: str) -> None:
+    observation = observe(table(), look=seen(table__version=version))
+
+    assert not launches(plan_for(observation))
+    ready = status_of(observation).conditions[0]
+    assert (ready.status, ready.reason) == ("False", "TableVersionUnsupported")
+    assert (
+        f"hoodie.table.version: the table has {version}, and only 6, 8 or 9 can be honoured; upgrade" in ready.message
+    )
+
+
+def test_a_metadata_table_that_is_asked_for_by_name_is_told_and_stops_nothing() -> None:
+    observation = observe(table(metadataTable={"enabled": True}), look=seen())
+
+    assert launches(plan_for(observation))
+    after = status_of(observation)
+    drift = find_condition(after.conditions, ConditionType.DRIFT)
+    assert drift is not None
+    assert "the next run makes one" in drift.message
+    assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,26 @@ def observe(one: HudiTable | None = None, **changes: Any) -> Observation:
     return replace(base, **changes)
 
 
+def as_declared(look: TimelineLook, table: HudiTable) -> TimelineLook:
+    """The look, where a test says nothing of the properties at a table that has what its resource declares."""
+    if look.timeline is None or look.timeline.properties.raw:
+        return look
+    spec, properties = table.spec, look.timeline.properties
+    raw = {
+        "hoodie.table.name": table.table_name,
+        "hoodie.table.type": spec.type.hudi_name,
+        "hoodie.table.version": str(properties.version),
+        "hoodie.table.recordkey.fields": ",".join(spec.record_key),
+        "hoodie.table.partition.fields": ",".join(spec.partition_by),
+        "hoodie.table.ordering.fields": ",".join(spec.ordering_fields),
+        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+    }
+    filled = replace(properties, raw=tuple(sorted(raw.items())))
+    return replace(look, timeline=replace(look.timeline, properties=filled))
+
+
 def plan_for(observation: Observation, *, now: datetime = NOW) -> Plan:
+    observation = replace(observation, look=as_declared(observation.look, observation.table))
     return decide(observation, default_image=IMAGE, poll_seconds=POLL, now=now)
 
 

@@ -80,7 +80,15 @@ TABLE = ResourceKind(
             json_path='.status.conditions[?(@.type=="Ready")].status',
             description="Whether the table is as it was declared",
         ),
-        PrinterColumn(name="Type", json_path=".spec.type", description="CopyOnWrite or MergeOnRead"),
+        PrinterColumn(
+            name="Type", json_path=".status.timeline.tableType", description="CopyOnWrite or MergeOnRead, as found"
+        ),
+        PrinterColumn(
+            name="Version",
+            json_path=".status.timeline.tableVersion",
+            type="integer",
+            description="Version of the table's format, as found",
+        ),
         PrinterColumn(
             name="Commits",
             json_path=".status.timeline.completedCommits",

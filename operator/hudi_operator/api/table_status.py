@@ -71,6 +71,9 @@ class CountRange(Model):
 class TimelineStatus(Model):
     """What the table's timeline holds."""
 
+    table_type: Annotated[str, Field(max_length=16)] | None = None
+    """CopyOnWrite or MergeOnRead, as the table itself has it."""
+
     table_version: int | None = None
     """Version of the table's format."""
 

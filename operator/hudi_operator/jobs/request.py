@@ -14,7 +14,7 @@ from hudi_jobs.contract import (
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.jobs.hudi_options import build_hudi_options
+from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
 
 _LONGEST_NAME = 330
 _PLANNED = frozenset({Service.COMPACTION, Service.CLUSTERING})
@@ -40,7 +40,7 @@ def build_request(
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
         service=service,
-        table=_definition(table),
+        table=definition_of(table),
         hudi_options=build_hudi_options(table, table_class, service),
         concurrency=table.spec.concurrency.mode,
         abandoned=abandoned,
@@ -67,8 +67,9 @@ def _take_over(table: HudiTable) -> str | None:
     return named if 0 < len(named) <= _LONGEST_NAME else None
 
 
-def _definition(table: HudiTable) -> TableDefinition:
-    spec = table.spec
+def definition_of(table: HudiTable) -> TableDefinition:
+    """Return what a table is declared to be."""
+    spec, metadata_table = table.spec, table.spec.metadata_table
     return TableDefinition(
         name=table.table_name,
         base_path=spec.base_path,
@@ -76,6 +77,8 @@ def _definition(table: HudiTable) -> TableDefinition:
         record_key=spec.record_key,
         partition_by=spec.partition_by,
         ordering_fields=spec.ordering_fields,
+        index=declared_index(spec.index),
+        metadata_table=metadata_table.enabled if "enabled" in metadata_table.model_fields_set else None,
     )
 
 

@@ -4,21 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Service, differences_message
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
-from hudi_operator.planning.drift import DRIFT, drift_message, drift_of
+from hudi_operator.planning.drift import drift_reason
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.memory import SERVICES
-from hudi_operator.planning.model import Blocked, Observation, Plan
+from hudi_operator.planning.model import Blocked, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.readiness import PROGRESSING, Readiness, readiness
 from hudi_operator.planning.rescan import INPUT_SKIPPED, skipped_message
+from hudi_operator.planning.slots import OBSERVED, RESTING
 from hudi_operator.planning.times import format_time
 
 _CONDITION_OF = {
@@ -87,8 +88,9 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: Co
     if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
         message = skipped_message(plan.services.ingestion)
         yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
-    if not observation.is_hidden and (drift := drift_of(observation.table, observation.look)):
-        yield make(ConditionType.DRIFT, ConditionStatus.TRUE, DRIFT, drift_message(drift))
+    if plan.drift:
+        message = differences_message(plan.drift)
+        yield make(ConditionType.DRIFT, ConditionStatus.TRUE, drift_reason(plan.drift), message)
     if plan.overdue:
         message = _overdue_message(plan.overdue)
         yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, "Overdue", message)
@@ -124,11 +126,11 @@ _NO_RUN_YET = (ConditionStatus.UNKNOWN, PROGRESSING, "No run of this spec has en
 def _ingested(memory: ServiceStatus) -> _Answer:
     last = memory.last_run
     if last is None or (failure_kind(last) is not None and attempts(memory) == 0):
-        return _NO_RUN_YET
+        return _rests(memory) or _NO_RUN_YET
     return _failed(memory) or (ConditionStatus.TRUE, last.outcome, last.message or "Up to date.")
 
 
-_CANNOT_TELL = frozenset({Reason.NO_TABLE, Reason.COUNTER_UNCERTAIN, Reason.INLINE})
+_CANNOT_TELL = frozenset({Reason.NO_TABLE, Reason.COUNTER_UNCERTAIN, Reason.INLINE, *TimelineTrouble})
 
 
 def _served(memory: ServiceStatus) -> _Answer:
@@ -139,11 +141,21 @@ def _served(memory: ServiceStatus) -> _Answer:
         return failed
     if memory.reason in _CANNOT_TELL:
         return ConditionStatus.UNKNOWN, memory.reason, memory.message
+    rests = _rests(memory)
+    if rests is not None and memory.reason == OBSERVED:
+        return rests  # whatever an earlier run of ours left, it is another tool that has something to do
     if last is not None and failure_kind(last) is None:
         return ConditionStatus.TRUE, last.outcome, last.message or "Up to date."
     if memory.due:
-        return _NO_RUN_YET
+        return rests or _NO_RUN_YET
     return ConditionStatus.TRUE, memory.reason, memory.message
+
+
+def _rests(memory: ServiceStatus) -> _Answer | None:
+    """Return what would be due of a table on which nothing starts until a person has done something."""
+    if not memory.due or memory.reason not in RESTING:
+        return None
+    return ConditionStatus.UNKNOWN, memory.reason, memory.message
 
 
 def _failed(memory: ServiceStatus) -> _Answer | None:

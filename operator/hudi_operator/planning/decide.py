@@ -13,6 +13,7 @@ from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.circumstances import circumstances_of
+from hudi_operator.planning.drift import drift_of
 from hudi_operator.planning.dueness import Dueness, concealed, seconds_until
 from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import check_writers
@@ -70,7 +71,9 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         circumstances=circumstances,
         now=now,
     )
-    hindrance = hindrance_of(observation, writers, ownership.elsewhere) or waits_for_stranger(case)
+    drift = drift_of(observation)
+    hindrance = hindrance_of(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    hindrance = hindrance or waits_for_stranger(case)
     judged = judge_all(case)
     started = start(case, judged, hindrance)
     answered = _answered(observation.table, started.launches)
@@ -81,6 +84,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     return Plan(
         actions=(*tracked.actions, *started.launches),
         services=explained(case, judged, started, hindrance),
+        drift=drift,
         foreign=writers.foreign,
         acceptance_ignored=writers.ignored,
         verified_up_to=writers.verified_up_to,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
+from hudi_jobs.contract import Difference, JobOutcome, OwnerRecord, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.table_status import (
     ActiveJob,
@@ -97,7 +97,7 @@ class TimelineTrouble(StrEnum):
     """A file of the timeline is larger, or its folder has more files, than the operator reads."""
 
     UNSUPPORTED = "TableVersionUnsupported"
-    """The table is newer than this operator knows."""
+    """The table has a version that this operator cannot read, or that Hudi 1.2.0 does not write."""
 
     NOT_LOOKED_AT = "NotLookedAt"
     """Nothing was asked of the store, because the path, class or namespace of the table is not allowed."""
@@ -317,6 +317,7 @@ Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
 class Plan:
     """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
 
+    `drift` is everything in which the table differs from its resource, or cannot be honoured.
     `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
     says why the annotation that accepts them counts for nothing, and `verified_up_to` is the completion of the newest
     commit that was found to be no such instant. `overdue` have been pending for longer than the class allows.
@@ -328,6 +329,7 @@ class Plan:
 
     actions: tuple[Action, ...] = ()
     services: ServicesStatus = field(default_factory=ServicesStatus)
+    drift: tuple[Difference, ...] = ()
     foreign: tuple[Instant, ...] = ()
     acceptance_ignored: str = ""
     verified_up_to: str | None = None

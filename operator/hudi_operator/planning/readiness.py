@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Service, differences_message
 from hudi_operator.api.conditions import ConditionStatus
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.planning.drift import drift_reason, stops
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
@@ -18,6 +19,9 @@ PROGRESSING = "Progressing"
 """The first run of a spec is under way."""
 PROGRESSING_WITH_RETRY = "ProgressingWithRetry"
 """A failure is tried again."""
+
+TABLE_NOT_FOUND = "TableNotFound"
+"""There is no table where one is to be observed."""
 
 _HOPELESS = frozenset({Reason.WAITING_FOR_SPEC_CHANGE, Reason.RETRIES_EXHAUSTED})
 
@@ -48,10 +52,12 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
     return (
         _blocked(observation)
         or _owned_elsewhere(plan)
+        or _drifted(plan)
         or _foreign(plan)
         or _starting_trouble(plan)
         or _failing(observation, plan)
         or _unreadable(observation, plan)
+        or _missing(observation)
         or _working(observation, plan)
     )
 
@@ -67,6 +73,17 @@ def _owned_elsewhere(plan: Plan) -> Readiness | None:
     if plan.owned_elsewhere is None:
         return None
     return Readiness(ready=ConditionStatus.FALSE, reason=OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True)
+
+
+def _drifted(plan: Plan) -> Readiness | None:
+    if not stops(plan.drift):
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=drift_reason(plan.drift),
+        message=differences_message(plan.drift),
+        stalled=True,
+    )
 
 
 def _foreign(plan: Plan) -> Readiness | None:
@@ -131,6 +148,19 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
         message=look.message,
         reconciling=PROGRESSING_WITH_RETRY,
         work=plan.services.ingestion.message,
+    )
+
+
+def _missing(observation: Observation) -> Readiness | None:
+    """Return what is said of a table that is observed and is not there: nothing will make it."""
+    spec = observation.table.spec
+    if spec.management_policy is not ManagementPolicy.OBSERVE or observation.look.timeline is not None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=TABLE_NOT_FOUND,
+        message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool has made "
+        "one; the operator makes none while spec.managementPolicy is Observe.",
     )
 
 

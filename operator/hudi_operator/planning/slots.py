@@ -3,16 +3,17 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
 from hudi_operator.api.table_class import ConcurrencyLimits
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.planning.drift import DRIFT, drift_reason, stops
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, explain
 from hudi_operator.planning.failures import forgiven
 from hudi_operator.planning.foreign import FOREIGN_WRITER, Writers, foreign_message
 from hudi_operator.planning.launch import launch
 from hudi_operator.planning.memory import SERVICES
-from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.services import Case, stranger_at_work, surroundings
 from hudi_operator.planning.view import left_alone
@@ -34,6 +35,9 @@ CLASS_LIMIT_REACHED = "ClassLimitReached"
 
 NAMESPACE_LIMIT_REACHED = "NamespaceLimitReached"
 """As many Jobs of the class run in the namespace as it allows."""
+
+RESTING = frozenset({SUSPENDED, OBSERVED, BLOCKED, OWNED_ELSEWHERE, FOREIGN_WRITER, DRIFT, TimelineTrouble.UNSUPPORTED})
+"""Reasons for which nothing starts until a person has done something."""
 
 _FIRST = Priority.PENDING - 1
 
@@ -133,9 +137,15 @@ def _waits_for(
     )
 
 
-def hindrance_of(observation: Observation, writers: Writers, owned_elsewhere: str | None = None) -> Hindrance | None:
+def hindrance_of(
+    observation: Observation,
+    writers: Writers,
+    *,
+    drift: tuple[Difference, ...],
+    owned_elsewhere: str | None,
+) -> Hindrance | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_hindrances(observation, writers, owned_elsewhere), None)
+    return next(_hindrances(observation, writers, drift, owned_elsewhere), None)
 
 
 def waits_for_stranger(case: Case) -> Hindrance | None:
@@ -146,7 +156,9 @@ def waits_for_stranger(case: Case) -> Hindrance | None:
     return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
 
 
-def _hindrances(observation: Observation, writers: Writers, owned_elsewhere: str | None) -> Iterator[Hindrance]:
+def _hindrances(
+    observation: Observation, writers: Writers, drift: tuple[Difference, ...], owned_elsewhere: str | None
+) -> Iterator[Hindrance]:
     spec = observation.table.spec
     if spec.suspend:
         yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
@@ -156,6 +168,8 @@ def _hindrances(observation: Observation, writers: Writers, owned_elsewhere: str
         yield BLOCKED, blocked_message(observation)
     if owned_elsewhere is not None:
         yield OWNED_ELSEWHERE, owned_elsewhere
+    if stops(drift):
+        yield drift_reason(drift), differences_message(drift)
     if writers.foreign:
         yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if observation.look.trouble is not None:

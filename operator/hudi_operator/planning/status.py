@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from hudi_jobs.contract import TableType
 from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.conditions import Condition
 from hudi_operator.api.resources import InvalidObject
@@ -21,6 +22,7 @@ from hudi_operator.planning.windows import known_runs
 from hudi_operator.timeline import Instant, Timeline
 from hudi_operator.timeline.files import FileSummary
 
+_TYPES = {one.hudi_name: one for one in TableType}
 _PENDING_SHOWN = 100
 _PROBLEMS_SHOWN = 10
 _MESSAGE_LIMIT = 512
@@ -63,6 +65,7 @@ def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> Tim
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
+        table_type=_TYPES[timeline.properties.table_type.value].value,
         table_version=timeline.properties.version,
         layout_version=int(timeline.properties.layout),
         time_zone=timeline.properties.timezone.value,

@@ -21,7 +21,10 @@ from hudi_jobs.contract.table_merging import (
 WRITTEN_VERSIONS = frozenset({6, 8, 9})
 """Table versions that Hudi 1.2.0 writes without upgrading the table."""
 
-OTHER_VERSION = (
+TABLE_VERSION = "hoodie.table.version"
+"""The property that holds the version of the table's format."""
+
+_OTHER_VERSION = (
     "upgrade the table with a tool of your own, for example by one write with Hudi 0.15.0, which makes it version 6, "
     "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades no table"
 )
@@ -117,13 +120,13 @@ class Unsupported:
 
 
 def unsupported(properties: Mapping[str, str], *, declared_index: str | None, ingests: bool) -> Iterator[Unsupported]:
-    """Yield everything of a table that cannot be honoured; keys matter only to a table that is ingested into."""
+    """Yield everything of a table that cannot be honoured; how keys are found matters only where rows are ingested."""
     yield from _version(properties)
     yield from _few_values(properties)
     yield from _kept_elsewhere(properties)
     yield from _merging(properties)
     yield from _keys(properties, ingests=ingests)
-    yield from _without_meta_fields(properties, declared_index)
+    yield from _without_meta_fields(properties, declared_index if ingests else None)
 
 
 def key_generator_of(properties: Mapping[str, str]) -> str | None:
@@ -145,9 +148,9 @@ def key_generator_of(properties: Mapping[str, str]) -> str | None:
 
 
 def _version(properties: Mapping[str, str]) -> Iterator[Unsupported]:
-    key = "hoodie.table.version"
     if version_of(properties) not in WRITTEN_VERSIONS:
-        yield Unsupported(key=key, possible="6, 8 or 9", found=properties.get(key, ""), advice=OTHER_VERSION)
+        found = properties.get(TABLE_VERSION, "")
+        yield Unsupported(key=TABLE_VERSION, possible="6, 8 or 9", found=found, advice=_OTHER_VERSION)
 
 
 def _few_values(properties: Mapping[str, str]) -> Iterator[Unsupported]:
