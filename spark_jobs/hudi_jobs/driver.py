@@ -12,7 +12,16 @@ from pyspark.sql import SparkSession
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import classify
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, JobOutcome, JobRequest, Outcome, TableTask, TaskResult
+from hudi_jobs.contract import (
+    MOST_AFFECTED,
+    AffectedInstant,
+    FailureReason,
+    JobOutcome,
+    JobRequest,
+    Outcome,
+    TableTask,
+    TaskResult,
+)
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lock import require_lock
@@ -72,17 +81,20 @@ class Driver:
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
         started = _now()
         fields = {"run": self._request.run, "task": task.id, "service": task.service}
+        affected: list[AffectedInstant] = []
         _LOGGER.info("task begins", extra={"fields": fields})
         try:
             self._require_running()
             require_lock(task.hudi_options)
             runner = runner_of(task.service)
-            result = runner(TaskContext(spark=spark.newSession(), run=self._request.run, task=task))
+            context = TaskContext(spark=spark.newSession(), run=self._request.run, task=task, affected=affected)
+            result = runner(context)
             result = result.model_copy(update={"started_at": started, "finished_at": _now()})
         except Exception as error:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
+        result = result.model_copy(update={"affected": tuple(affected[:MOST_AFFECTED])})
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 

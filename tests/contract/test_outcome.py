@@ -10,7 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import (
+    MOST_AFFECTED,
     TERMINATION_MESSAGE_LIMIT,
+    AffectedInstant,
+    Effect,
     FailureReason,
     JobOutcome,
     Outcome,
@@ -35,6 +38,16 @@ results = st.builds(
     files_read=st.one_of(st.none(), st.integers(0, 2**63)),
     rows_read=st.one_of(st.none(), st.integers(0, 2**63)),
     more_input=st.one_of(st.none(), st.booleans()),
+    affected=st.lists(
+        st.builds(
+            AffectedInstant,
+            instant=st.from_regex(r"[0-9]{17}", fullmatch=True),
+            action=st.sampled_from(["commit", "clustering"]),
+            effect=st.sampled_from(Effect),
+            run=st.one_of(st.none(), st.just("flights-clustering-1")),
+        ),
+        max_size=MOST_AFFECTED,
+    ).map(tuple),
     started_at=st.one_of(st.none(), st.just("2026-03-10T12:00:00Z")),
 )
 outcomes = st.builds(JobOutcome, results=st.lists(results, max_size=20).map(tuple))
@@ -180,3 +193,42 @@ def test_a_message_that_was_cut_off_is_refused_or_read_as_what_it_still_says(out
 def test_a_newer_drivers_further_fields_are_ignored() -> None:
     document = {"version": 1, "results": [{"id": "a", "outcome": "Succeeded", "colour": "blue"}], "later": {}}
     assert decode_outcome(json.dumps(document)) == JobOutcome(results=(TaskResult(id="a", outcome=Outcome.SUCCEEDED),))
+
+
+def affected(number: int = 0) -> AffectedInstant:
+    return AffectedInstant(instant=f"{20260310115900000 + number}", action="deltacommit", effect=Effect.ROLLED_BACK)
+
+
+def test_what_was_done_to_others_is_given_up_after_figures_and_before_results() -> None:
+    """It is told nowhere else, while figures stand in the commit."""
+    ten = tuple(affected(number) for number in range(MOST_AFFECTED))
+    one = result(message="m" * 9000, files_read=7, affected=ten)
+    tight = JobOutcome(results=(one, *(result(number, rows_read=10**9) for number in range(1, 45))))
+    kept = decode_outcome(encode_outcome(tight))
+    assert (kept.results[0].affected, kept.results[0].files_read, len(kept.results)) == (ten, None, 45)
+    crowded = JobOutcome(results=(one, *(result(number) for number in range(1, 65))))
+    assert not any(each.affected for each in decode_outcome(encode_outcome(crowded)).results)
+
+
+GOOD = affected().model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([GOOD], 1),
+        ([GOOD, {**GOOD, "instant": "../x"}, {**GOOD, "effect": "Eaten"}, {**GOOD, "action": "x" * 33}, 7, None], 1),
+        ([{**GOOD, "instant": "1" * 33}], 0),
+        ([GOOD] * 5000, MOST_AFFECTED),
+        ([{**GOOD, "run": "<script>"}], 1),
+        ("RolledBack", 0),
+        (None, 0),
+        ({"instant": "1"}, 0),
+    ],
+)
+def test_a_line_about_others_that_cannot_be_read_is_left_out_and_the_result_stays(given: object, expected: int) -> None:
+    document = {"results": [{"id": "a", "outcome": "Succeeded", "affected": given}]}
+    (read,) = decode_outcome(json.dumps(document)).results
+    assert read.outcome is Outcome.SUCCEEDED
+    assert len(read.affected) == expected
+    assert all(one.run is None for one in read.affected)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from hudi_jobs.contract import Outcome, RunMode, Service
+from hudi_jobs.contract import MOST_AFFECTED, Effect, Outcome, RunMode, Service
 from hudi_operator.api.base import Model
 from hudi_operator.api.conditions import REASON_PATTERN, Condition
 
@@ -139,6 +139,35 @@ class OwnerStatus(Model):
     """The run that wrote the record."""
 
 
+class PendingOwner(StrEnum):
+    """Who began a pending instant."""
+
+    THIS_TABLE = "ThisTable"
+    """A run of this table."""
+
+    OTHER = "Other"
+    """Another tool, or a run that nobody remembers."""
+
+
+class AffectedStatus(Model):
+    """One instant that a run did not begin, and that it finished, rolled back or replanned."""
+
+    time: InstantTime
+    """Requested time of the instant."""
+
+    action: Annotated[str, Field(max_length=32)]
+    """Action, as Hudi spells it."""
+
+    effect: Effect
+    """Finished, RolledBack or Replanned."""
+
+    owner: PendingOwner = PendingOwner.OTHER
+    """Who began it: ThisTable, or Other."""
+
+    run: Annotated[str, Field(max_length=63)] | None = None
+    """The run of this table that its plan names."""
+
+
 class RunStatus(Model):
     """One run of a service."""
 
@@ -190,15 +219,11 @@ class RunStatus(Model):
     bytes_written: int | None = None
     """Bytes that were written."""
 
+    affected: Annotated[tuple[AffectedStatus, ...], Field(max_length=MOST_AFFECTED)] | None = None
+    """Instants that this run did not begin, and that it finished, rolled back or replanned; at most 10."""
 
-class PendingOwner(StrEnum):
-    """Who began a pending instant."""
-
-    THIS_TABLE = "ThisTable"
-    """A run of this table."""
-
-    OTHER = "Other"
-    """Another tool, or a run that nobody remembers."""
+    undone_by: InstantTime | None = None
+    """The restore or rollback of somebody else that undid the run's instant."""
 
 
 class PendingStatus(Model):

@@ -184,5 +184,5 @@ def _next_look(
 
 
 def _history(previous: tuple[RunStatus, ...], finished: tuple[RunStatus, ...]) -> tuple[RunStatus, ...]:
-    fresh = tuple(run for run in reversed(finished) if run.outcome is not Outcome.NOTHING_TO_DO)
+    fresh = tuple(run for run in reversed(finished) if run.affected or run.outcome is not Outcome.NOTHING_TO_DO)
     return (fresh + previous)[:HISTORY_LENGTH]

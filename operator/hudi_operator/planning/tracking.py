@@ -9,6 +9,7 @@ from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_class import JobSettings
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.affected import with_affected
 from hudi_operator.planning.model import (
     START_TROUBLES,
     Action,
@@ -65,7 +66,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
                 actions.append(CreateJob(job=job))
                 active.append(job)
         elif (run := conclude(job, observed=own, look=observation.look, now=now)) is not None:
-            finished.append(run)
+            finished.append(with_affected(run, job, own, observation))
         else:
             active.append(refreshed(job, own) if own else job)
     names = {job.name for job in remembered}

@@ -1,9 +1,12 @@
 """What is worth an Event: a condition that changed, and a run that ended differently than the one before."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hudi_jobs.contract import Effect
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.table_status import HudiTableStatus, PendingOwner
+from hudi_operator.planning.affected import affected_message
 
 RESUMED = "Resumed"
 """The table is suspended no longer."""
@@ -36,7 +39,16 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
         for kind in _WATCHED
         if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
     ]
-    return tuple(found)
+    return (*found, *_affected(before, after))
+
+
+def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield what runs that have ended since did to instants of others, and to what earlier runs had left."""
+    told = {run.job for run in before.history}
+    for run in reversed(after.history):
+        for one in run.affected or () if run.job not in told else ():
+            warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
+            yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
 
 
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:

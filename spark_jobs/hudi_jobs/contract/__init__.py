@@ -4,6 +4,7 @@ Both sides import this package, so it needs pydantic and nothing else. The opera
 the driver answers in the container's termination message, which Kubernetes keeps with the finished pod.
 """
 
+from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
 from hudi_jobs.contract.index import BUCKET, INDEX_KEY, index_note, may_follow
 from hudi_jobs.contract.outcome import (
     TERMINATION_MESSAGE_LIMIT,
@@ -56,6 +57,7 @@ __all__ = [
     "CHECKPOINT_KEY",
     "INDEX_KEY",
     "METADATA_PREFIX",
+    "MOST_AFFECTED",
     "OPERATOR_FILE_LIMIT",
     "OPERATOR_FOLDER",
     "OPERATOR_KEY",
@@ -64,9 +66,11 @@ __all__ = [
     "TABLE_KEY",
     "TERMINATION_MESSAGE_LIMIT",
     "TIMELINE_ZONE_OPTION",
+    "AffectedInstant",
     "BadRecordPolicy",
     "ConcurrencyMode",
     "Difference",
+    "Effect",
     "FailureReason",
     "FileFormat",
     "FileSource",

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
+from hudi_jobs.contract.affected import AffectedInstants
 from hudi_jobs.contract.document import Document
 
 TERMINATION_MESSAGE_LIMIT = 4096
@@ -136,6 +137,7 @@ class TaskResult(Document):
     bytes_written: int | None = None
     bytes_deleted: int | None = None
     instants_archived: int | None = None
+    affected: AffectedInstants = ()
     started_at: str | None = None
     finished_at: str | None = None
 
@@ -155,10 +157,10 @@ class UnreadableOutcome(ValueError):
 def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMIT) -> str:
     """Write the outcome in at most `limit` bytes of UTF-8.
 
-    What does not fit is given up in this order: the tails of messages, then all figures, then the results of tasks
-    that succeeded or had nothing to do, then results from the end. A result that is missing means unknown: the operator
-    reads the timeline, as it does for every result. The driver also logs the whole document, so nothing is lost to a
-    person.
+    What does not fit is given up in this order: the tails of messages, then all figures, then what was done to the
+    instants of others, then the results of tasks that succeeded or had nothing to do, then results from the end. A
+    result that is missing means unknown: the operator reads the timeline, as it does for every result. The driver also
+    logs the whole document, so nothing is lost to a person.
     """
     text = _dump(outcome)
     if _fits(text, limit):
@@ -167,6 +169,9 @@ def encode_outcome(outcome: JobOutcome, *, limit: int = TERMINATION_MESSAGE_LIMI
         text = _dump(_shortened(outcome, length))
         if _fits(text, limit):
             return text
+    text = _dump(JobOutcome(results=tuple(_without_figures(result) for result in outcome.results), truncated=True))
+    if _fits(text, limit):
+        return text
     essential = [_essential(result) for result in outcome.results]
     essential.sort(key=lambda result: result.outcome is not Outcome.FAILED)
     while essential:
@@ -194,6 +199,10 @@ def _cut(message: str, length: int) -> str:
     if len(message) <= length:
         return message
     return message[: max(length - 3, 0)] + "..." if length else ""
+
+
+def _without_figures(result: TaskResult) -> TaskResult:
+    return _essential(result).model_copy(update={"affected": result.affected})
 
 
 def _essential(result: TaskResult) -> TaskResult:

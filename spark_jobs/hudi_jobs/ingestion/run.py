@@ -1,5 +1,6 @@
 """One ingestion from its checkpoint to its commit."""
 
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -45,8 +46,10 @@ from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.holding import while_held
+from hudi_jobs.lease.marker import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import look
@@ -62,7 +65,12 @@ def ingest(context: TaskContext) -> TaskResult:
     task = _task(context)
     require_quarantine(task)
     opened = _OpenedTable(context)
-    return while_held(context, lambda _: _ingest(context, task, opened.table), before=opened.open)
+
+    def begin(_: Lease) -> TaskResult:
+        with noting_affected(context, lambda: look(context)) if opened.table is not None else nullcontext():
+            return _ingest(context, task, opened.table)
+
+    return while_held(context, begin, before=opened.open)
 
 
 class _OpenedTable:

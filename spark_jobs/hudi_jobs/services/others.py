@@ -15,7 +15,7 @@ from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, 
 from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.lease.holding import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.timeline import Pending, Timeline
+from hudi_jobs.services.timeline import Begun, Pending, Timeline
 
 _HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
@@ -45,6 +45,10 @@ class Others:
         """Tell whether nobody works on an instant any more, as the operator has watched it."""
         abandoned = self._context.task.abandoned
         return self.is_alone if abandoned is None else instant in abandoned
+
+    def decides_about(self, each: Begun) -> bool:
+        """Tell whether nobody but this run can have ended an instant that was pending when it began."""
+        return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 
     def is_alive(self, instant: str) -> bool:
         """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""

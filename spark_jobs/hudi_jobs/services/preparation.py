@@ -8,6 +8,7 @@ from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.index_gate import require_index
 from hudi_jobs.lease.holding import while_held
 from hudi_jobs.lease.marker import Lease
+from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Timeline
@@ -52,7 +53,8 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
     def begin(lease: Lease) -> TaskResult:
         others = Others(context)
         require_plans_inside(context)
-        rolled_back = others.roll_back(look(context))
-        return others.refusal(look(context)) or work(lease, rolled_back)
+        with noting_affected(context, lambda: look(context)):
+            rolled_back = others.roll_back(look(context))
+            return others.refusal(look(context)) or work(lease, rolled_back)
 
     return while_held(context, begin)

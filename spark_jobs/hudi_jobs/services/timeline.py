@@ -32,6 +32,15 @@ class Pending:
 
 
 @dataclass(frozen=True)
+class Begun:
+    """Any instant that has not completed; `plan` is what a plan of a service says of whose it is."""
+
+    instant: str
+    action: str
+    plan: Pending | None = None
+
+
+@dataclass(frozen=True)
 class PendingRollback:
     """A rollback that has not completed, and the instant that it rolls back."""
 
@@ -67,6 +76,13 @@ class Timeline:
         """Clustering plans, oldest first."""
         utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
         return _pending(utilities.getPendingClusteringInstantTimes(self.meta), self._requested_replace)
+
+    def begun(self) -> list[Begun]:
+        """Return everything that has not completed, oldest first."""
+        plans = {each.instant: each for each in (*self.pending_compactions(), *self.pending_clusterings())}
+        found = self._active.filterInflightsAndRequested().getInstants()
+        pairs = sorted({(str(each.requestedTime()), str(each.getAction())) for each in found})
+        return [Begun(time, action, plans.get(time)) for time, action in pairs]
 
     def unfinished_writes(self) -> list[str]:
         """Return the requested times of commits that have begun and not completed, services not counted."""

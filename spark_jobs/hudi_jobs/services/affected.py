@@ -1,0 +1,66 @@
+"""What became of instants that a run found pending: told by comparing the timeline before and after.
+
+Hudi rolls back and finishes what it finds inside many of its calls, and says so to nobody but its log. Only where
+nobody else can have been at work on an instant is its end taken for this run's doing.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import AffectedInstant, Effect, Service
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.timeline import Begun, Timeline
+
+_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_CLUSTERED = frozenset({"clustering", "replacecommit"})
+_LOGGER = logging.getLogger(__name__)
+
+
+@contextmanager
+def noting_affected(context: TaskContext, look: Callable[[], Timeline]) -> Iterator[None]:
+    """Note in the context what becomes of everything that is pending now, whether the work succeeds or fails."""
+    before = look()
+    begun = before.begun()
+    try:
+        yield
+    finally:
+        if begun:
+            _note(context, begun, dict(before.completed()), look)
+
+
+def _note(context: TaskContext, begun: list[Begun], done: dict[str, str], look: Callable[[], Timeline]) -> None:
+    """Compare with the timeline as it is then; what has been done stays done where that cannot be read."""
+    try:
+        found = _affected(context, begun, done, look())
+    except Exception:
+        _LOGGER.warning("what became of pending instants is not known", exc_info=True)
+        return
+    if found:
+        context.log("instants of others were dealt with", instants=[one.model_dump(mode="json") for one in found])
+    context.affected.extend(found)
+
+
+def _affected(context: TaskContext, begun: list[Begun], done: dict[str, str], after: Timeline) -> list[AffectedInstant]:
+    others, completed, pending = Others(context), dict(after.completed()), after.begun()
+    still, known = {each.instant for each in pending}, {each.instant for each in begun} | done.keys()
+    actions = [each.action for each in pending if each.instant not in known]
+    actions += [action for time, action in completed.items() if time not in known]
+    replanned = context.task.service is Service.CLUSTERING and not _CLUSTERED.isdisjoint(actions)
+    found = []
+    for each in begun:
+        if each.instant in still or not others.decides_about(each):
+            continue
+        if each.instant not in completed:
+            again = replanned and each.plan is not None and each.action in _CLUSTERED
+            found.append(_told(each, Effect.REPLANNED if again else Effect.ROLLED_BACK, others))
+        elif each.plan is not None or each.action not in _WRITES:
+            # A write is completed by nobody but its own writer.
+            found.append(_told(each, Effect.FINISHED, others))
+    return found
+
+
+def _told(each: Begun, effect: Effect, others: Others) -> AffectedInstant:
+    run = each.plan.run if each.plan is not None and others.is_ours(each.plan) else None
+    return AffectedInstant(instant=each.instant, action=each.action, effect=effect, run=run)
