@@ -24,12 +24,12 @@ from hudi_operator.api.base import Model
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.jobs import names
 from hudi_operator.planning import foreign
+from hudi_operator.planning.authorship import Authorship
 from hudi_operator.planning.dueness import Dueness, Reason
 from hudi_operator.planning.foreign import Acceptance
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.times import instant_time
-from hudi_operator.planning.windows import Window
 from hudi_operator.timeline import Action, Instant, Timeline
 
 
@@ -126,15 +126,22 @@ def _lacks_mark_by_action(instant: Instant, _: object, timeline: Timeline) -> bo
 
 
 def _completed_or_inflight(
-    observation: Observation, timeline: Timeline, verified: str | None, *, windows: tuple[Window, ...], **others: Any
+    observation: Observation, timeline: Timeline, verified: str | None, *, authorship: Authorship
 ) -> Iterator[Instant]:
     """A write under way that no run in memory has begun proves another writer as well."""
-    yield from _COMPLETED(observation, timeline, verified, windows=windows, **others)
+    yield from _COMPLETED(observation, timeline, verified, authorship=authorship)
     for instant in timeline.pending:
         at = instant_time(instant.time)
-        known = (one.start - _SLACK <= at and (one.end is None or at <= one.end + _SLACK) for one in windows if at)
+        known = (
+            one.start - _SLACK <= at and (one.end is None or at <= one.end + _SLACK) for one in authorship.others if at
+        )
         if instant.action is Action.DELTA_COMMIT and not any(known):
             yield instant
+
+
+def _commits_alone(*arguments: Any, **others: Any) -> Iterator[Instant]:
+    """What another tool's services do proves nothing."""
+    return (one for one in _COMPLETED(*arguments, **others) if one.action is not Action.CLEAN)
 
 
 _SLACK = timedelta(minutes=1)
@@ -204,6 +211,18 @@ DEFECTS = (
         scenario=scenarios.STRANGERS_FROM_THE_START,
         says="a run starts beside another writer",
         old=((f"{_PLANNING}.foreign._BEFORE_ALL", None),),
+    ),
+    Defect(
+        name="a clean of another tool is not looked at",
+        scenario=scenarios.STRANGERS,
+        says="a run starts beside another writer",
+        old=((f"{_PLANNING}.foreign._completed", _commits_alone),),
+    ),
+    Defect(
+        name="a clean of ours is another writer's, because it names no run",
+        scenario=scenarios.PROCESSES,
+        says="is taken for another writer's",
+        old=((f"{_PLANNING}.authorship.Authorship.may_have_made", _never),),
     ),
     Defect(
         name="any text accepts other writers' commits",

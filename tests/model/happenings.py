@@ -21,7 +21,7 @@ SKEWS = (-600, 600)
 GARBAGE = ("true", "yes", "2027", "99999999999999999")
 TROUBLES = ("stuck", "sidecar", "queued")
 FAULTS = ("conflict", "dies", "refused", "unreachable", "downgrade")
-TOOLS = ("write", "compaction", "clustering")
+TOOLS = ("write", "compaction", "clustering", "clean")
 
 
 def possible(world: World) -> Iterator[Deviation]:

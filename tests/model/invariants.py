@@ -52,10 +52,20 @@ def _of_strangers(world: World, index: int, seen: Observation, plan: Plan) -> It
         yield f"what the operator did itself is taken for another writer's: {plan.foreign[0].action}"
     if world.is_serialized and seen.look.timeline is not None and _launches(plan):
         written = [one.time for one in world.lake.commits if one.sources and one.sources[0] >= TOOL_ROWS]
-        if written and max(written) > cluster.accepted:
+        if max((*written, *_strange_services(world)), default="") > cluster.accepted:
             yield "a run starts beside another writer that nobody has accepted"
     if cluster.obeyed > MOST_OBEYED:
         yield "the person does what the status says, and it does not help"
+
+
+def _strange_services(world: World) -> Iterator[str]:
+    """Services of another tool that no run of ours can have made: none was begun that makes such a one."""
+    made_by = {"clean": Service.CLEANING, "compaction": Service.COMPACTION, "clustering": Service.CLUSTERING}
+    begun = {run.decided.service for run in world.runs}
+    for one in world.lake.entries.values():
+        is_strange = one.planner.startswith("tool") and one.writer == one.planner
+        if one.state == "completed" and is_strange and made_by.get(one.action) not in begun:
+            yield one.time
 
 
 def _of_order(plan: Plan) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.model.drivers import acknowledge, begin_write, lost_to_another
-from tests.model.lake import TOOL_ROWS
+from tests.model.lake import TOOL_ROWS, Entry
 from tests.model.services import complete_plan, is_overtaken, make_plan
 from tests.model.world import Tool, World
 
@@ -19,6 +19,8 @@ def step_tool(world: World, tool: Tool) -> None:
         return
     if tool.kind == "write":
         _write(world, tool)
+    elif tool.kind == "clean":
+        _clean(world, tool)
     else:
         _serve(world, tool)
 
@@ -61,6 +63,18 @@ def _serve(world: World, tool: Tool) -> None:
             world.lake.entries.pop(entry.time, None)
             return
         complete_plan(world, entry, _ahead(world), run=None)
+
+
+def _clean(world: World, tool: Tool) -> None:
+    """Plan a clean, and execute it some time later, as a job of its own does."""
+    if tool.step == "planned":
+        entry = Entry(time=world.stamp(_ahead(world)), action="clean", writer=tool.name, planner=tool.name)
+        tool.instant, tool.step = world.lake.put(entry).time, "complete"
+        tool.waits_until = world.now + EXECUTES_AFTER
+        return
+    tool.is_alive = False
+    if tool.instant in world.lake.entries:
+        world.lake.change(tool.instant, state="completed", completed=world.stamp(_ahead(world)))
 
 
 def _ahead(world: World) -> int:

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from tests.planning.world import (
     NOW,
+    OPERATOR,
+    UID,
     active,
     ago,
     at,
     done,
+    ended,
     instant,
     job,
     memory,
@@ -25,9 +28,10 @@ from tests.planning.world import (
     table,
 )
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import TimelineStatus
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineLook
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone
 
 MINE = ("flights-ingestion-1", ago(40))
@@ -318,3 +322,94 @@ def test_many_foreign_commits_are_named_by_the_newest() -> None:
     alarm = find_condition(after.conditions, ConditionType.FOREIGN_WRITER)
     assert alarm is not None
     assert "and 5 more on this" in alarm.message
+
+
+def cleaned(ended: float, **changes: Any) -> Observation:
+    """A clean has completed that names no run, because no clean does."""
+    return seen(files=[*FILES, done("clean", ended + 0.1, ended)], verified=29, **changes)
+
+
+BEGAN = {"started_at": at(NOW - minutes(12)), "finished_at": at(NOW - minutes(11))}
+INLINE = {"cleaning": {"mode": "Inline"}}
+
+
+@pytest.mark.parametrize(
+    ("observation", "expected"),
+    [
+        # No run that cleans is remembered.
+        (cleaned(10), [ago(10.1)]),
+        (cleaned(10, remembered={"ingestion": memory(last_run=run(**BEGAN))}), [ago(10.1)]),
+        # One of ours may have made it.
+        (cleaned(10, remembered={"cleaning": memory(last_run=run(service="Cleaning", **BEGAN))}), []),
+        (cleaned(10, remembered={"ingestion": memory(last_run=run(**BEGAN))}, **INLINE), []),
+        (cleaned(10, remembered={"cleaning": memory(last_run=run(service="Cleaning", instant=ago(10.1)))}), []),
+        (cleaned(10, remembered={"history": (run(service="Cleaning", instant=ago(10.1)),)}), []),
+        (cleaned(10, remembered={"active_jobs": (active(service="Cleaning"),)}, jobs=(job(),)), []),
+        # Too long before or after it.
+        (cleaned(0.5, remembered={"cleaning": memory(last_run=run(service="Cleaning", **BEGAN))}), [ago(0.6)]),
+        # What was there when the table was last looked at.
+        (cleaned(29.5), []),
+        (cleaned(10, managementPolicy="Observe"), []),
+    ],
+    ids=range(10),
+)
+def test_a_clean_of_another_tool_proves_another_writer(observation: Observation, expected: list[str]) -> None:
+    assert foreign(observation) == expected
+
+
+def test_a_run_of_an_earlier_spec_may_have_cleaned_inline() -> None:
+    ingesting = active(generation=7, started_at=at(NOW - minutes(11)))
+    assert foreign(cleaned(10, remembered={"active_jobs": (ingesting,)}, jobs=(job(),))) == []
+    assert foreign(cleaned(10, remembered={"active_jobs": (active(generation=1),)}, jobs=(job(),))) == [ago(10.1)]
+
+
+def test_a_first_look_says_nothing_of_old_cleans() -> None:
+    assert foreign(seen(files=[*FILES, done("clean", 10)])) == []
+    assert plan_for(seen(files=[*FILES, done("clean", 10)])).verified_up_to == ago(9.9)
+
+
+def test_a_clean_that_was_accepted_is_not_foreign_and_the_message_names_it() -> None:
+    alarm = find_condition(status_of(cleaned(10)).conditions, ConditionType.FOREIGN_WRITER)
+    assert alarm is not None
+    assert alarm.message.startswith(f"Another writer made clean {ago(10.1)} on this Serialized table")
+    assert f"{ACCEPT}={ago(10.1)}." in alarm.message
+    assert foreign(cleaned(10, annotations={ACCEPT: ago(10.1)})) == []
+
+
+@pytest.mark.parametrize("action", [Action.COMMIT, Action.REPLACE_COMMIT])
+def test_a_service_of_another_tool_is_foreign_when_no_run_has_ever_been(action: Action) -> None:
+    files = [done("deltacommit", 50), done(action.value, 20)]
+    assert foreign(seen(*unmarked(20, action=action), mine=(), files=files, verified=40)) == [ago(20)]
+
+
+def test_a_job_that_is_not_remembered_may_have_made_anything() -> None:
+    """As after a restore of the cluster from a backup: what it lost of its memory must not stop the table."""
+    forgotten = ended("flights-cleaning-1", service=Service.CLEANING, created_at=NOW - minutes(11))
+    assert foreign(cleaned(10, jobs=(forgotten,))) == []
+    later = {"cleaning": memory(last_run=run(service="Cleaning", finished_at=at(NOW - minutes(1)), job="newer"))}
+    assert foreign(cleaned(0.5, jobs=(forgotten,), remembered=later)) == []
+    old = ended("flights-cleaning-1", service=Service.CLEANING, created_at=NOW - minutes(50))
+    known = {
+        "cleaning": memory(
+            last_run=run(
+                service="Cleaning", job="newer", started_at=at(NOW - minutes(41)), finished_at=at(NOW - minutes(40))
+            )
+        )
+    }
+    assert foreign(cleaned(10, jobs=(old,), remembered=known)) == [ago(10.1)]
+
+
+def test_a_commit_of_a_run_that_is_not_remembered_shows_that_the_memory_is_older_than_the_table() -> None:
+    mark = Mark(instant=completed(20, 19.9), run="forgotten", table_uid=UID, operator=OPERATOR)
+    observation = cleaned(10)
+    assert foreign(replace(observation, look=replace(observation.look, marks=(mark,)))) == []
+
+
+@pytest.mark.parametrize("action", ["clean", "replacecommit"])
+def test_in_local_time_only_what_came_while_no_job_was_there_is_foreign(action: str) -> None:
+    """The times of runs are in UTC, and where the table's clock stands is not certain."""
+    made = () if action == "clean" else unmarked(10, action=Action(action))
+    local = {"files": [*FILES, done(action, 10)], "verified": 29, "zone": TimelineZone.LOCAL}
+    assert foreign(seen(*made, **local)) == [ago(10)]
+    at_work = {"active_jobs": (active(service="Cleaning"),)}
+    assert foreign(seen(*made, **local, remembered=at_work, jobs=(job(),))) == []

@@ -1,17 +1,19 @@
 """Other writers on a serialized table.
 
 A Serialized table has no lock: a second writer loses updates, and a cleaning beside it deletes what it is reading. So
-everything stops, ingestion too, until a person has decided who writes.
+everything stops, ingestion too, until a person has decided who writes. Services of another tool prove one as its
+commits do; savepoints, restores and rollbacks are acts of a person, which are told and stop nothing (`acts.py`).
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.authorship import Authorship, completion_of
 from hudi_operator.planning.model import Observation, TimelineLook
 from hudi_operator.planning.ownership import is_ours
 from hudi_operator.planning.times import instant_time, parse_time
@@ -20,11 +22,12 @@ from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.counters import COMMITS
 
 FOREIGN_WRITER = "ForeignWriter"
-"""A Serialized table has commits of another writer that nobody has accepted."""
+"""A Serialized table has commits or services of another writer that nobody has accepted."""
 _NAMED = 3
 _VALUE_SHOWN = 40
 _BEFORE_ALL = "0" * 17
 _INSTANT = re.compile(r"[0-9]{14}([0-9]{3})?")
+_CHECKED = COMMITS | {Action.CLEAN}
 _WITHOUT_MARK = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "DELETE_PARTITION"})
 """Operations (`WriteOperationType`) of what Hudi runs inside a writer."""
 
@@ -58,7 +61,7 @@ def check_writers(
     active: Iterable[ActiveJob] = (),
     owned_elsewhere: bool = False,
 ) -> Writers:
-    """Look for commits that nobody but the operator may have made, and it did not.
+    """Look for commits and cleans that nobody but the operator may have made, and it did not.
 
     Only what has completed proves another writer: a write that is under way may be one of a run that died, whatever
     the clocks say. Once a look has found none, only what completes later is checked: the table may be older than its
@@ -71,26 +74,28 @@ def check_writers(
     verified = known.verified_up_to if known else None
     if timeline is None:
         return Writers(verified_up_to=verified)
-    commits = (_completion(one) for one in timeline.completed if one.action in COMMITS)
-    newest = max(commits, default=verified or _BEFORE_ALL)
+    newest = max(_completions(timeline), default=verified or _BEFORE_ALL)
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere:
         return Writers(verified_up_to=newest)
-    jobs = {job.name for job in active}
-    found = _completed(observation, timeline, verified, runs=runs, windows=windows, jobs=jobs)
+    authorship = Authorship.of(observation, runs, tuple(active), windows)
+    found = _completed(observation, timeline, verified, authorship=authorship)
     value = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION)
     accepted = acceptance(value, timeline)
-    foreign = sorted((one for one in found if _completion(one) > accepted.up_to), key=_completion, reverse=True)
+    foreign = sorted((one for one in found if completion_of(one) > accepted.up_to), key=completion_of, reverse=True)
     if not foreign:
         return Writers(verified_up_to=newest)
-    boundary = verified or _completed_before(_completion(foreign[-1]), timeline)
+    boundary = verified or _completed_before(completion_of(foreign[-1]), timeline)
     return Writers(foreign=tuple(foreign), verified_up_to=boundary, ignored=accepted.ignored)
 
 
 def _completed_before(completion: str, timeline: Timeline) -> str:
     """Return up to where a first look has found nothing; a run of ours that ends later moves that no further."""
-    commits = (_completion(one) for one in timeline.completed if one.action in COMMITS)
-    return max((one for one in commits if one < completion), default=_BEFORE_ALL)
+    return max((one for one in _completions(timeline) if one < completion), default=_BEFORE_ALL)
+
+
+def _completions(timeline: Timeline) -> Iterator[str]:
+    return (completion_of(one) for one in timeline.completed if one.action in _CHECKED)
 
 
 def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
@@ -102,7 +107,7 @@ def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
     """
     if not value:
         return Acceptance()
-    named = [_completion(one) for one in timeline.completed if one.time == value]
+    named = [completion_of(one) for one in timeline.completed if one.time == value]
     if named:
         return Acceptance(up_to=max(named))
     if _is_archived(value, timeline):
@@ -118,10 +123,6 @@ def _is_archived(value: str, timeline: Timeline) -> bool:
     return bool(_INSTANT.fullmatch(value)) and instant_time(value) is not None and value < first
 
 
-def _completion(instant: Instant) -> str:
-    return instant.completed_at or instant.time
-
-
 def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
     """Return the sentence that says who must decide what; `ignored` is what an annotation is ignored for."""
     named = ", ".join(f"{one.action} {one.time}" for one in foreign[:_NAMED])
@@ -134,27 +135,22 @@ def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
 
 
 def _completed(
-    observation: Observation,
-    timeline: Timeline,
-    verified: str | None,
-    *,
-    runs: Collection[RunStatus],
-    windows: tuple[Window, ...],
-    jobs: Collection[str],
+    observation: Observation, timeline: Timeline, verified: str | None, *, authorship: Authorship
 ) -> Iterator[Instant]:
-    known = {run.instant for run in runs if run.instant is not None}
-    names = {*jobs, *(run.job for run in runs)}
-    sure = verified is not None and bool(windows)
-    others = [one.instant for one in observation.look.marks if not is_ours(one, observation, runs=names, sure=sure)]
-    first = min((known | {time for _, time in observation.look.runs}) - {one.time for one in others}, default=None)
-    for instant in (*observation.look.unmarked, *others):
-        # Of a first look's old compactions and clusterings, and without any memory of runs, nothing can be said.
-        unknowable = verified is None or not windows or _in_any(windows, instant)
-        unmarked, lacks = instant not in others, _may_lack_mark(instant, observation.look, timeline)
+    look = observation.look
+    known, names = authorship.instants, authorship.names
+    sure = verified is not None and authorship.is_sure
+    others = [one.instant for one in look.marks if not is_ours(one, observation, runs=names, sure=sure)]
+    first = min((known | {time for _, time in look.runs}) - {one.time for one in others}, default=None)
+    cleans = (one for one in timeline.completed if one.action is Action.CLEAN)
+    for instant in (*look.unmarked, *others, *cleans):
+        # Of a first look's old services nothing can be said, nor of those that a run of ours may have made.
+        unknowable = verified is None or authorship.may_have_made(instant)
+        unmarked, lacks = instant not in others, _may_lack_mark(instant, look, timeline)
         if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:
-            is_new = _completion(instant) > verified
+            is_new = completion_of(instant) > verified
         elif first is not None:
             is_new = instant.time > first
         else:
@@ -170,6 +166,8 @@ def _may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> 
     time to live removes with metadata of their own. Their operation tells them apart; where a commit names none, its
     action does.
     """
+    if instant.action is Action.CLEAN:
+        return True
     operation = dict(look.operations).get(instant.time)
     if operation is not None:
         return operation in _WITHOUT_MARK
@@ -177,14 +175,9 @@ def _may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> 
     return is_compaction or instant.action is Action.REPLACE_COMMIT
 
 
-def _in_any(windows: Iterable[Window], instant: Instant) -> bool:
-    times = (instant.time, _completion(instant))
-    return any(window.holds(time) for window in windows for time in times)
-
-
 def _is_after_creation(instant: Instant, observation: Observation, timeline: Timeline) -> bool:
     if timeline.properties.timezone is not TimelineZone.UTC:
         return False
     created = parse_time(observation.table.metadata.creation_timestamp)
-    moment = instant_time(_completion(instant))
+    moment = instant_time(completion_of(instant))
     return created is not None and moment is not None and moment > created

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.planning.memory import SERVICES
@@ -18,6 +18,11 @@ class Window:
 
     start: datetime
     end: datetime | None = None
+
+    @classmethod
+    def always(cls) -> "Window":
+        """Return a window that holds every instant."""
+        return cls(start=datetime.min.replace(tzinfo=UTC) + 2 * SKEW)
 
     def holds(self, instant: str) -> bool:
         """Whether an instant was requested in this time."""
