@@ -32,6 +32,8 @@ _LOCK = re.compile(r"KeeperException|ConnectionLoss|Unable to acquire (the )?loc
 _CONFLICT = re.compile(r"HoodieWriteConflictException|HoodieClusteringUpdateException|HoodieLockException")
 _SCHEMA = re.compile(r"SchemaBackwardsCompatibilityException|MissingSchemaFieldException|SchemaCompatibilityException")
 _KEY = re.compile(r"HoodieKeyException")
+_DIFFERS = re.compile(r"^(\S+):\t([^\t\n]*)\t([^\t\n]*)$", re.MULTILINE)
+_MOST_DIFFERENCES, _LONGEST_VALUE = 5, 200
 
 _ADVICE = {
     FailureReason.OUT_OF_MEMORY: "The job ran out of memory; give its driver or executors more.",
@@ -74,6 +76,22 @@ def classify(causes: Sequence[Cause], *, otherwise: FailureReason) -> tuple[Fail
     return otherwise, _most_telling(causes)
 
 
+def config_conflict(causes: Sequence[Cause]) -> str | None:
+    """Return what Hudi found otherwise in `hoodie.properties` than in the options of a write, as a sentence.
+
+    Its own text names neither on its first line (`HoodieWriterUtils.validateTableConfig`).
+    """
+    text = next((cause.message for cause in causes if cause.message.strip().startswith("Config conflict(")), None)
+    if text is None:
+        return None
+    found = [tuple(part[:_LONGEST_VALUE] for part in each) for each in _DIFFERS.findall(text)]
+    told = [
+        f"{key} is {existing or '(empty)'} in the table, and this run was given {given or '(empty)'}"
+        for key, given, existing in found[:_MOST_DIFFERENCES]
+    ]
+    return f"{'; '.join(told)}. Declare what the table has." if told else "hoodie.properties says otherwise."
+
+
 def is_storage_failure(text: str) -> bool:
     """Tell whether an error's text speaks of the store or the memory, and not of the data."""
     return any(pattern.search(text) for _, pattern in _EVERYWHERE)
@@ -97,7 +115,10 @@ def stage(doing: str, *, otherwise: FailureReason) -> Iterator[None]:
     except Exception as error:
         if type(error) is Py4JError:
             raise
-        reason, cause = classify(causes_of(error), otherwise=otherwise)
+        causes = causes_of(error)
+        if (conflict := config_conflict(causes)) is not None:
+            raise TaskFailed(FailureReason.TABLE_MISMATCH, f"{doing}: {conflict}") from error
+        reason, cause = classify(causes, otherwise=otherwise)
         advice = _ADVICE.get(reason)
         detail = f"{doing}: {cause.first_line}"
         raise TaskFailed(reason, f"{advice} {detail}" if advice else detail) from error

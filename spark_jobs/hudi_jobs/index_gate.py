@@ -13,7 +13,7 @@ from itertools import islice
 from pyspark.sql import SparkSession
 
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import BUCKET, INDEX_KEY, FailureReason, TableDefinition, may_follow
+from hudi_jobs.contract import BUCKET, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.table import HudiTable
@@ -22,6 +22,12 @@ _BUCKET_FILE = re.compile(r"000\d{5}-")
 """At most 100,000 buckets can be declared; a random name looks like this once in 40,000."""
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
+
+
+def declared(task: TableTask) -> TableDefinition:
+    """Return what a task declares of its table, with the index; an operator of an older release names it apart."""
+    index = task.table.index or task.hudi_options.get(INDEX_KEY)
+    return task.table.model_copy(update={"index": index})
 
 
 def require_index(

@@ -78,6 +78,9 @@ def open_session(requested: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     classes(session).java.lang.Class.forName(_METADATA_PAYLOAD)
+    # Times without a zone in partitions are in this one, which Joda would take from the first table that is written.
+    zones = classes(session).org.joda.time.DateTimeZone
+    zones.setDefault(zones.forID("UTC"))
     _forget_origins(session)
     return session
 

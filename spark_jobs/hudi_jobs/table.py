@@ -4,17 +4,19 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
-from hudi_jobs.contract import FailureReason, TableDefinition
+from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
+from hudi_jobs.contract.table_properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 REPLACE_ACTION = "replacecommit"
 
 _META_FOLDER = ".hoodie"
+_RECORD_INDEX = "record_index"
 _LAYOUT_OF_HISTORY = 2
 _WITHOUT_INSTANTS = False
 _ARCHIVED_PAGE = 500
@@ -63,22 +65,46 @@ class HudiTable:
         """Hudi's `HoodieTableMetaClient`, with the active timeline as it was when the table was opened."""
         return self._meta
 
-    def require(self, definition: TableDefinition) -> None:
-        """Raise `TaskFailed` when the table was made with another identity than the definition's."""
-        config = self._meta.getTableConfig()
-        pairs = (
-            ("name", str(config.getTableName()), definition.name),
-            ("type", str(config.getTableType().name()), definition.type.hudi_name),
-            ("record key", _fields(config.getRecordKeyFields()), list(definition.record_key)),
-            ("partition fields", _fields(config.getPartitionFields()), list(definition.partition_by)),
-        )
-        for what, found, wanted in pairs:
-            if found != wanted:
-                raise TaskFailed(
-                    FailureReason.TABLE_MISMATCH,
-                    f"The table at {definition.base_path} has the {what} {_text(found)}, and "
-                    f"{_text(wanted)} is declared; declare what the table has, or give another base path.",
-                )
+    @property
+    def version(self) -> int:
+        """The version of the table, which decides who can read and write it."""
+        return int(self._meta.getTableConfig().getTableVersion().versionCode())
+
+    def properties(self) -> dict[str, str]:
+        """Return what `hoodie.properties` holds."""
+        found = self._meta.getTableConfig().getProps()
+        return {str(key): str(found[key]) for key in found}
+
+    @property
+    def base_path(self) -> str:
+        """Where the table is."""
+        return str(self._meta.getBasePath().toString())
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns that partitions are made of."""
+        return partition_columns_of(self.properties())
+
+    def rows(self) -> DataFrame:
+        """Return the rows as a reader sees them, with Hudi's own columns."""
+        return self._spark.read.format("hudi").load(self.base_path)
+
+    def record_index(self) -> str | None:
+        """Return `partitioned` or `global`, whichever the index of record keys in the metadata table is."""
+        indexes = self._meta.getIndexMetadata()
+        if not indexes.isPresent() or not indexes.get().getIndexDefinitions().containsKey(_RECORD_INDEX):
+            return None
+        options = indexes.get().getIndexDefinitions().get(_RECORD_INDEX).getIndexOptions()
+        return "partitioned" if str(options.get("isPartitioned")) == "true" else "global"
+
+    def require(self, definition: TableDefinition, *, ingests: bool) -> None:
+        """Raise `TaskFailed` that tells all that the table has otherwise than declared or that cannot be honoured."""
+        found = differences(self.properties(), definition, ingests=ingests)
+        if any(one.stops for one in found):
+            raise TaskFailed(
+                FailureReason.TABLE_MISMATCH,
+                f"The table at {definition.base_path} is not as declared. {differences_message(found)}",
+            )
 
     def schema(self) -> StructType | None:
         """Return the newest schema without Hudi's own columns, or None when nothing has been committed."""
@@ -151,11 +177,3 @@ def commit_metadata(timeline: JavaObject, instant: JavaObject) -> JavaObject:
     replaces = str(instant.getAction()) == REPLACE_ACTION
     read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
     return read(instant)
-
-
-def _fields(option: JavaObject) -> list[str]:
-    return [str(name) for name in option.get()] if option.isPresent() else []
-
-
-def _text(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else (", ".join(value) or "(none)")

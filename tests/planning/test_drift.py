@@ -164,7 +164,7 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_told_and_stops_nothing() 
     after = status_of(observation)
     drift = find_condition(after.conditions, ConditionType.DRIFT)
     assert drift is not None
-    assert "the next run makes one" in drift.message
+    assert "a run makes one when nothing is pending" in drift.message
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 

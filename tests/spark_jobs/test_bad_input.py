@@ -247,10 +247,10 @@ def test_a_transform_cannot_read_the_environment(lake: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"name": "other"}, "name flights"),
-        ({"type": "MergeOnRead"}, "type COPY_ON_WRITE"),
-        ({"recordKey": ["id", "carrier"]}, "record key id, and id, carrier"),
-        ({"partitionBy": ["carrier"]}, "partition fields (none), and carrier"),
+        ({"name": "other"}, "tableName: other is declared, and the table has flights"),
+        ({"type": "MergeOnRead"}, "type: MERGE_ON_READ is declared, and the table has COPY_ON_WRITE"),
+        ({"recordKey": ["id", "carrier"]}, "recordKey: id,carrier is declared, and the table has id"),
+        ({"partitionBy": ["carrier"]}, "partitionBy: carrier is declared, and the table has (none)"),
     ],
 )
 def test_a_table_of_another_identity_is_not_written(lake: Any, change: dict[str, Any], part: str) -> None:

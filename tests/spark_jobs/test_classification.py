@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_jobs.causes import Cause
-from hudi_jobs.classification import classify
+from hudi_jobs.classification import classify, config_conflict
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.logs import Redactor
 from hudi_jobs.session import spark_settings
@@ -113,3 +113,13 @@ def test_a_correct_run_does_not_depend_on_the_request(monkeypatch: pytest.Monkey
     assert conf["spark.driver.host"] == "10.0.0.7"
     assert conf["spark.app.name"] == "$(AWS_SECRET_ACCESS_KEY)"
     assert conf["spark.hadoop.fs.s3a.retry.limit"] == "9"
+
+
+def test_a_conflict_of_options_names_key_and_both_values() -> None:
+    text = "Config conflict(key\tcurrent value\texisting value):\nhoodie.x:\ttrue\tfalse\nRecordKey:\tid\t\n"
+    found = config_conflict([Cause("py4j.X", "outer"), Cause("org.apache.hudi.exception.HoodieException", text)])
+    assert found == (
+        "hoodie.x is false in the table, and this run was given true; "
+        "RecordKey is (empty) in the table, and this run was given id. Declare what the table has."
+    )
+    assert config_conflict([Cause("x", "something else")]) is None

@@ -106,8 +106,9 @@ class FileSizing(Model):
 class MetadataTable(Model):
     """Hudi's metadata table."""
 
-    enabled: bool = True
-    """Whether the table keeps file listings and statistics in its metadata table."""
+    enabled: bool | None = None
+    """Whether the table keeps file listings and statistics in its metadata table. Without it a new table gets one, and
+    a table that is there keeps what it has."""
 
 
 class FileSourceSpec(Model):

@@ -38,6 +38,9 @@ _SORT_MODES = {
 }
 
 
+_METADATA_TABLE = "hoodie.metadata.enable"
+"""Without it Hudi makes a metadata table with a new table, and the driver keeps what an existing one has."""
+
 _KEYS_OF_ROWS = frozenset(
     {
         "hoodie.bucket.index.*",
@@ -95,7 +98,7 @@ def owned_hudi_options(
 def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
     """Return the keys that some job of the table sets, so that nobody else may."""
     found = (owned_hudi_options(table, service, table_class=table_class) for service in Service)
-    return {*_KEYS_OF_ROWS, *(key for options in found for key in options)}
+    return {*_KEYS_OF_ROWS, _METADATA_TABLE, *(key for options in found for key in options)}
 
 
 def declared_index(index: Index) -> str:
@@ -119,7 +122,7 @@ def _identity(table: HudiTable) -> dict[str, str]:
 
 
 def _layout(spec: HudiTableSpec) -> dict[str, str]:
-    sizing, index = spec.file_sizing, spec.index
+    sizing, index, metadata = spec.file_sizing, spec.index, spec.metadata_table.enabled
     return {
         INDEX_KEY: declared_index(index),
         "hoodie.index.type": _INDEX_NAMES[index.type],
@@ -128,7 +131,7 @@ def _layout(spec: HudiTableSpec) -> dict[str, str]:
         "hoodie.parquet.small.file.limit": str(quantity_bytes(sizing.small_file_limit)),
         "hoodie.copyonwrite.insert.split.size": str(sizing.insert_split_size),
         "hoodie.copyonwrite.record.size.estimate": str(quantity_bytes(sizing.record_size_estimate)),
-        "hoodie.metadata.enable": flag(spec.metadata_table.enabled),
+        **({} if metadata is None else {_METADATA_TABLE: flag(metadata)}),
     }
 
 

@@ -69,7 +69,7 @@ def _take_over(table: HudiTable) -> str | None:
 
 def definition_of(table: HudiTable) -> TableDefinition:
     """Return what a table is declared to be."""
-    spec, metadata_table = table.spec, table.spec.metadata_table
+    spec = table.spec
     return TableDefinition(
         name=table.table_name,
         base_path=spec.base_path,
@@ -78,7 +78,7 @@ def definition_of(table: HudiTable) -> TableDefinition:
         partition_by=spec.partition_by,
         ordering_fields=spec.ordering_fields,
         index=declared_index(spec.index),
-        metadata_table=metadata_table.enabled if "enabled" in metadata_table.model_fields_set else None,
+        metadata_table=spec.metadata_table.enabled,
     )
 
 

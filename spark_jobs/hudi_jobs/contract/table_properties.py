@@ -145,7 +145,11 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
     found = has_metadata_table(properties)
     if definition.metadata_table is None or definition.metadata_table is found:
         return
-    advice = "nothing is to be done, the next run makes one" if not found else "the next run removes it"
+    advice = (
+        "it is kept, because Hudi would delete it and other tools may read by it"
+        if found
+        else "a run makes one when nothing is pending"
+    )
     yield Difference(
         field="metadataTable.enabled",
         declared=str(definition.metadata_table).lower(),

@@ -14,6 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructType
 
+from hudi_jobs.ingestion.times import TimeKeys, require_utc
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.table import HudiTable
 
@@ -33,25 +34,49 @@ _ALONE = "^[.]{1,2}$|^[.](hoodie|hudi-operator)"
 """What no value may be, or begin with, that makes a name by itself."""
 
 _NUL = r"\x00"
+_DAY = r"^\d{4}-\d\d-\d\d$"
 
 
 @dataclass(frozen=True)
 class PartitionStyle:
-    """How a table makes a path of a value: with the column's name before it, and with escapes."""
+    """How a table makes a path of a value: with the column's name, with escapes, of days as `2026/01/02`, of times."""
 
     named: bool = True
     encoded: bool = False
+    slashed: bool = False
+    times: TimeKeys | None = None
 
     @classmethod
     def of(cls, table: HudiTable | None) -> "PartitionStyle":
         """Return the style that an existing table was made with, or that of the operator for a new one."""
         if table is None:
             return cls()
-        config = table.meta.getTableConfig()
+        properties = table.properties()
+
+        def is_set(key: str) -> bool:
+            return properties.get(f"hoodie.datasource.write.{key}", "").lower() == _TRUE
+
         return cls(
-            named=str(config.getHiveStylePartitioningEnable()).lower() == _TRUE,
-            encoded=str(config.getUrlEncodePartitioning()).lower() == _TRUE,
+            named=is_set("hive_style_partitioning"),
+            encoded=is_set("partitionpath.urlencode"),
+            slashed=is_set("slash.separated.date.partitioning"),
+            times=TimeKeys.of(properties),
         )
+
+    def is_time(self, name: str) -> bool:
+        """Tell whether the values of a column are times."""
+        return self.times is not None and name in self.times.columns
+
+
+def require_zones(table: HudiTable | None, schema: StructType, style: PartitionStyle) -> None:
+    """Raise `TaskFailed` when it is not certain in which zone a table's partitions are."""
+    if table is None or style.times is None:
+        return
+    for name in style.times.columns:
+        if style.times.depends_on_the_writer(schema[name].dataType):
+            alone = len(style.times.columns) == 1 and len(table.partition_columns) == 1
+            shown = style.times.offsets_shown(table.rows(), name, named=style.named, encoded=style.encoded)
+            require_utc(shown if alone else None, table.base_path, name)
 
 
 def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> Column:
@@ -59,8 +84,13 @@ def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionS
 
     No value at all is the default partition's. Other types than text make names that are always plain.
     """
-    texts = [name for name in partition_by if isinstance(schema[name].dataType, StringType | BinaryType)]
+    plain = [name for name in partition_by if not style.is_time(name)]
+    texts = [name for name in plain if isinstance(schema[name].dataType, StringType | BinaryType)]
     conditions = [_is_misplaced(name, style, is_first=name == partition_by[0]) for name in texts]
+    if style.slashed and not style.named and len(partition_by) == 1:
+        conditions += [sf.coalesce(~column_named(name).cast("string").rlike(_DAY), never()) for name in plain]
+    if style.times is not None:
+        conditions += [style.times.misplaced(name, schema[name].dataType) for name in style.times.columns]
     return reduce(or_, conditions) if conditions else never()
 
 

@@ -22,9 +22,9 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.index_gate import require_index
+from hudi_jobs.index_gate import declared, require_index
 from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
-from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never
+from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.progress import Input, find_input
 from hudi_jobs.ingestion.quality import (
     Counts,
@@ -85,7 +85,7 @@ class _OpenedTable:
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
-                self.table.require(self._context.task.table)
+                self.table.require(declared(self._context.task), ingests=True)
         if self.table is not None:
             task = self._context.task
             require_index(self._context.spark, self.table, task.table, task.hudi_options)
@@ -241,10 +241,12 @@ class _Run:
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
 
     def _faults(self, schema: StructType) -> Faults:
-        definition = self._definition
+        definition, style = self._definition, PartitionStyle.of(self._table)
+        with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
+            require_zones(self._table, schema, style)
         return Faults(
             keyless=without_key(schema, definition.record_key),
-            misplaced=misplaced(schema, definition.partition_by, PartitionStyle.of(self._table)),
+            misplaced=misplaced(schema, definition.partition_by, style),
         )
 
     def _unparsable(self) -> tuple[DataFrame, Counts]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.index_gate import require_index
+from hudi_jobs.index_gate import declared, require_index
 from hudi_jobs.lease.holding import while_held
 from hudi_jobs.lease.marker import Lease
 from hudi_jobs.services.affected import noting_affected
@@ -25,7 +25,7 @@ def open_table(context: TaskContext) -> HudiTable | None:
     with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
         if table is not None:
-            table.require(context.task.table)
+            table.require(declared(context.task), ingests=False)
     if table is not None:
         require_index(context.spark, table, context.task.table, context.task.hudi_options)
     return table

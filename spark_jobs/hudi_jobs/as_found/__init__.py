@@ -1,0 +1,20 @@
+"""A table stays what it is: what its own properties say goes before every option of a run."""
+
+from collections.abc import Mapping
+
+from hudi_jobs.as_found.metadata import metadata_options
+from hudi_jobs.as_found.options import own_options, without_stored
+from hudi_jobs.table import HudiTable
+
+
+def kept_as_found(table: HudiTable | None, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a write that leave an existing table its version, its properties and its metadata table.
+
+    A table that does not exist yet is made as the options say.
+    """
+    if table is None:
+        return dict(options)
+    properties = table.properties()
+    is_pending = not table.meta.getActiveTimeline().filterInflightsAndRequested().empty()
+    kept = without_stored(options, properties) | own_options(properties, table.version)
+    return kept | metadata_options(properties, options, is_pending=is_pending, record_index=table.record_index())

@@ -1,0 +1,78 @@
+"""Which options a table's own properties take the place of: pure values.
+
+Hudi 1.2.0 compares what a write is given with `hoodie.properties` (`HoodieWriterUtils.validateTableConfig`), and fills
+in from there what it is not given (`HoodieSparkSqlWriter.mergeParamsAndGetHoodieConfig`). So an existing table is given
+nothing that it stores itself, in none of its spellings.
+"""
+
+from collections.abc import Mapping
+
+_WRITTEN_VERSIONS = frozenset({6, 8, 9})
+"""Versions that Hudi 1.2.0 writes when it is told to (`hoodie.write.table.version`)."""
+
+_KEYS = frozenset(
+    {
+        "hoodie.archivelog.folder",
+        "hoodie.compaction.payload.class",
+        "hoodie.compaction.record.merger.strategy",
+        "hoodie.database.name",
+        "hoodie.datasource.write.drop.partition.columns",
+        "hoodie.datasource.write.hive_style_partitioning",
+        "hoodie.datasource.write.payload.class",
+        "hoodie.datasource.write.payload.type",
+        "hoodie.datasource.write.precombine.field",
+        "hoodie.datasource.write.slash.separated.date.partitioning",
+        "hoodie.datasource.write.storage.type",
+        "hoodie.partition.metafile.use.base.format",
+        "hoodie.populate.meta.fields",
+        "hoodie.write.auto.upgrade",
+        "hoodie.write.table.version",
+    }
+)
+_KEY_GENERATORS = ("hoodie.deltastreamer.keygen.", "hoodie.keygen.", "hoodie.streamer.keygen.")
+_FAMILIES = (
+    *_KEY_GENERATORS,
+    "hoodie.bootstrap.",
+    "hoodie.datasource.write.keygenerator.",
+    "hoodie.datasource.write.partitionpath.",
+    "hoodie.datasource.write.record.merge",
+    "hoodie.datasource.write.recordkey.",
+    "hoodie.datasource.write.table.",
+    "hoodie.payload.",
+    "hoodie.record.merge.",
+    "hoodie.table.",
+    "hoodie.timeline.",
+    "hoodie.write.complex.keygen.",
+    "hoodie.write.record.merge.mode",
+    "hoodie.write.record.merge.strategy.",
+)
+_NOT_STORED = "hoodie.table.services."
+
+
+def without_stored(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the options without those that say what a table stores, or may store, in `hoodie.properties`."""
+    return {key: value for key, value in options.items() if key not in properties and not _is_stored(key)}
+
+
+def _is_stored(key: str) -> bool:
+    return key in _KEYS or (key.startswith(_FAMILIES) and not key.startswith(_NOT_STORED))
+
+
+def own_options(properties: Mapping[str, str], version: int) -> dict[str, str]:
+    """Return what Hudi has to be told all the same: the table's own identity, and its version.
+
+    Without its version, services of Hudi 1.2.0 upgrade the metadata table of a table of version 6 although
+    `hoodie.write.auto.upgrade` is off, and older writers fail then. Of a table whose partitions are times, Hudi fills
+    in everything or nothing, and the bare columns where the kinds of a custom key generator should be.
+    """
+    own = {"hoodie.write.auto.upgrade": "false"}
+    if version in _WRITTEN_VERSIONS:
+        own["hoodie.write.table.version"] = str(version)
+    named = {
+        "hoodie.table.name": "hoodie.table.name",
+        "hoodie.table.type": "hoodie.datasource.write.table.type",
+        "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
+        "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
+    }
+    own |= {option: properties[key] for key, option in named.items() if key in properties}
+    return own | {key: value for key, value in properties.items() if key.startswith(_KEY_GENERATORS)}
