@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import classify
+from hudi_jobs.clock.guard import newest_made
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_AFFECTED,
@@ -79,7 +80,7 @@ class Driver:
         return JobOutcome(results=results)
 
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
-        started = _now()
+        started, made_before = _now(), _newest_made(spark)
         fields = {"run": self._request.run, "task": task.id, "service": task.service}
         affected: list[AffectedInstant] = []
         _LOGGER.info("task begins", extra={"fields": fields})
@@ -94,7 +95,8 @@ class Driver:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
-        result = result.model_copy(update={"affected": tuple(affected[:MOST_AFFECTED])})
+        made = _made_since(made_before, _newest_made(spark))
+        result = result.model_copy(update={"affected": tuple(affected[:MOST_AFFECTED]), "newest_instant": made})
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 
@@ -111,6 +113,20 @@ class Driver:
                 FailureReason.INTERRUPTED, "The pod was asked to end, so the task was stopped; it can be repeated."
             )
         return _failure(error)
+
+
+def _newest_made(spark: SparkSession) -> str | None:
+    """Return the newest instant that the JVM has made; None where it can no longer be asked."""
+    if _jvm_has_ended():
+        return None
+    try:
+        return newest_made(spark)
+    except (Py4JError, ConnectionError, EOFError):
+        return None
+
+
+def _made_since(before: str | None, after: str | None) -> str | None:
+    return "" if after is not None and after == before else after
 
 
 def _jvm_has_ended() -> bool:

@@ -66,6 +66,7 @@ ACCEPTED: dict[str, Document] = {
     "retries at an even pace": {"spec.retry": {"initialDelay": "1m", "maxDelay": "1m"}},
     "budgets of retries": {"spec.retry": {"maxAttempts": 1, "maxInfrastructureAttempts": 1000}},
     "a lock for optimistic tables": {"spec.lock": {"zookeeper": {"connect": "zk:2181"}}},
+    "a takeover at once and without a savepoint": {"spec.takeover": {"quietFor": "0s", "savepoint": False}},
     "an early alarm": {"spec.pendingInstantAlarm": "10m"},
     "sizes of applications": {"spec.execution": {"mode": "Cluster", "executor": {"instances": 4, "memory": "2Gi"}}},
     "settings that tables may change": {
@@ -248,6 +249,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a lock below the root": (
         {"spec.lock": {"zookeeper": {"connect": "zk:2181", "basePath": "/"}}},
         "spec.lock.zookeeper.basePath in body should match",
+    ),
+    "quiet for less than no time": (
+        {"spec.takeover": {"quietFor": "-1s"}},
+        "spec.takeover.quietFor in body should match",
     ),
     "an alarm at once": ({"spec.pendingInstantAlarm": "59s"}, "pendingInstantAlarm must be at least 1m"),
     "an alarm in days": ({"spec.pendingInstantAlarm": "1d"}, "spec.pendingInstantAlarm in body should match"),

@@ -21,7 +21,7 @@ STATUS_MODELS = {
         "OwnerStatus",
         "PendingStatus",
     ),
-    *("RescanStatus", "RunStatus", "ServiceStatus", "ServicesStatus", "TimelineStatus"),
+    *("RescanStatus", "RunStatus", "ServiceStatus", "ServicesStatus", "TakeoverStatus", "TimelineStatus"),
 }
 WRAPPERS = {"Lock", "Source"}  # each holds one field, which has the section
 

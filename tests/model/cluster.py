@@ -83,7 +83,7 @@ def observation(world: World, index: int) -> Observation:
     table = _table(cluster)
     return Observation(
         table=table,
-        table_class=_table_class(cluster.class_version),
+        table_class=_table_class(cluster.class_version, world.scenario.quiet),
         obstacles=(),
         look=as_declared(look_at(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
@@ -111,10 +111,13 @@ def _spec(document: str) -> Any:
     return spec(**json.loads(document))
 
 
+_RETRY = {"maxDelay": "1m", "maxAttempts": 20}
+
+
 @lru_cache(maxsize=8)
-def _table_class(version: int) -> HudiTableClass:
+def _table_class(version: int, quiet: int) -> HudiTableClass:
     metadata = ObjectMetadata(name="standard", uid="class-uid", generation=version)
-    return HudiTableClass(metadata=metadata, spec=class_spec(retry={"maxDelay": "1m", "maxAttempts": 20}))
+    return HudiTableClass(metadata=metadata, spec=class_spec(retry=_RETRY, takeover={"quietFor": f"{quiet}s"}))
 
 
 def downgraded(status: HudiTableStatus) -> HudiTableStatus:

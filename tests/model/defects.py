@@ -29,6 +29,7 @@ from hudi_operator.planning.dueness import Dueness, Reason
 from hudi_operator.planning.foreign import Acceptance
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.takeover import Takeover
 from hudi_operator.planning.times import instant_time
 from hudi_operator.timeline import Action, Instant, Timeline
 
@@ -112,6 +113,10 @@ def _left_alone_by_nobody(*_: object, **__: object) -> None:
     """Every pending instant is ours to deal with at once."""
 
 
+def _at_once(*_: object, **__: object) -> Takeover:
+    return Takeover()
+
+
 def _left_over_never(*_: object) -> None:
     """A service that is switched off does nothing."""
 
@@ -150,6 +155,12 @@ _COMPLETED = foreign._completed
 _PLANNING = "hudi_operator.planning"
 
 DEFECTS = (
+    Defect(
+        name="a table is taken over while others write it",
+        scenario=scenarios.ADOPTION,
+        says="a run starts beside a writer that moves",
+        old=(("hudi_operator.planning.decide.check_takeover", _at_once),),
+    ),
     Defect(
         name="another tool's live plan is taken over",
         scenario=scenarios.SHARED,
@@ -287,7 +298,7 @@ DEFECTS = (
         name="an inline log compaction is another writer's",
         scenario=scenarios.INLINE,
         says="is taken for another writer's",
-        old=((f"{_PLANNING}.foreign._may_lack_mark", _lacks_mark_by_action),),
+        old=((f"{_PLANNING}.foreign.may_lack_mark", _lacks_mark_by_action),),
         deviations=0,
     ),
 )

@@ -11,6 +11,7 @@ from tests.model.world import Tool, World, moment
 from tests.planning.world import at
 
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, REQUESTED_AT_ANNOTATION
+from hudi_operator.api.table_status import HudiTableStatus
 
 Deviation = tuple[str, int]
 """A name, and the run, tool, cluster or variant that it is about."""
@@ -160,6 +161,12 @@ def _restore_status(world: World, _: int) -> None:
     cluster.told, cluster.answered, cluster.created = (), (), ()
 
 
+def _lose_status(world: World, _: int) -> None:
+    """The resource is deleted from etcd and applied again by a tool that keeps uids, or its status is cleared."""
+    cluster = world.clusters[0]
+    cluster.status, cluster.stored = HudiTableStatus(), ""
+
+
 def _edit_class(world: World, _: int) -> None:
     world.clusters[0].class_version += 1
 
@@ -219,6 +226,7 @@ _HAPPENINGS: dict[str, tuple[_Count, _Act]] = {
     "tool dies": (_tools, _tool_dies),
     "second operator": (_never_twice("second operator"), _second),
     "status restored": (_never_twice("status restored"), _restore_status),
+    "status lost": (lambda world: range(0 if world.clusters[0].created else 1), _lose_status),
     "class edited": (_never_twice("class edited"), _edit_class),
     "late file": (_never_twice("late file"), _late_file),
     "future file": (_never_twice("future file"), _future_file),

@@ -23,7 +23,8 @@ MOST_OBEYED = 3
 
 def check_plan(world: World, index: int, seen: Observation, plan: Plan) -> None:
     """What must hold for every decision."""
-    for what in (*_of_jobs(seen, plan), *_of_strangers(world, index, seen, plan), *_of_order(plan)):
+    found = (_of_jobs(seen, plan), _of_strangers(world, index, seen, plan), _of_takeover(world, index, plan))
+    for what in (*(one for some in found for one in some), *_of_order(plan)):
         world.wrong(what)
 
 
@@ -66,6 +67,13 @@ def _strange_services(world: World) -> Iterator[str]:
         is_strange = one.planner.startswith("tool") and one.writer == one.planner
         if one.state == "completed" and is_strange and made_by.get(one.action) not in begun:
             yield one.time
+
+
+def _of_takeover(world: World, index: int, plan: Plan) -> Iterator[str]:
+    """The first run of ours on a table of others begins after quiet, whatever has been forgotten meanwhile."""
+    is_first = _launches(plan) and not world.clusters[index].created
+    if is_first and world.is_serialized and world.now - world.foreign_moved < world.scenario.quiet:
+        yield "a run starts beside a writer that moves, on a table that it wrote"
 
 
 def _of_order(plan: Plan) -> Iterator[str]:

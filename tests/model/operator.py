@@ -9,6 +9,7 @@ from tests.planning.world import IMAGE
 
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.takeover_status import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
 from hudi_operator.planning.refusal import refused
@@ -31,6 +32,7 @@ def look(world: World, index: int) -> None:
     seen = observation(world, index)
     fault, cluster.fault = cluster.fault, ""
     plan = decision.decide(seen, default_image=IMAGE, poll_seconds=LONGEST, now=now)
+    _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
     cluster.next_look = world.now + max(
         int(min(LONGEST if plan.next_look is None else plan.next_look, LONGEST)), BUSY if plan.active_jobs else AGAIN
@@ -59,6 +61,14 @@ def look(world: World, index: int) -> None:
                 cluster.next_look = world.now + AGAIN
                 return
     _obey(world, index, plan)
+
+
+def _accept_what_was_there(world: World, index: int, seen: Observation, plan: Plan) -> None:
+    """With a table, what others wrote to it before is taken over."""
+    before, after = seen.table.status.takeover, plan.takeover
+    if before is not None and before.phase is TakeoverPhase.WATCHING and after and after.phase is TakeoverPhase.DONE:
+        written = (one.time for one in world.lake.commits if one.run is None)
+        world.clusters[index].accepted = max(written, default="")
 
 
 def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: int = 0, again: bool = False) -> None:

@@ -13,7 +13,7 @@ from tests.model.lake import Entry
 from tests.model.operator import events_of, look, must_look
 from tests.model.running import step
 from tests.model.tools import step_tool
-from tests.model.world import Scenario, World, instant_text
+from tests.model.world import Scenario, Tool, World, instant_text
 from tests.planning.world import UID
 
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
@@ -36,7 +36,7 @@ def begin(scenario: Scenario) -> World:
         world.lake.put(
             Entry(time, "deltacommit", "completed", instant_text(scenario.existing_ahead - 590) + "000", sources=(0,))
         )
-        world.acknowledged = frozenset({0})
+        world.acknowledged, world.foreign_moved = frozenset({0}), -590
     return world
 
 
@@ -60,6 +60,7 @@ def advance(world: World) -> None:
     world.calm_since = max([world.calm_since, *(end for _, end in world.scenario.unreadable if end <= world.now)])
     check_writers(world)
     _arrive(world)
+    _others_write(world)
     collect(world)
     for index, cluster in enumerate(world.clusters):
         seen = events_of(world, index)
@@ -72,7 +73,8 @@ def advance(world: World) -> None:
 
 def _coming(world: World) -> list[int]:
     left = world.scenario.arrivals[world.arrived :]
-    return [one.next_look for one in world.clusters] + ([left[0]] if left else [])
+    others = world.scenario.writes_of_others[world.foreign_writes :]
+    return [one.next_look for one in world.clusters] + [some[0] for some in (left, others) if some]
 
 
 def _arrive(world: World) -> None:
@@ -82,6 +84,13 @@ def _arrive(world: World) -> None:
             world.modified += (time,)
             if world.scenario.renews_request:
                 world.clusters[0].annotations[REQUESTED_AT_ANNOTATION] = f"file-{world.arrived}"
+
+
+def _others_write(world: World) -> None:
+    for time in world.scenario.writes_of_others[world.foreign_writes :]:
+        if time <= world.now:
+            world.foreign_writes, world.calm_since, world.intruded = world.foreign_writes + 1, world.now, True
+            world.tools.append(Tool(name=f"cron-{world.foreign_writes}", kind="write"))
 
 
 def play(scenario: Scenario, history: Mapping[int, tuple[Deviation, ...]]) -> World:

@@ -131,8 +131,17 @@ LEFT_PLAN = Scenario(
     happenings=frozenset({"service disabled", "driver dies", "spec edited"}),
 )
 
+ADOPTION = Scenario(
+    name="adoption beside a live writer",
+    spec=_SPEC,
+    existing_ahead=0,
+    quiet=600,
+    writes_of_others=(60, 360, 660, 960),
+    happenings=frozenset({"tool dies", "driver dies", "fault", "status lost"}),
+)
+
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
-    STRANGERS_FROM_THE_START,
+    STRANGERS_FROM_THE_START, ADOPTION,
 )  # fmt: skip

@@ -17,6 +17,7 @@ def step_tool(world: World, tool: Tool) -> None:
     """Let a tool come one step further."""
     if tool.waits_until > world.now:
         return
+    world.foreign_moved = world.now
     if tool.kind == "write":
         _write(world, tool)
     elif tool.kind == "clean":

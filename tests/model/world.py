@@ -33,6 +33,10 @@ class Scenario:
     existing_ahead: int | None = None
     """A commit of an earlier writer exists, so many seconds ahead of UTC; the table's zone is local then."""
     optimistic: bool = False
+    writes_of_others: tuple[int, ...] = ()
+    """When another tool begins a write, as a cron job does."""
+    quiet: int = 0
+    """For how long the class has nothing move before a table of others is taken over."""
     inline_log_compaction: bool = False
     renews_request: bool = False
     """Whether automation asks for a run with every file."""
@@ -125,6 +129,10 @@ class World:
     """Whether anybody but the operator under test has written, or has taken commits away."""
     broken: tuple[str, ...] = ()
     """What was found to be wrong."""
+    foreign_writes: int = 0
+    """How many writes of others have begun by their schedule."""
+    foreign_moved: int = -(10**9)
+    """When another tool last put anything into the timeline."""
     ticks: int = 0
     calm_since: int = 0
     """When something last befell it."""
@@ -145,7 +153,7 @@ class World:
             (
                 self.now, self.lake.key, tuple(one.key for one in self.clusters), tuple(one.key for one in self.runs),
                 tuple(one.key for one in self.tools), self.arrived, self.modified, self.acknowledged, self.next_skew,
-                self.next_trouble, self.intruded, self.calm_since,
+                self.next_trouble, self.intruded, self.calm_since, self.foreign_writes, self.foreign_moved,
             )
         )  # fmt: skip
 

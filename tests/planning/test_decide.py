@@ -79,6 +79,8 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "run_mode": None,
         "plan_bytes": None,
         "plan_groups": None,
+        "savepoint": None,
+        "taken_over_at": None,
         "driver_memory": "2Gi",
         "state": "Decided",
         "message": "",

@@ -29,8 +29,9 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineLook
 from hudi_operator.timeline import Timeline
 
@@ -225,6 +226,52 @@ def test_what_a_run_began_and_left_is_known_whatever_clock_named_it(skew: float)
     assert plan.left_behind == (time,)
     assert plan.foreign == ()
     assert [one.owner for one in plan.services.ingestion.pending] == ["ThisTable"]
+
+
+def test_a_write_that_began_while_a_run_of_ours_failed_before_its_own_is_nobodys_of_ours() -> None:
+    """A 0.15.0 write began, and 6 s later it was rolled back as left behind by a run that had failed beside it."""
+    began = pending("deltacommit", "requested", "inflight", time=ago(0.1))
+    told = failed(reason=FailureReason.HUDI_ERROR).results[0].model_copy(update={"newest_instant": ""})
+    plan = concluded(began, ended(outcome=JobOutcome(results=(told,))), **ALONE)
+    assert plan.left_behind == ()
+    assert launched(plan) == []
+    (shown,) = plan.services.ingestion.pending
+    assert (shown.owner, shown.left_alone_until) == ("Other", at(NOW + minutes(ALARM)))
+
+
+@pytest.mark.parametrize(("newest", "is_ours"), [(ago(6), False), (T, True), (ago(4), True)])
+def test_a_run_that_reports_is_believed_about_up_to_where_its_instants_are(newest: str, is_ours: bool) -> None:
+    told = failed(reason=FailureReason.HUDI_ERROR).results[0].model_copy(update={"newest_instant": newest})
+    plan = concluded(FILES_AFTER, ended(outcome=JobOutcome(results=(told,))), **ALONE)
+    assert plan.left_behind == ((T,) if is_ours else ())
+
+
+@pytest.mark.parametrize("service", ["Compaction", "Clustering", "Cleaning", "Archival"])
+def test_a_table_service_makes_no_write_alone_either(service: str) -> None:
+    worked = WORKED.model_copy(update={"service": Service(service)})
+    died = ended(exit_code=137, service=Service(service))
+    assert concluded(FILES_AFTER, died, remembered=worked, **ALONE).left_behind == ()
+
+
+def test_of_two_writes_that_came_while_a_run_died_neither_is_taken_for_its_own() -> None:
+    names = [f"{time}.deltacommit.{state}" for time in (T, ago(4)) for state in ("requested", "inflight")]
+    plan = concluded(story(*DELTAS, *names), ended(exit_code=137), **ALONE)
+    assert (plan.left_behind, launched(plan)) == ((), [])
+
+
+def test_a_write_with_a_heartbeat_is_not_that_of_a_run_that_shows_none() -> None:
+    observation = seen(FILES_AFTER, remembered={"active_jobs": (WORKED,)}, beats={T: NOW}, **ALONE)
+    plan = plan_for(replace(observation, jobs=(ended(exit_code=137),)))
+    assert (plan.left_behind, launched(plan)) == ((), [])
+
+
+@pytest.mark.parametrize("protection", ["Wanted", "Kept", "Over", None])
+def test_in_the_first_cycle_after_a_takeover_a_run_that_died_without_a_word_has_made_no_write(protection: Any) -> None:
+    taken = TakeoverStatus(phase=TakeoverPhase.DONE, protection=protection)
+    remembered = {"active_jobs": (WORKED,), "takeover": taken}
+    observation = seen(FILES_AFTER, remembered=remembered, jobs=(ended(exit_code=137),), **ALONE)
+    left = plan_for(observation).left_behind
+    assert left == (() if protection in {"Wanted", "Kept"} else (T,))
 
 
 def test_what_was_left_is_remembered_through_any_number_of_failed_runs_until_it_is_gone() -> None:

@@ -95,6 +95,7 @@ def class_spec(**changes: Any) -> HudiTableClassSpec:
         {
             "allowedBasePaths": ["s3://lake/{namespace}/"],
             "allowedSourcePaths": ["s3://landing/"],
+            "takeover": {"quietFor": "0s", "savepoint": False},
             **changes,
         }
     )

@@ -105,6 +105,12 @@ Quantity = Annotated[
 """A Kubernetes quantity such as `120Mi`, `2Gi` or `500m`; plain numbers are accepted."""
 
 
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339 in UTC."""
+
+InstantTime = Annotated[str, Field(max_length=32)]
+"""A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
+
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 """The name of another Kubernetes object."""
 

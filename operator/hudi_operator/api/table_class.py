@@ -148,6 +148,16 @@ class RetrySettings(Model):
     )
 
 
+class TakeoverSettings(Model):
+    """How a table that others have written is taken over."""
+
+    quiet_for: Duration = "10m"
+    """Time for which nothing may have moved in a Serialized table of others before the operator starts anything."""
+
+    savepoint: bool = True
+    """Make a savepoint before the first table service, and remove it after the first successful cycle."""
+
+
 class ConcurrencyLimits(Model):
     """How many jobs may run at once."""
 
@@ -193,6 +203,9 @@ class HudiTableClassSpec(Model):
 
     pending_instant_alarm: Duration = "1h"
     """Age from which a pending instant raises a condition and a metric."""
+
+    takeover: TakeoverSettings = TakeoverSettings()
+    """How a table that others have written is taken over."""
 
     concurrency: ConcurrencyLimits = ConcurrencyLimits()
     """How many jobs may run at once."""

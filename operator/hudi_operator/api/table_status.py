@@ -6,21 +6,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from hudi_jobs.contract import MOST_AFFECTED, Effect, Outcome, RunMode, Service
-from hudi_operator.api.base import Model
+from hudi_jobs.contract import MOST_AFFECTED, Effect, Outcome, RunMode, SavepointStep, Service
+from hudi_operator.api.base import InstantTime, Model, Timestamp
 from hudi_operator.api.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.takeover_status import TakeoverStatus
 
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
 PENDING_SHOWN = 10
 PENDING_REMEMBERED = 100
 EXPLANATION_LIMIT = 1024
-
-Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""RFC 3339 in UTC."""
-
-InstantTime = Annotated[str, Field(max_length=32)]
-"""A Hudi instant time, `yyyyMMddHHmmssSSS` in the table's own time zone."""
 
 Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
 """A word that becomes the reason of a condition."""
@@ -400,6 +395,12 @@ class ActiveJob(Model):
     run_mode: RunMode | None = None
     """How much of a compaction or clustering the Job does."""
 
+    savepoint: SavepointStep | None = None
+    """What the Job does with the savepoint of the takeover before its own work."""
+
+    taken_over_at: Timestamp | None = None
+    """The takeover that this savepoint is of."""
+
     plan_bytes: int | None = None
     """Bytes that the plan of the pending instant reads, where it is known."""
 
@@ -471,6 +472,9 @@ class HudiTableStatus(Model):
 
     owner: OwnerStatus | None = None
     """Who owns the table by the record beside it; absent before the first run."""
+
+    takeover: TakeoverStatus | None = None
+    """How the table is taken over from those who wrote it before; absent for one that the operator made itself."""
 
     services: ServicesStatus = ServicesStatus()
     """What each service counted and decided."""

@@ -31,6 +31,7 @@ from hudi_operator.planning import (
     readiness,
     rescan,
     slots,
+    takeover,
     transitions,
 )
 from hudi_operator.planning.dueness import Reason
@@ -59,6 +60,7 @@ FURTHER_REASONS: tuple[ModuleType, ...] = (
     drift,
     readiness,
     rescan,
+    takeover,
     class_status,
 )
 """Modules whose public constants are such words as well."""

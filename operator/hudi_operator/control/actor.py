@@ -143,6 +143,8 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         run_mode=job.run_mode,
         instant=job.instant,
         abandoned=job.abandoned,
+        savepoint=job.savepoint,
+        taken_over_at=job.taken_over_at,
     )
     return build_job(
         table=table,

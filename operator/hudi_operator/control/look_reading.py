@@ -11,8 +11,6 @@ from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY,
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Mark, TimelineLook
-from hudi_operator.planning.times import instant_time
-from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.timeline import (
     CommitMetadata,
     CorruptContent,
@@ -90,7 +88,7 @@ def read_look(reader: TimelineReader, path: str, questions: Questions) -> Timeli
         written=_written(reader, path, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
-        heartbeats=tuple(_heartbeats(reader, path, timeline, now=datetime.now(UTC))),
+        heartbeats=tuple(_heartbeats(reader, path, timeline)),
         metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
     )
 
@@ -158,11 +156,9 @@ def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
     return tuple(found)
 
 
-def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline, *, now: datetime) -> Iterator[tuple[str, int]]:
-    """Yield the heartbeats of pending instants that are not from just now, and so may be somebody's who has died."""
-    youngest = now - HEARTBEAT_TOLERANCE
-    old = (one for one in timeline.pending if (moment := instant_time(one.time)) is None or moment < youngest)
-    for instant in islice(old, PENDING_REMEMBERED):
+def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, int]]:
+    """Yield the heartbeats of the oldest pending instants: of the dead, and of those who live."""
+    for instant in islice(timeline.pending, PENDING_REMEMBERED):
         beat = reader.heartbeat(path, instant)
         if beat is not None:
             yield instant.time, beat

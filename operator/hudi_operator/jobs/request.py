@@ -6,6 +6,8 @@ from hudi_jobs.contract import (
     JobRequest,
     PlannedServiceTask,
     RunMode,
+    SavepointStep,
+    SavepointTask,
     Service,
     TableDefinition,
     TableOwner,
@@ -31,11 +33,14 @@ def build_request(
     run_mode: RunMode | None = None,
     instant: str | None = None,
     abandoned: tuple[str, ...] | None = None,
+    savepoint: SavepointStep | None = None,
+    taken_over_at: str | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
 
     `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
     pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
+    `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names.
     """
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
@@ -46,6 +51,7 @@ def build_request(
         abandoned=abandoned,
         ingestion=_ingestion(table) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if service in _PLANNED else None,
+        savepoint=SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
         owner=TableOwner(
             operator=operator,
             table_uid=table.metadata.uid,

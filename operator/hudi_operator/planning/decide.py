@@ -21,6 +21,7 @@ from hudi_operator.planning.memory import SERVICES, remember
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.ownership import check_ownership, own_record
 from hudi_operator.planning.pending import overdue
+from hudi_operator.planning.protection import told_by_runs, with_removal
 from hudi_operator.planning.rescan import rescan_after
 from hudi_operator.planning.services import Case, judge_all, make_case
 from hudi_operator.planning.slots import (
@@ -33,6 +34,7 @@ from hudi_operator.planning.slots import (
     start,
     waits_for_stranger,
 )
+from hudi_operator.planning.takeover import WAITING_FOR_QUIET, Takeover, check_takeover, hidden
 from hudi_operator.planning.times import parse_time
 from hudi_operator.planning.tracking import Tracked, track
 from hudi_operator.planning.unfinished import left_behind
@@ -52,6 +54,9 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         return _hidden(observation, tracked, services, poll_seconds=poll_seconds)
     history = _history(observation.table.status.history, tracked.finished)
     runs = known_runs(services, (*tracked.finished, *history))
+    settings = observation.table_class.spec.takeover
+    takeover = check_takeover(observation, settings, runs=runs, active=tracked.active, now=now)
+    told = told_by_runs(takeover.status, observation, tracked.finished, now=now)
     ownership = check_ownership(observation, runs=runs, active=tracked.active)
     writers = check_writers(
         observation,
@@ -59,6 +64,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         windows=windows_of(runs, tracked.active),
         active=tracked.active,
         owned_elsewhere=ownership.elsewhere is not None,
+        is_watched=takeover.waits is not None,
     )
     behind = left_behind(observation, tracked.finished)
     case = make_case(
@@ -70,16 +76,17 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         requested=open_request(observation.table),
         circumstances=circumstances,
         now=now,
+        takeover=told,
     )
     drift = drift_of(observation)
     hindrance = hindrance_of(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
-    hindrance = hindrance or waits_for_stranger(case)
-    judged = judge_all(case)
+    hindrance = hindrance or _not_quiet(takeover) or waits_for_stranger(case)
+    judged = with_removal(case, judge_all(case))
     started = start(case, judged, hindrance)
     answered = _answered(observation.table, started.launches)
     if answered is not None:
         case = replace(case, services=_fresh_start(case.services))
-        judged = judge_all(case)
+        judged = with_removal(case, judge_all(case))
     late, alarm_at = _overdue(case)
     return Plan(
         actions=(*tracked.actions, *started.launches),
@@ -96,9 +103,13 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
-        next_look=_next_look(judged, started, hindrance, (alarm_at, tracked.late_at), poll=poll_seconds, now=now),
+        next_look=_next_look(
+            judged, started, hindrance, (alarm_at, tracked.late_at, takeover.until), poll=poll_seconds, now=now
+        ),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
+        takeover=told,
+        waits_for_quiet=takeover.waits,
     )
 
 
@@ -117,7 +128,12 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         rescan=rescan_after(observation, tracked.finished, ()),
         next_look=poll_seconds,
         owner=own_record(observation.table),
+        takeover=hidden(observation.table.status.takeover),
     )
+
+
+def _not_quiet(takeover: Takeover) -> Hindrance | None:
+    return None if takeover.waits is None else (WAITING_FOR_QUIET, takeover.waits)
 
 
 def spark_image(observation: Observation, default_image: str) -> str:

@@ -50,6 +50,9 @@ class Reason(StrEnum):
     FAILED_WRITE = "FailedWrite"
     """Due: a write that a dead run left behind is rolled back."""
 
+    FIRST_CYCLE_OVER = "FirstCycleOver"
+    """Due: the savepoint of the takeover is removed, because every table service has done its first work."""
+
     WAITING_FOR_SCHEDULE = "WaitingForSchedule"
     """Not time yet."""
 

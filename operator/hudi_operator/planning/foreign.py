@@ -60,6 +60,7 @@ def check_writers(
     windows: tuple[Window, ...],
     active: Iterable[ActiveJob] = (),
     owned_elsewhere: bool = False,
+    is_watched: bool = False,
 ) -> Writers:
     """Look for commits and cleans that nobody but the operator may have made, and it did not.
 
@@ -67,7 +68,7 @@ def check_writers(
     the clocks say. Once a look has found none, only what completes later is checked: the table may be older than its
     resource, and what is known of runs does not go back for ever. In the first look, commits from before the first one
     of ours are taken for old, and without any of ours those from before the creation of the resource. What the owner of
-    a table that is not ours writes is its own affair.
+    a table that is not ours writes is its own affair, and so is what others write to one that waits for quiet.
     """
     spec, timeline = observation.table.spec, observation.look.timeline
     known = observation.table.status.timeline
@@ -76,7 +77,7 @@ def check_writers(
         return Writers(verified_up_to=verified)
     newest = max(_completions(timeline), default=verified or _BEFORE_ALL)
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere:
+    if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere or is_watched:
         return Writers(verified_up_to=newest)
     authorship = Authorship.of(observation, runs, tuple(active), windows)
     found = _completed(observation, timeline, verified, authorship=authorship)
@@ -146,7 +147,7 @@ def _completed(
     for instant in (*look.unmarked, *others, *cleans):
         # Of a first look's old services nothing can be said, nor of those that a run of ours may have made.
         unknowable = verified is None or authorship.may_have_made(instant)
-        unmarked, lacks = instant not in others, _may_lack_mark(instant, look, timeline)
+        unmarked, lacks = instant not in others, may_lack_mark(instant, look, timeline)
         if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:
@@ -159,7 +160,7 @@ def _completed(
             yield instant
 
 
-def _may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> bool:
+def may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> bool:
     """Whether a commit of ours may name no run: those that Hudi makes inside a writer may, the writer's own does not.
 
     `BaseHoodieTableServiceClient.runTableServicesInline` commits compactions, log compactions, clusterings and what the

@@ -7,6 +7,7 @@ from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.dueness import Dueness
 from hudi_operator.planning.failures import attempts
 from hudi_operator.planning.model import LaunchJob
+from hudi_operator.planning.protection import savepoint_step
 from hudi_operator.planning.services import Case, newest_completed
 from hudi_operator.planning.times import format_time, parse_time
 
@@ -19,7 +20,7 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
     requested = case.requested if service is Service.INGESTION else None
     plan = dict(case.observation.look.plans).get(dueness.instant or "")
     sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
-    last = memory.last_run
+    last, step = memory.last_run, savepoint_step(case, service, dueness)
     decision = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, and its executors not.
@@ -52,6 +53,8 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
         run_mode=dueness.run_mode,
         pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
         abandoned=case.abandoned[:PENDING_REMEMBERED],
+        savepoint=step,
+        taken_over_at=case.takeover.since if case.takeover and step else None,
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,

@@ -15,6 +15,7 @@ from hudi_operator.api.table_status import (
     RunStatus,
     ServicesStatus,
 )
+from hudi_operator.api.takeover_status import TakeoverStatus
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.timeline import Instant, Timeline
 from hudi_operator.timeline.files import FileSummary
@@ -324,6 +325,7 @@ class Plan:
     `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
     `circumstances` the fingerprint of those under which it was decided.
     `left_behind` are pending instants that ended runs of ours began.
+    `takeover` is what is remembered of the takeover from others, and `waits_for_quiet` says why it waits.
     `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
     """
 
@@ -344,3 +346,5 @@ class Plan:
     next_look: float | None = None
     owned_elsewhere: str | None = None
     owner: OwnerStatus | None = None
+    takeover: TakeoverStatus | None = None
+    waits_for_quiet: str | None = None

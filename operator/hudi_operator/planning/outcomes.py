@@ -1,12 +1,13 @@
 """What became of a run: the driver's word, checked against the timeline.
 
 The timeline decides. A run whose instant is completed in the timeline has succeeded, whatever its pod said; a run that
-claims an instant that is not there has failed. Archival completes no instant: there the driver's word is all there is.
+claims an instant that is not there has failed. Archival and the removal of a savepoint complete no instant: there the
+driver's word is all there is.
 """
 
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.confirmation import confirmed_instant
 from hudi_operator.planning.failures import JOB_LOST
@@ -34,7 +35,7 @@ def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineL
         return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
     if look.trouble is not None:
         return None
-    instant = confirmed_instant(job, result, look)
+    instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, look)
     if instant is not None or _needs_no_instant(job, result):
         message = _success_message(result)
         return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)
@@ -46,7 +47,8 @@ def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineL
 
 
 def _needs_no_instant(job: ActiveJob, result: TaskResult | None) -> bool:
-    return job.service is Service.ARCHIVAL and result is not None and result.outcome is Outcome.SUCCEEDED
+    leaves_none = job.service is Service.ARCHIVAL or job.savepoint is SavepointStep.REMOVE
+    return leaves_none and result is not None and result.outcome is Outcome.SUCCEEDED
 
 
 def _result(observed: JobObservation | None) -> TaskResult | None:

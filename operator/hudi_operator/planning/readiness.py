@@ -14,6 +14,7 @@ from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.takeover import WAITING_FOR_QUIET
 
 PROGRESSING = "Progressing"
 """The first run of a spec is under way."""
@@ -54,6 +55,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _owned_elsewhere(plan)
         or _drifted(plan)
         or _foreign(plan)
+        or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
         or _failing(observation, plan)
         or _unreadable(observation, plan)
@@ -91,6 +93,19 @@ def _foreign(plan: Plan) -> Readiness | None:
         return None
     message = foreign_message(plan.foreign, plan.acceptance_ignored)
     return Readiness(ready=ConditionStatus.FALSE, reason=FOREIGN_WRITER, message=message, stalled=True)
+
+
+def _waiting_for_quiet(plan: Plan) -> Readiness | None:
+    """Return how a table is that others may still write; one that cannot be read says that instead."""
+    if plan.waits_for_quiet is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=WAITING_FOR_QUIET,
+        message=plan.waits_for_quiet,
+        reconciling=WAITING_FOR_QUIET,
+        work=plan.waits_for_quiet,
+    )
 
 
 def _starting_trouble(plan: Plan) -> Readiness | None:

@@ -63,6 +63,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         requested=None if plan.answered else open_request(observation.table),
         circumstances=plan.circumstances,
         now=now,
+        takeover=plan.takeover,
     )
     started = Started(active=plan.active_jobs)
     writers = Writers(foreign=plan.foreign, ignored=plan.acceptance_ignored)

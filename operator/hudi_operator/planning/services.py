@@ -16,6 +16,7 @@ from hudi_operator.api.table_status import (
     ServicesStatus,
     ServiceStatus,
 )
+from hudi_operator.api.takeover_status import TakeoverStatus
 from hudi_operator.planning import archival, cleaning, clustering, compaction, ingestion
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, Surroundings
 from hudi_operator.planning.failures import after_failures
@@ -56,6 +57,7 @@ class Case:
     circumstances: str | None = None
     pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
     busy: frozenset[str] = frozenset()
+    takeover: TakeoverStatus | None = None
 
     @property
     def table(self) -> HudiTable:
@@ -96,6 +98,7 @@ def make_case(
     requested: str | None,
     circumstances: str | None,
     now: datetime,
+    takeover: TakeoverStatus | None = None,
 ) -> Case:
     """Return what services are judged by, with the pending instants of each."""
     look = observation.look
@@ -114,6 +117,7 @@ def make_case(
         now=now,
         pending=pending,
         busy=frozenset(busy),
+        takeover=takeover,
     )
 
 
@@ -133,10 +137,12 @@ def judge(case: Case, service: Service) -> Dueness:
     found = _beside_others(case, service, found)
     if not found.due:
         return found
-    settled = _settled(memory, found, case.observation.look)
-    if settled is not None:
-        return settled
-    failed = after_failures(memory, case.table_class.retry, now=case.now)
+    return _settled(memory, found, case.observation.look) or after_backoff(case, service, found)
+
+
+def after_backoff(case: Case, service: Service, found: Dueness) -> Dueness:
+    """Return what is due, or until when it waits because earlier runs of the service have failed."""
+    failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
     return found if failed is None or failed.due else _waiting(found, failed)
 
 

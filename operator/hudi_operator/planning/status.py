@@ -41,6 +41,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
         timeline=_timeline(observation, previous.timeline, plan),
         owner=plan.owner,
+        takeover=plan.takeover,
         services=plan.services,
         active_jobs=plan.active_jobs,
         left_behind=plan.left_behind,

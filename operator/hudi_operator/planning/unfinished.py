@@ -17,6 +17,7 @@ from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob, RunStatus
+from hudi_operator.api.takeover_status import Protection
 from hudi_operator.planning.failures import JOB_REFUSED
 from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.ownership import is_ours
@@ -33,6 +34,7 @@ _PLANNED_BY = {
     PendingKind.CLUSTERING: Service.CLUSTERING,
 }
 _NEVER_STARTED = frozenset({*START_TROUBLES, JOB_REFUSED})
+_FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
 """A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
 
@@ -108,25 +110,56 @@ def watch_of(
 def left_behind(observation: Observation, finished: Iterable[RunStatus]) -> tuple[str, ...]:
     """Return the pending instants that ended runs of this table began: those known before, and those just found.
 
-    What is pending when a run has ended and was not when it was decided is the run's own. Nothing is forgotten before
-    the timeline holds it no longer, however many runs fail meanwhile.
+    What is pending when a run has ended and was not when it was decided may be the run's own. Nothing is forgotten
+    before the timeline holds it no longer, however many runs fail meanwhile.
     """
     known, timeline = observation.table.status.left_behind, observation.look.timeline
     if timeline is None:
         return known
-    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     decided = {job.name: job for job in observation.table.status.active_jobs}
-    ended = [(run, decided[run.job]) for run in finished if run.job in decided]
-    return tuple(
-        one.instant.time
-        for one in pending_instants(timeline)
-        if one.instant.time in known
-        or any(
-            _may_have_left(run, one, is_serialized=is_serialized)
-            and _is_new_since(job, one, is_serialized=is_serialized)
-            for run, job in ended
-        )
-    )[:PENDING_REMEMBERED]
+    pending = pending_instants(timeline)
+    found = {
+        time
+        for run in finished
+        if run.job in decided
+        for time in _left_by(run, decided[run.job], pending, observation=observation)
+    }
+    left = (one.instant.time for one in pending if one.instant.time in known or one.instant.time in found)
+    return tuple(left)[:PENDING_REMEMBERED]
+
+
+def _left_by(
+    run: RunStatus, job: ActiveJob, pending: Iterable[PendingInstant], *, observation: Observation
+) -> frozenset[str]:
+    """Return what an ended run may have begun and left.
+
+    In a Serialized table nobody looks at a heartbeat before a write is rolled back, so a write counts only if it can be
+    nobody else's: a run makes one write, shows no heartbeat there, and says up to where its instants may be. A run that
+    said nothing is not believed to have made a write in the first cycle after a takeover.
+    """
+    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    newest = _newest_made(observation, run.job)
+    left = [
+        one
+        for one in pending
+        if _may_have_left(run, one, is_serialized=is_serialized)
+        and _is_new_since(job, one, is_serialized=is_serialized)
+        and (newest is None or one.instant.time <= newest)
+    ]
+    writes = {one.instant.time for one in left if one.kind is PendingKind.WRITE}
+    if is_serialized and writes:
+        takeover = observation.table.status.takeover
+        is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
+        shown = {time for time, _ in observation.look.heartbeats}
+        if len(writes) > 1 or writes & shown or (newest is None and is_new):
+            return frozenset(one.instant.time for one in left) - writes
+    return frozenset(one.instant.time for one in left)
+
+
+def _newest_made(observation: Observation, job: str) -> str | None:
+    """Return the newest instant that a run has made by its own word; None where it left none."""
+    outcome = next((one.outcome for one in observation.jobs if one.name == job), None)
+    return outcome.results[0].newest_instant if outcome and outcome.results else None
 
 
 def _may_have_left(run: RunStatus, pending: PendingInstant, *, is_serialized: bool) -> bool:
@@ -139,13 +172,14 @@ def _may_have_left(run: RunStatus, pending: PendingInstant, *, is_serialized: bo
 def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
     """Whether an instant came while a Job was at work and is of a kind that it makes.
 
-    Beside others that is said only of a write by an ingestion, and of a clean or rollback by a table service. A write
-    is looked at once more by its run's driver, by the heartbeat; plans name their runs.
+    A write is made by an ingestion alone. Beside others the rest is said only of a clean or rollback by a table
+    service: plans name their runs, and a write is looked at once more by its run's driver, by the heartbeat.
     """
     if job.pending is None or pending.instant.time in job.pending:
         return False
-    kind = PendingKind.WRITE if job.service is Service.INGESTION else PendingKind.OTHER
-    return is_serialized or pending.kind is kind
+    if pending.kind is PendingKind.WRITE:
+        return job.service is Service.INGESTION
+    return is_serialized or (pending.kind is PendingKind.OTHER and job.service is not Service.INGESTION)
 
 
 def _is_unclaimed_plan(pending: PendingInstant) -> bool:

@@ -154,13 +154,21 @@ def _generating_in(spark: SparkSession, kind: str, zone: str) -> Iterator[None]:
 
 def _forget_other_zones(spark: SparkSession) -> None:
     """Let Hudi forget a later instant that it made for another table: it would spin until the clock is past it."""
-    jvm = classes(spark)
-    name = "org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator"
-    field = jvm.java.lang.Class.forName(name).getDeclaredField("LAST_INSTANT_TIME")
-    field.setAccessible(True)
-    last = field.get(None)
+    last = _last_instant(spark)
     if str(last.get()) > _now(spark):
         last.set("0")
+
+
+def newest_made(spark: SparkSession) -> str:
+    """Return the newest instant that this JVM has made; what it is before the first one is smaller than any."""
+    return str(_last_instant(spark).get())
+
+
+def _last_instant(spark: SparkSession) -> JavaObject:
+    name = "org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator"
+    field = classes(spark).java.lang.Class.forName(name).getDeclaredField("LAST_INSTANT_TIME")
+    field.setAccessible(True)
+    return field.get(None)
 
 
 def _now(spark: SparkSession) -> str:

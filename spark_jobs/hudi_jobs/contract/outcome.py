@@ -115,7 +115,12 @@ Text = Annotated[str, AfterValidator(_well_formed)]
 
 
 class TaskResult(Document):
-    """What became of one task; times are RFC 3339 in UTC, sizes are bytes."""
+    """What became of one task; times are RFC 3339 in UTC, sizes are bytes.
+
+    `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
+    `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
+    pending beyond it is somebody else's. None in both says that it is not known.
+    """
 
     id: Text
     outcome: Outcome
@@ -138,6 +143,8 @@ class TaskResult(Document):
     bytes_deleted: int | None = None
     instants_archived: int | None = None
     affected: AffectedInstants = ()
+    savepoint: str | None = None
+    newest_instant: str | None = None
     started_at: str | None = None
     finished_at: str | None = None
 

@@ -180,6 +180,23 @@ class PlannedServiceTask(Document):
     instant: str | None = None
 
 
+class SavepointStep(StrEnum):
+    """What becomes of the savepoint that protects a table which was taken over."""
+
+    KEEP = "Keep"
+    """Make it on the newest commit unless it is there, then do the service."""
+
+    REMOVE = "Remove"
+    """Remove it, and do nothing else."""
+
+
+class SavepointTask(Document):
+    """The savepoint from before the first table service; `taken_over_at` tells one takeover from another."""
+
+    step: SavepointStep
+    taken_over_at: str
+
+
 class TableTask(Document):
     """One service of one table; `hudi_options` are complete, the driver adds only what it learns at run time.
 
@@ -187,6 +204,7 @@ class TableTask(Document):
     them back. Of the others only plans that name a run of this table are its business; the rest another tool may be at
     work on. None comes from an operator that does not say: in a serialized table everything unfinished is dead then.
 
+    `savepoint` is what a table service does before its own work.
     `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
     `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
     identity of the operator whose table is taken over, because a person has said so.
@@ -200,6 +218,7 @@ class TableTask(Document):
     abandoned: tuple[str, ...] | None = None
     ingestion: IngestionTask | None = None
     planned: PlannedServiceTask | None = None
+    savepoint: SavepointTask | None = None
     owner: TableOwner | None = None
     take_over: str | None = None
     lease_seconds: float = 60.0

@@ -53,6 +53,7 @@ from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import look
+from hudi_jobs.services.savepoint import keep_savepoint
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
 
@@ -139,6 +140,8 @@ class _Run:
         self._table = table
         self._begun_with = _newest_checkpoint(table)
         self._found = found
+        self._kept: str | None = None
+        """The savepoint that was asked for because services run inside the writer."""
         self._paths = absolute_paths(task.files.path, [file.path for file in found.selection.files])
 
     @cached_property
@@ -212,6 +215,8 @@ class _Run:
             refused = others.refusal(look(self._context))
             if refused is not None:
                 return refused
+            if self._context.task.savepoint is not None:
+                self._kept = keep_savepoint(self._context, look(self._context))
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
             return None if _newest_checkpoint(self._table_now()) == self._begun_with else self._conflict()
 
@@ -303,6 +308,7 @@ class _Run:
             rows_read=counts.read,
             rows_quarantined=counts.bad,
             more_input=selection.more,
+            savepoint=self._kept,
             **self._figures(),
         )
 

@@ -98,6 +98,14 @@ class WriteClient:
         metadata = self._client.clean()
         return None if metadata is None else int(metadata.getTotalFilesDeleted())
 
+    def savepoint(self, instant: str, *, user: str, comment: str) -> None:
+        """Keep the files of a completed commit until the savepoint is deleted; Hudi refuses a second one on it."""
+        self._client.savepoint(instant, user, comment)
+
+    def delete_savepoint(self, instant: str) -> None:
+        """Delete a savepoint; its files go with the first clean that follows another commit."""
+        self._client.deleteSavepoint(instant)
+
     def archive(self) -> None:
         """Move the oldest instants from the active timeline into the archive."""
         self._client.archive()

@@ -88,15 +88,16 @@ class Others:
         if not self.is_alone:
             return None
         rollbacks = (each.instant for each in timeline.unfinished_rollbacks())
-        found = sorted(time for time in (*timeline.unfinished_writes(), *rollbacks) if not self.is_abandoned(time))
+        begun = (*timeline.unfinished_writes(), *rollbacks)
+        found = sorted(time for time in begun if not self.is_abandoned(time) or self.is_alive(time))
         if not found:
             return None
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message=f"{', '.join(found[:_NAMED])} has been begun by no run that is known, and may be at work; nothing "
-            "was written. It is rolled back when it is overdue.",
+            message=f"{', '.join(found[:_NAMED])} has been begun by no run that is known, or shows a heartbeat, "
+            "and may be at work; nothing was written. It is rolled back when it is overdue.",
         )
 
     def _written_at(self, path: str) -> float | None:

@@ -11,6 +11,7 @@ from hudi_jobs.lease.marker import Lease
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.savepoint import protected
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -55,6 +56,7 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
         require_plans_inside(context)
         with noting_affected(context, lambda: look(context)):
             rolled_back = others.roll_back(look(context))
-            return others.refusal(look(context)) or work(lease, rolled_back)
+            refused = others.refusal(look(context))
+            return refused or protected(context, look, lambda: work(lease, rolled_back))
 
     return while_held(context, begin)

@@ -49,6 +49,15 @@ class PendingRollback:
 
 
 @dataclass(frozen=True)
+class Savepoint:
+    """A savepoint by its commit's instant, with who made it and why."""
+
+    instant: str
+    user: str
+    comment: str
+
+
+@dataclass(frozen=True)
 class Written:
     """What a completed commit says: who made it and how much it wrote and replaced."""
 
@@ -106,6 +115,25 @@ class Timeline:
         """Return the requested times of cleans that have not completed, oldest first."""
         instants = self._active.getCleanerTimeline().filterInflightsAndRequested().getInstants()
         return sorted(str(each.requestedTime()) for each in instants)
+
+    def savepoints(self) -> list[Savepoint]:
+        """Return the completed savepoints, oldest commit first."""
+        found = []
+        for each in self._active.getSavePointTimeline().filterCompletedInstants().getInstants():
+            said = self._active.readSavepointMetadata(each)
+            found.append(Savepoint(str(each.requestedTime()), str(said.getSavepointedBy()), str(said.getComments())))
+        return found
+
+    def drop_begun_savepoint(self, instant: str) -> None:
+        """Remove what a run that was ended while it made a savepoint has left of it: Hudi would not begin another."""
+        for each in self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants():
+            if str(each.requestedTime()) == instant:
+                self._active.deletePending(each)
+
+    def newest_commit(self) -> str | None:
+        """Return the requested time of the newest completed commit, or None where nothing has been committed."""
+        commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
+        return max((str(each.requestedTime()) for each in commits), default=None)
 
     def has_writes_after(self, instant: str) -> bool:
         """Tell whether a commit has completed since an instant was requested."""

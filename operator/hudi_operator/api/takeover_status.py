@@ -1,0 +1,58 @@
+"""What the status of a `HudiTable` says of the takeover of a table that others wrote."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.base import InstantTime, Model, Timestamp
+
+WRITERS_NAMED = 6
+
+
+class TakeoverPhase(StrEnum):
+    """How far the takeover of a table that others have written has come."""
+
+    WATCHING = "Watching"
+    """Something has moved of late, or has not been watched for long enough."""
+
+    QUIET = "Quiet"
+    """The table is only observed, and nothing has moved for as long as its class asks."""
+
+    DONE = "Done"
+    """The operator manages the table."""
+
+
+class Protection(StrEnum):
+    """What protects a table in its first cycle of table services."""
+
+    WANTED = "Wanted"
+    """The first table service makes the savepoint before its own work."""
+
+    KEPT = "Kept"
+    """The savepoint is there."""
+
+    OVER = "Over"
+    """It was removed after the first successful cycle, or none was needed."""
+
+
+class TakeoverStatus(Model):
+    """What is known of a takeover; without it, watching begins anew."""
+
+    phase: TakeoverPhase = TakeoverPhase.WATCHING
+    """How far it has come."""
+
+    since: Timestamp | None = None
+    """Since when nothing has moved, by the operator's own clock; when it is Done, when the table was taken over."""
+
+    seen: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the instants and heartbeats that were seen last."""
+
+    writers: Annotated[tuple[Annotated[str, Field(max_length=256)], ...], Field(max_length=WRITERS_NAMED)] = ()
+    """Who may still write, by what was seen of them; at most 6."""
+
+    protection: Protection | None = None
+    """What protects the table in its first cycle; absent where the class asks for no savepoint."""
+
+    savepoint: InstantTime | None = None
+    """The commit that the operator's savepoint keeps."""

@@ -1,0 +1,91 @@
+"""The savepoint that protects a table which was taken over, from its first table service to the end of a first cycle.
+
+Until then a person can restore the table to what it was. It is told from the savepoints of others by its user and its
+comment, so that a run which repeats another's work makes no second one, and none of somebody else's is removed.
+"""
+
+from collections.abc import Callable
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.timeline import Savepoint, Timeline
+
+USER = "hudi-operator"
+"""Who makes it, as the savepoint says."""
+
+
+def protected(
+    context: TaskContext, look: Callable[[TaskContext], Timeline], work: Callable[[], TaskResult]
+) -> TaskResult:
+    """Do a table service under the savepoint that its task asks for, or remove that savepoint and do nothing else.
+
+    The result names the savepoint of this resource that is there, whatever was asked: a status that was lost learns of
+    it again.
+    """
+    task = context.task.savepoint
+    if task is not None and task.step is SavepointStep.REMOVE:
+        return _remove(context, _ours(context, look(context)))
+    kept = keep_savepoint(context, look(context))
+    return work().model_copy(update={"savepoint": kept})
+
+
+def keep_savepoint(context: TaskContext, timeline: Timeline) -> str:
+    """Make the savepoint that the task asks for unless it is there; return the newest one of ours, or nothing."""
+    ours = _ours(context, timeline)
+    if context.task.savepoint is not None and not any(each.comment == _comment(context) for each in ours):
+        made = _make(context, timeline)
+        ours += [made] if made else []
+    return max((each.instant for each in ours), default="")
+
+
+def _make(context: TaskContext, timeline: Timeline) -> Savepoint | None:
+    """Make it on the newest commit; one of somebody else that is there does what ours would."""
+    instant = timeline.newest_commit()
+    if instant is None or any(each.instant == instant for each in timeline.savepoints()):
+        return None
+    with stage("The savepoint before the first table service cannot be made", otherwise=FailureReason.HUDI_ERROR):
+        if context.task.concurrency is ConcurrencyMode.SERIALIZED:
+            timeline.drop_begun_savepoint(instant)
+        with write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client:
+            client.savepoint(instant, user=USER, comment=_comment(context))
+    context.log("savepoint made", instant=instant)
+    return Savepoint(instant, USER, _comment(context))
+
+
+def _remove(context: TaskContext, ours: list[Savepoint]) -> TaskResult:
+    with (
+        stage("The savepoint of the takeover cannot be removed", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        for each in ours:
+            client.delete_savepoint(each.instant)
+    named = ", ".join(each.instant for each in ours)
+    return TaskResult(
+        id=context.task.id,
+        outcome=Outcome.SUCCEEDED,
+        message=f"Removed the savepoint {named} from before the first table service."
+        if ours
+        else "The savepoint from before the first table service was gone.",
+        savepoint="",
+    )
+
+
+def _comment(context: TaskContext) -> str:
+    task = context.task.savepoint
+    return f"{_resource(context)}, taken over at {task.taken_over_at if task else ''}"
+
+
+def _resource(context: TaskContext) -> str:
+    owner = context.task.owner
+    return f"Before the first table service of HudiTable {owner.table} ({owner.table_uid})" if owner else ""
+
+
+def _ours(context: TaskContext, timeline: Timeline) -> list[Savepoint]:
+    resource = _resource(context)
+    return [
+        each
+        for each in (timeline.savepoints() if resource else ())
+        if each.user == USER and each.comment.startswith(f"{resource}, ")
+    ]
