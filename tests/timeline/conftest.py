@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from hudi_operator.storage import LISTING_LIMIT, FileStamp, Listing, S3Options, StorageError, StorageErrorKind
+from hudi_operator.storage import LISTING_LIMIT, FileStamp, Folders, Listing, S3Options, StorageError, StorageErrorKind
 from hudi_operator.storage.errors import too_large, too_many_files
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader, archivable
@@ -60,6 +60,12 @@ class MemoryFileSystem:
         if len(names) > limit:
             raise too_many_files(path, limit=limit)
         return Listing(names=[name for name in names if start_after is None or not self.offsets or name > start_after])
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        self._check(path)
+        inside = [name.removeprefix(f"{path}/") for name in self.files if name.startswith(f"{path}/")]
+        names = sorted({name.partition("/")[0] for name in inside if "/" in name})
+        return Folders(tuple(names[:limit]), complete=len(names) <= limit)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
         self._check(path)

@@ -14,7 +14,14 @@ import pyarrow.fs as pafs
 import pytest
 
 from hudi_operator.cli.timeline import run
-from hudi_operator.storage import CountingFileSystem, S3Options, StorageError, StorageErrorKind, open_filesystem
+from hudi_operator.storage import (
+    CountingFileSystem,
+    Folders,
+    S3Options,
+    StorageError,
+    StorageErrorKind,
+    open_filesystem,
+)
 from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.archive import read_archive
@@ -181,3 +188,13 @@ def test_an_object_is_refused_by_its_size_and_its_encoding_inflates_nothing(s3_s
     client.put_object(Bucket=s3_server.bucket, Key="large", Body=b"y" * 1001)
     assert stamp.size == 1001
     assert filesystem.stamp(f"{s3_server.bucket}/large") != stamp
+
+
+def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any) -> None:
+    client = s3_server.client()
+    for name in ["a/1", "b-1/x/y", "b/2", "plain", *(f"c/{number}" for number in range(1100)), "d/4"]:
+        client.put_object(Bucket=s3_server.bucket, Key=f"lake/{name}", Body=b"")
+    filesystem, base = open_filesystem(f"s3a://{s3_server.bucket}/lake", s3_server.options)
+    assert filesystem.list_folders(base, limit=10) == Folders(("a", "b-1", "b", "c", "d"))
+    assert filesystem.list_folders(base, limit=2) == Folders(("a", "b-1"), complete=False)
+    assert filesystem.list_folders(f"{base}/nothing", limit=2) == Folders(())

@@ -24,7 +24,7 @@ def application() -> "typer.Typer":
     """Return the whole command line as a typer application."""
     import typer  # noqa: PLC0415
 
-    from hudi_operator.cli import operator, timeline  # noqa: PLC0415
+    from hudi_operator.cli import adopt, operator, timeline  # noqa: PLC0415
 
     command_line = typer.Typer(
         name="hudi-operator",
@@ -37,4 +37,5 @@ def application() -> "typer.Typer":
     command_line.command("crds")(operator.crds)
     command_line.command("version")(operator.version)
     timeline.register(command_line)
+    adopt.register(command_line)
     return command_line

@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
             given.paths,
             output=Output(given.output),
             archived=given.archived,
-            s3=_options(endpoint=given.s3_endpoint, region=given.s3_region),
+            s3=s3_options(endpoint=given.s3_endpoint, region=given.s3_region),
         )
     except BrokenPipeError:
         # The reader of the output has seen enough; Python must not complain when it flushes at the end.
@@ -65,7 +65,7 @@ def register(application: "typer.Typer") -> None:
         s3_endpoint: Annotated[str | None, typer.Option(help="endpoint of an S3-compatible store")] = None,
         s3_region: Annotated[str | None, typer.Option(help="region of the store")] = None,
     ) -> None:
-        s3 = _options(endpoint=s3_endpoint, region=s3_region)
+        s3 = s3_options(endpoint=s3_endpoint, region=s3_region)
         raise typer.Exit(show(paths, output=output, archived=archived, s3=s3))
 
 
@@ -100,7 +100,7 @@ def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> t
     return timeline, read_archive(filesystem, base, timeline.properties) if archived else None
 
 
-def _options(*, endpoint: str | None, region: str | None) -> S3Options:
+def s3_options(*, endpoint: str | None, region: str | None) -> S3Options:
     """Take what the command line leaves open from the environment, as the AWS command line does."""
     environment = os.environ
     return S3Options(

@@ -1,7 +1,7 @@
 """Reading the store that holds the tables: listing a folder, reading a file, and nothing else."""
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
-from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Listing
+from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Folders, Listing
 from hudi_operator.storage.options import S3Options
 from hudi_operator.storage.url import TableLocation, open_filesystem, parse_url
 
@@ -10,6 +10,7 @@ __all__ = [
     "CountingFileSystem",
     "FileStamp",
     "FileSystem",
+    "Folders",
     "Listing",
     "S3Options",
     "StorageError",

@@ -5,7 +5,7 @@ from typing import BinaryIO
 import pyarrow.fs as pafs
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind, storage_errors, too_large, too_many_files
-from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Listing
+from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Folders, Listing
 
 # How the clients behind pyarrow name a refusal in the text of an `OSError`.
 _REFUSALS = (
@@ -54,6 +54,13 @@ class ArrowFileSystem:
             sizes={one.base_name: one.size for one in files},
             modified={one.base_name: one.mtime_ns // 1_000_000 for one in files if one.mtime_ns is not None},
         )
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        """List the folders of a folder; `pyarrow.fs` cannot stop at the limit."""
+        with storage_errors(path, refusals=_REFUSALS):
+            found = self._filesystem.get_file_info(pafs.FileSelector(path))
+        names = sorted(one.base_name for one in found if one.type is pafs.FileType.Directory)
+        return Folders(tuple(names[:limit]), complete=len(names) <= limit)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
         """Return the whole content of a file, unless it is larger than the limit."""

@@ -8,6 +8,10 @@ LISTING_LIMIT = 60_000
 """Names that one listing may find: three for each of 20,000 instants, of which archival leaves some hundreds."""
 
 
+FOLDER_REQUESTS = 100
+"""Requests that one listing of folders may take: 100,000 keys of an object store."""
+
+
 class FileStamp(NamedTuple):
     """What changes when a file does: its size in bytes, when it was written (epoch milliseconds), the store's tag."""
 
@@ -30,6 +34,14 @@ class Listing:
     sizes: Mapping[str, int] | None = None
     modified: Mapping[str, int] | None = None
     requests: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Some folders directly inside a folder, in order; not all of them where the listing is not `complete`."""
+
+    names: tuple[str, ...]
+    complete: bool = True
 
 
 class FileSystem(Protocol):
@@ -55,6 +67,10 @@ class FileSystem(Protocol):
         and an empty listing on an object store, where folders do not exist at all. A folder with more than `limit`
         names is a `TOO_LARGE` error; no more than that many are held at any time.
         """
+        ...
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        """List at most so many folders directly inside a folder, within `FOLDER_REQUESTS`; links are not followed."""
         ...
 
     def read_file(self, path: str, *, limit: int) -> bytes:
@@ -106,6 +122,11 @@ class CountingFileSystem:
         listing = self.inner.list_directory(path, start_after=start_after, before=before, limit=limit)
         self.lists += listing.requests
         return listing
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        """List folders and count one request."""
+        self.lists += 1
+        return self.inner.list_folders(path, limit=limit)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
         """Read a file, count one request and its bytes, and remember the path."""

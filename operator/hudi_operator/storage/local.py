@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hudi_operator.storage.errors import storage_errors, too_large, too_many_files
-from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Listing
+from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Folders, Listing
 
 
 class LocalFileSystem:
@@ -34,6 +34,13 @@ class LocalFileSystem:
         if len(found) > limit:
             raise too_many_files(path, limit=limit)
         return Listing(names=names)
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        """List the folders of a folder."""
+        with storage_errors(path), os.scandir(path) as entries:
+            seen = list(islice(entries, LISTING_LIMIT + 1))
+            names = sorted(entry.name for entry in seen if entry.is_dir(follow_symlinks=False))
+        return Folders(tuple(names[:limit]), complete=len(names) <= limit and len(seen) <= LISTING_LIMIT)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
         """Return the whole content of a file, unless it is larger than the limit."""

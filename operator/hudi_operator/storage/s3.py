@@ -12,7 +12,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from obstore.store import S3Store
 
 from hudi_operator.storage.errors import StorageError, StorageErrorKind, too_large, too_many_files
-from hudi_operator.storage.filesystem import LISTING_LIMIT, FileStamp, Listing
+from hudi_operator.storage.filesystem import FOLDER_REQUESTS, LISTING_LIMIT, FileStamp, Folders, Listing
 from hudi_operator.storage.options import S3Options
 
 if TYPE_CHECKING:
@@ -81,6 +81,24 @@ class S3FileSystem:
             if len(found.names) > limit or found.requests > _SKIPPED + limit // _PAGE:
                 raise too_many_files(f"s3://{path}", limit=limit)
         return Listing(names=found.names, sizes=found.sizes, modified=found.modified, requests=found.requests)
+
+    def list_folders(self, path: str, *, limit: int) -> Folders:
+        """List the folders under a folder, whose keys are skipped a page at a time."""
+        prefix, found, offset = self._key(path), dict[str, None](), None
+        start = len(prefix) + 1 if prefix else 0
+        for _ in range(FOLDER_REQUESTS):
+            with self._translated(path):
+                page = next(iter(obstore.list(self._store, prefix or None, offset=offset, chunk_size=_PAGE)), [])
+            names = [meta["path"][start:].partition("/") for meta in page]
+            found |= dict.fromkeys(name for name, separator, _ in names if separator)
+            if len(page) < _PAGE:
+                return Folders(tuple(found)[:limit], complete=len(found) <= limit)
+            if len(found) > limit:
+                break
+            name, separator, _ = names[-1]
+            # The character after the slash: no key of the folder is greater than this.
+            offset = f"{page[-1]['path'][:start]}{name}0" if separator else page[-1]["path"]
+        return Folders(tuple(found)[:limit], complete=False)
 
     def read_file(self, path: str, *, limit: int) -> bytes:
         """Return the whole content of an object, unless it is larger than the limit."""

@@ -1,0 +1,229 @@
+"""The resource by which a table that is there already can be observed. Pure.
+
+It is without drift by construction: everything that the table says of itself is taken from the same rules that judge
+it later, and what these refuse is written as a comment with the reason.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic import ValidationError
+
+from hudi_jobs.contract import differences
+from hudi_jobs.contract.table_merging import ordering_of
+from hudi_jobs.contract.table_properties import (
+    NONE,
+    has_metadata_table,
+    partition_columns_of,
+    record_key_of,
+    shown,
+)
+from hudi_jobs.contract.table_support import unsupported
+from hudi_jobs.wording import counted
+from hudi_operator.adoption.evidence import Evidence, Unreadable
+from hudi_operator.adoption.names import name_for
+from hudi_operator.adoption.sections import service_entries
+from hudi_operator.adoption.shape import file_comments, index_entry
+from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
+from hudi_operator.adoption.writers import writers_of
+from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.paths import INNER_FOLDERS, prefix_problem
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.jobs.request import definition_of
+from hudi_operator.timeline import TableProperties, TimelineZone
+
+_PENDING_SHOWN = 5
+_PROBLEMS_SHOWN = 5
+_HOUR = timedelta(hours=1)
+# Zones that are no whole hours from UTC and have no summer time.
+_ODD_ZONES = {
+    timedelta(hours=3, minutes=30): "Asia/Tehran",
+    timedelta(hours=4, minutes=30): "Asia/Kabul",
+    timedelta(hours=5, minutes=30): "Asia/Kolkata",
+    timedelta(hours=5, minutes=45): "Asia/Kathmandu",
+    timedelta(hours=6, minutes=30): "Asia/Yangon",
+    timedelta(hours=8, minutes=45): "Australia/Eucla",
+    timedelta(hours=9, minutes=30): "Australia/Darwin",
+    timedelta(hours=-9, minutes=-30): "Pacific/Marquesas",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """One resource with the comments above it; `reasons` are why it cannot be managed, and it is a comment then."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    comments: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The resource as a document of a YAML stream, or as comments that are no document."""
+        lines = [*comment_lines(self.comments), *yaml_lines(self.entries)]
+        if not self.reasons:
+            return "\n".join(["---", *lines, ""])
+        commented = (line if line.startswith("#") else f"# {line}" for line in lines)
+        return "\n".join(["", *comment_lines(self.reasons), *commented, ""])
+
+
+def draft_of(
+    found: Evidence | Unreadable,
+    *,
+    taken: Collection[str],
+    namespace: str | None = None,
+    table_class: str | None = None,
+) -> Draft:
+    """Return the resource of a table, under a name that is not taken."""
+    name = name_for(found.base_path, taken=taken)
+    if isinstance(found, Unreadable):
+        reason = f"{found.base_path} cannot be managed: it cannot be read. {found.reason}"
+        return Draft(name=name, entries=(), comments=(), reasons=(reason,))
+    metadata = (Entry("name", name), *((Entry("namespace", namespace),) if namespace else ()))
+    entries = (
+        Entry("apiVersion", Plain(f"{GROUP}/{VERSION}")),
+        Entry("kind", Plain("HudiTable")),
+        Entry("metadata", metadata),
+        Entry("spec", tuple(_spec(found, table_class))),
+    )
+    reasons, without_ingestion = _refusals(found, entries)
+    if reasons:
+        reasons = [f"{found.base_path} cannot be managed:", *(f"- {reason}" for reason in reasons)]
+    return Draft(
+        name=name,
+        entries=entries,
+        comments=(*_comments(found), *without_ingestion),
+        reasons=tuple(reasons),
+    )
+
+
+def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], list[str]]:
+    """Return why a table cannot be managed, and why it can only be managed without an ingestion."""
+    raw = dict(found.timeline.properties.raw)
+    table, problems = _parsed(entries)
+    reasons = [*problems, *_path_problem(found.base_path), *_twice(entries)]
+    if table is None:
+        refused = unsupported(raw, declared_index=None, ingests=False)
+        return reasons + [
+            f"{shown(one.key)}: {shown(one.found) or NONE}, and only {one.possible} can be honoured; {one.advice}."
+            for one in refused
+        ], []
+    differing = differences(raw, definition_of(table), ingests=False)
+    ingesting = (one for one in differences(raw, definition_of(table)) if one not in differing)
+    return (
+        reasons + [one.sentence for one in differing],
+        [f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting],
+    )
+
+
+def _spec(found: Evidence, table_class: str | None) -> Iterator[Entry]:
+    properties = found.timeline.properties
+    raw = dict(properties.raw)
+    if table_class:
+        yield Entry("tableClassName", table_class)
+    yield Entry("managementPolicy", ManagementPolicy.OBSERVE)
+    yield Entry("tableName", properties.name)
+    yield Entry("basePath", found.base_path)
+    yield Entry("type", Plain("MergeOnRead" if properties.is_merge_on_read else "CopyOnWrite"))
+    yield Entry("recordKey", record_key_of(raw))
+    if partition_columns_of(raw):
+        yield Entry("partitionBy", partition_columns_of(raw))
+    yield from _ordering(properties)
+    yield index_entry(found)
+    yield from _zone(found)
+    yield Entry("metadataTable", (Entry("enabled", has_metadata_table(raw)),), tuple(_metadata_partitions(raw)))
+    yield from service_entries(found)
+
+
+def _ordering(properties: TableProperties) -> Iterator[Entry]:
+    found = ordering_of(dict(properties.raw))
+    if found.columns:
+        yield Entry("orderingFields", found.columns, (f"By {shown(found.decided_by)}.",))
+
+
+def _metadata_partitions(raw: dict[str, str]) -> Iterator[str]:
+    partitions = raw.get("hoodie.table.metadata.partitions", "")
+    if partitions:
+        yield f"Partitions of the metadata table: {shown(partitions)}."
+
+
+def _zone(found: Evidence) -> Iterator[Entry]:
+    properties = found.timeline.properties
+    if properties.timezone is not TimelineZone.LOCAL or not found.timeline.instants:
+        return
+    zone = zone_name(found.offset)
+    if zone is not None:
+        comment = (
+            "The newest files show this. decide: where the writer's clock has summer time and it goes on writing, name "
+            "its zone, such as America/New_York."
+        )
+        yield Entry("timelineTimeZone", zone, (comment,))
+
+
+def zone_name(offset: timedelta | None) -> str | None:
+    """Return a zone that is always so far from UTC, or None where there is none or nothing is known."""
+    if offset is None:
+        return None
+    if offset % _HOUR:
+        return _ODD_ZONES.get(offset)
+    hours = offset // _HOUR
+    # The names of these zones count westwards.
+    return f"Etc/GMT{-hours:+d}" if hours else "UTC"
+
+
+def _comments(found: Evidence) -> Iterator[str]:
+    timeline = found.timeline
+    properties, instants = timeline.properties, timeline.instants
+    span = f", from {instants[0].time} to {instants[-1].time}" if instants else ""
+    yield (
+        f"{found.base_path}: {properties.table_type}, table version {properties.version}, "
+        f"{counted(timeline.counters.completed_commits, 'commit')} in the active timeline{span}"
+    )
+    writers = writers_of(found.commits, properties)
+    if writers:
+        yield f"Who wrote, by the newest {len(found.commits)} commits:"
+        yield from (f"  {one.sentence}" for one in writers)
+        yield "decide: where an ingestion goes on reading, and when the writer above is stopped: docs/adopting.md."
+    for one in timeline.pending[:_PENDING_SHOWN]:
+        yield f"Pending: {one.action} {one.time}, {one.state}."
+    if timeline.counters.savepoints:
+        yield f"Savepoints: {', '.join(timeline.counters.savepoints[:_PENDING_SHOWN])}."
+    if properties.timezone is TimelineZone.LOCAL and instants and zone_name(found.offset) is None:
+        yield (
+            "decide: timelineTimeZone. Its instants are in the local time of the tool that wrote them, and its files "
+            "do not show which zone that is."
+        )
+    yield from file_comments(found)
+    yield from found.unread[:_PROBLEMS_SHOWN]
+    yield from (f"{one.file}: {one.reason}" for one in timeline.problems[:_PROBLEMS_SHOWN])
+
+
+def _parsed(entries: tuple[Entry, ...]) -> tuple[HudiTable | None, list[str]]:
+    """Return the resource as the operator would read it, or what it would refuse."""
+    try:
+        return HudiTable.model_validate(document(entries)), []
+    except ValidationError as error:
+        return None, [
+            f"{'.'.join(map(str, one['loc']))}: {shown(str(one['input']))}: {one['msg']}"
+            for one in error.errors(include_url=False)
+        ]
+
+
+def _path_problem(base_path: str) -> Iterator[str]:
+    """Yield what the API server would say of a base path."""
+    problem, folders = prefix_problem(base_path), base_path.partition("://")[2].strip("/").split("/")
+    if problem is not None:
+        yield f"basePath: it {problem}"
+    elif len(folders) < 2:
+        yield "basePath: it is a whole bucket or a folder of the root"
+    if {folder.lower() for folder in folders} & set(INNER_FOLDERS):
+        yield f"basePath: it lies in a folder {' or '.join(INNER_FOLDERS)}"
+
+
+def _twice(entries: tuple[Entry, ...]) -> Iterator[str]:
+    """Yield the lists that name a column twice, in whatever case of letters."""
+    for name, value in document(entries)["spec"].items():
+        if isinstance(value, list) and len({str(one).lower() for one in value}) < len(value):
+            yield f"{name}: it names a column twice"

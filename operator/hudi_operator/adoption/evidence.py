@@ -1,0 +1,121 @@
+"""What a table shows of itself and of its writers: read once, as values."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hudi_jobs.clock.instants import InstantFile
+from hudi_jobs.clock.zone import infer_offset
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
+from hudi_operator.timeline import (
+    Action,
+    CommitMetadata,
+    Instant,
+    State,
+    Timeline,
+    TimelineError,
+    TimelineReader,
+    TimelineZone,
+)
+from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.plans import CleanPlan
+from hudi_operator.timeline.properties import PROPERTIES_FILE, PROPERTIES_LIMIT
+from hudi_operator.timeline.reading import LookBudget
+
+COMMITS_READ = 30
+"""Newest commits whose metadata is read."""
+
+_FILES_DATED = 20
+_ARCHIVE_LIMIT = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """One table: `commits` are the newest completed ones that can be read, newest first.
+
+    `clean` is the plan of the newest clean, `offset` how far the instants of a LOCAL table are from UTC, where its
+    files show that. `unread` are sentences on what could not be read.
+    """
+
+    base_path: str
+    timeline: Timeline
+    commits: tuple[tuple[Instant, CommitMetadata], ...] = ()
+    clean: CleanPlan | None = None
+    offset: timedelta | None = None
+    has_archive: bool = False
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unreadable:
+    """A folder that is a table and cannot be read, and why."""
+
+    base_path: str
+    reason: str
+
+
+def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evidence | Unreadable:
+    """Read a table at a path of the file system; `base_path` is what its resource calls it."""
+    reader = TimelineReader(filesystem, budget=LookBudget())
+    try:
+        timeline = reader.read(path)
+        commits, unread = _commits(reader, path, timeline)
+        return Evidence(
+            base_path=base_path,
+            timeline=timeline,
+            commits=commits,
+            clean=_clean_plan(reader, path, timeline),
+            offset=_offset(filesystem, path, timeline),
+            has_archive=_has_archive(filesystem, path, timeline),
+            unread=unread,
+        )
+    except (TimelineError, StorageError) as error:
+        return Unreadable(base_path=base_path, reason=str(error))
+
+
+def _commits(
+    reader: TimelineReader, path: str, timeline: Timeline
+) -> tuple[tuple[tuple[Instant, CommitMetadata], ...], tuple[str, ...]]:
+    newest = [one for one in reversed(timeline.completed) if one.action in COMMITS][:COMMITS_READ]
+    read, unread = [], []
+    for instant in newest:
+        try:
+            read.append((instant, reader.read_commit_metadata(path, timeline.properties, instant)))
+        except TimelineError as error:
+            unread.append(f"{instant.action} {instant.time} cannot be read: {error}")
+    return tuple(read), tuple(unread)
+
+
+def _clean_plan(reader: TimelineReader, path: str, timeline: Timeline) -> CleanPlan | None:
+    newest = next((one for one in reversed(timeline.completed) if one.action is Action.CLEAN), None)
+    if newest is None:
+        return None
+    try:
+        plan = reader.read_content(path, timeline.properties, newest, State.REQUESTED)
+    except TimelineError:
+        return None
+    return plan if isinstance(plan, CleanPlan) else None
+
+
+def _offset(filesystem: FileSystem, path: str, timeline: Timeline) -> timedelta | None:
+    """Return what the driver would find out about the zone of a LOCAL table."""
+    if timeline.properties.timezone is not TimelineZone.LOCAL:
+        return None
+    folder = f"{path}/{timeline.properties.timeline_folder}"
+    listing = filesystem.list_directory(folder)
+    names = sorted((name for name in listing.names if name[:1].isdigit()), reverse=True)
+    dated = [name for name in names if InstantFile(name, 0).completed or name.endswith(".requested")][:_FILES_DATED]
+    times = listing.modified or {name: filesystem.modified(f"{folder}/{name}") for name in dated}
+    text = filesystem.read_file(f"{path}/{PROPERTIES_FILE}", limit=PROPERTIES_LIMIT).decode("iso-8859-1")
+    return infer_offset(text, [InstantFile(name, times[name]) for name in dated if name in times])
+
+
+def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:
+    try:
+        listing = filesystem.list_directory(f"{path}/{timeline.properties.archive_path}", limit=_ARCHIVE_LIMIT)
+    except StorageError as error:
+        if error.kind is StorageErrorKind.TOO_LARGE:
+            return True
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return False
+        raise
+    return any(not name.endswith((".crc", "_$folder$")) for name in listing.names if name)

@@ -1,0 +1,29 @@
+"""Names of resources for tables that have only a path. Pure."""
+
+import re
+from collections.abc import Collection
+
+_LONGEST = 63
+
+
+def name_for(base_path: str, *, taken: Collection[str]) -> str:
+    """Return a valid name that is not taken: the last folder, with those above it in front where that is needed."""
+    parts = [slug for part in base_path.partition("://")[2].split("/") if (slug := _slug(part))]
+    candidates = ["-".join(parts[-number:]) for number in range(1, len(parts) + 1)]
+    for candidate in candidates:
+        if candidate not in taken and len(candidate) <= _LONGEST:
+            return candidate
+    first = candidates[0] if candidates else "table"
+    number = 1
+    while (name := _numbered(first, number)) in taken:
+        number += 1
+    return name
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _numbered(name: str, number: int) -> str:
+    suffix = "" if number == 1 else f"-{number}"
+    return name[: _LONGEST - len(suffix)].rstrip("-") + suffix

@@ -1,0 +1,74 @@
+"""Which folders below a prefix are Hudi tables: bounded in depth, number and time, and never inside of a table."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hudi_operator.storage import FileSystem, StorageError
+from hudi_operator.timeline import NotAHudiTable, TimelineError, TimelineReader
+
+_HIDDEN = (".", "_")
+"""How names begin that Hadoop and Hudi hide; the metadata table lies in such a folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLimits:
+    """How far a search goes; `depth` counts the folders between the prefix and a table."""
+
+    depth: int = 5
+    folders: int = 10_000
+    tables: int = 1_000
+    seconds: float = 600.0
+
+
+@dataclass
+class Found:
+    """The base paths of tables, in order, and sentences on what was not looked at. The prefix itself may be one."""
+
+    tables: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    folders: int = 0
+
+
+def find_tables(
+    filesystem: FileSystem, prefix: str, limits: SearchLimits, *, clock: Callable[[], float] = time.monotonic
+) -> Found:
+    """Look for tables breadth first; what bounds stop, or a store refuses, is told and stops nothing else."""
+    found, reader, ends = Found(), TimelineReader(filesystem), clock() + limits.seconds
+    waiting = deque([(prefix, 0)])
+    while waiting:
+        path, depth = waiting.popleft()
+        if found.folders >= limits.folders or len(found.tables) >= limits.tables or clock() >= ends:
+            found.problems.append(
+                f"The search ended after {found.folders} folders and {len(found.tables)} tables at its limits, and at "
+                f"least {len(waiting) + 1} folders were not looked at: give a narrower prefix or wider limits."
+            )
+            break
+        found.folders += 1
+        try:
+            if _is_table(reader, path):
+                found.tables.append(path)
+            elif depth < limits.depth:
+                waiting.extend((child, depth + 1) for child in _children(filesystem, path, limits, found))
+        except StorageError as error:
+            found.problems.append(f"{path}: {error}")
+    return found
+
+
+def _is_table(reader: TimelineReader, path: str) -> bool:
+    try:
+        reader.read_properties(path)
+    except NotAHudiTable:
+        return False
+    except TimelineError:
+        # It is one, and reading it will say what is wrong.
+        return True
+    return True
+
+
+def _children(filesystem: FileSystem, path: str, limits: SearchLimits, found: Found) -> list[str]:
+    folders = filesystem.list_folders(path, limit=limits.folders)
+    if not folders.complete:
+        found.problems.append(f"{path}: it has more folders or files than one look lists; some were not looked at.")
+    return [f"{path.rstrip('/')}/{name}" for name in folders.names if not name.startswith(_HIDDEN)]

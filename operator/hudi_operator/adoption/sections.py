@@ -1,0 +1,154 @@
+"""The parts of a spec that follow from what a table's services did so far. Pure.
+
+Each says what was seen, and asks where nothing was.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median_low
+
+from hudi_jobs.clock.instants import wall_time
+from hudi_jobs.contract import ConcurrencyMode
+from hudi_jobs.wording import counted
+from hudi_operator.adoption.evidence import Evidence
+from hudi_operator.adoption.text import Entry
+from hudi_operator.adoption.writers import overlapping, several, writers_of
+from hudi_operator.api.table_services import ArchivalSpec, CleaningPolicy, CleaningSpec, ServiceMode
+from hudi_operator.timeline import Action
+from hudi_operator.timeline.counters import COMMITS
+
+_POLICIES = {
+    "KEEP_LATEST_COMMITS": CleaningPolicy.KEEP_LATEST_COMMITS,
+    "KEEP_LATEST_FILE_VERSIONS": CleaningPolicy.KEEP_LATEST_FILE_VERSIONS,
+    "KEEP_LATEST_BY_HOURS": CleaningPolicy.KEEP_LATEST_BY_HOURS,
+}
+_HOUR = 3600
+_LARGEST = 1_000_000
+
+
+def service_entries(evidence: Evidence) -> Iterator[Entry]:
+    """Yield what the spec says of concurrency and of each service."""
+    yield _concurrency(evidence)
+    if evidence.timeline.properties.is_merge_on_read:
+        yield from _compaction(evidence)
+    yield from _clustering(evidence)
+    retained, cleaning = _cleaning(evidence)
+    yield cleaning
+    yield from _archival(evidence, retained)
+
+
+def _concurrency(evidence: Evidence) -> Entry:
+    properties = evidence.timeline.properties
+    writers, beside = writers_of(evidence.commits, properties), overlapping(evidence.commits, properties)
+    if not several(writers) and beside is None:
+        one = ("Only one kind of writer was seen. decide: is there another one?",) if writers else ()
+        return Entry("concurrency", (Entry("mode", ConcurrencyMode.SERIALIZED),), one)
+    why = "several programs wrote to it" if beside is None else f"{beside.action} {beside.time} began beside another"
+    comment = (
+        f"decide: {why}. Optimistic needs the lock that all of them share (concurrency.lock, or the class's); "
+        "choose Serialized if this operator is to be the only writer."
+    )
+    return Entry("concurrency", (Entry("mode", ConcurrencyMode.OPTIMISTIC),), (comment,))
+
+
+def _compaction(evidence: Evidence) -> Iterator[Entry]:
+    completed, operations = evidence.timeline.completed, _operations(evidence)
+    inserts = {time for time, operation in operations.items() if operation not in {None, "UNKNOWN", "COMPACT"}}
+    compactions = [one.time for one in completed if one.action is Action.COMMIT and one.time not in inserts]
+    usual = _usual([one.time for one in completed if one.action is Action.DELTA_COMMIT], compactions)
+    if usual is None:
+        seen = "no compaction was seen" if not compactions else "what a compaction was due by cannot be seen"
+        comment = f"decide: {seen}; it is Async by default, and due after 5 delta commits."
+        yield Entry("compaction", (Entry("mode", ServiceMode.ASYNC),), (comment,))
+        return
+    comment = f"{counted(len(compactions), 'compaction')} in the active timeline, usually {usual} delta commits apart."
+    yield Entry("compaction", (Entry("trigger", (Entry("deltaCommits", usual),)),), (comment,))
+
+
+def _clustering(evidence: Evidence) -> Iterator[Entry]:
+    operations = _operations(evidence)
+    commits = [one.time for one in evidence.timeline.completed if one.action in COMMITS]
+    clusterings = sorted(time for time, operation in operations.items() if operation == "CLUSTER")
+    last = evidence.timeline.counters.last_clustering
+    if not clusterings and last is None:
+        return
+    usual = _usual([time for time in commits if time not in clusterings], clusterings)
+    trigger = (Entry("trigger", (Entry("commits", usual),)),) if usual else ()
+    seen = counted(max(len(clusterings), 1), "clustering")
+    comment = (
+        f"{seen} in the active timeline, the last at {last or clusterings[-1]}. "
+        "decide: plan.smallFileLimit, plan.targetFileSize and execution.sortColumns as the old tool had them."
+    )
+    yield Entry("clustering", (Entry("mode", ServiceMode.ASYNC), *trigger), (comment,))
+
+
+def _cleaning(evidence: Evidence) -> tuple[int | None, Entry]:
+    """Return how many commits a cleaning keeps, where it keeps commits, and the entry."""
+    completed, counters = evidence.timeline.completed, evidence.timeline.counters
+    cleans = [one.time for one in completed if one.action is Action.CLEAN]
+    if counters.last_clean is None:
+        comment = "decide: no clean was seen, so old files are still there for readers; Async removes them."
+        return None, Entry("cleaning", (Entry("mode", ServiceMode.DISABLED),), (comment,))
+    usual = _usual([one.time for one in completed if one.action in COMMITS], cleans)
+    trigger = (Entry("trigger", (Entry("commits", usual),)),) if usual and usual > 1 else ()
+    named = evidence.clean.policy if evidence.clean else None
+    policy, default = _POLICIES.get(named or ""), CleaningSpec().retain_commits
+    if policy is None:
+        comment = f"decide: the policy of the clean at {counters.last_clean} cannot be read."
+        return default, Entry("cleaning", (Entry("mode", ServiceMode.ASYNC), *trigger), (comment,))
+    comment = f"{counted(len(cleans), 'clean')} in the active timeline, the last at {counters.last_clean}."
+    kept = _kept(evidence, policy)
+    if kept is None:
+        return default, Entry(
+            "cleaning",
+            (Entry("policy", policy), *trigger),
+            (f"{comment} decide: how much they kept cannot be seen.",),
+        )
+    name, number = kept
+    entries = (Entry("policy", policy), Entry(name, number), *trigger)
+    return (number if policy is CleaningPolicy.KEEP_LATEST_COMMITS else None), Entry("cleaning", entries, (comment,))
+
+
+def _kept(evidence: Evidence, policy: CleaningPolicy) -> tuple[str, int] | None:
+    """Return a field and what the newest clean kept, counted from the oldest commit whose files it kept."""
+    clean, last = evidence.timeline.counters.clean, evidence.timeline.counters.last_clean
+    if clean is None or last is None or not clean.earliest_retained:
+        return None
+    if policy is CleaningPolicy.KEEP_LATEST_BY_HOURS:
+        first, then = wall_time(clean.earliest_retained), wall_time(last)
+        hours = round((then - first).total_seconds() / _HOUR) if first and then else 0
+        return ("retainHours", hours) if 1 <= hours <= _LARGEST else None
+    if policy is not CleaningPolicy.KEEP_LATEST_COMMITS:
+        return None
+    commits = [one.time for one in evidence.timeline.completed if one.action in COMMITS]
+    if clean.earliest_retained not in commits:
+        return None
+    newest = clean.last_completed_commit or last
+    kept = sum(clean.earliest_retained <= time <= newest for time in commits)
+    return ("retainCommits", kept) if kept else None
+
+
+def _archival(evidence: Evidence, retained: int | None) -> Iterator[Entry]:
+    number, default = evidence.timeline.counters.completed_commits, ArchivalSpec()
+    if not evidence.has_archive:
+        comment = f"decide: nothing was archived so far; {counted(number, 'commit')} in the active timeline."
+        yield Entry("archival", (Entry("mode", ServiceMode.DISABLED),), (comment,))
+        return
+    least = max(default.min_commits, (retained or 0) + 10 if (retained or 0) >= default.min_commits else 0)
+    most = max(least + default.max_commits - default.min_commits, number)
+    comment = f"{counted(number, 'commit')} in the active timeline, and older ones in the archive."
+    yield Entry("archival", (Entry("minCommits", least), Entry("maxCommits", most)), (comment,))
+
+
+def _operations(evidence: Evidence) -> dict[str, str | None]:
+    return {instant.time: metadata.operation for instant, metadata in evidence.commits}
+
+
+def _usual(commits: Sequence[str], services: Sequence[str]) -> int | None:
+    """Return how many commits usually lie between two runs of a service, or before the only one."""
+    if not services:
+        return None
+    edges = services if len(services) > 1 else ("", *services)
+    counts = [sum(before < time < after for time in commits) for before, after in pairwise(edges)]
+    positive = [one for one in counts if one]
+    return min(median_low(positive), _LARGEST) if positive else None

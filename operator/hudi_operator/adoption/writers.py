@@ -1,0 +1,123 @@
+"""Who wrote to a table, as the metadata of its newest commits shows it. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from statistics import median_low
+
+from hudi_jobs.clock.instants import wall_time
+from hudi_jobs.contract.table_properties import shown
+from hudi_operator.timeline import Action, CommitMetadata, Instant, TableProperties
+
+SERVICE_OPERATIONS = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"})
+"""What Hudi calls the commits of table services."""
+
+_THIS_OPERATOR = "this operator"
+# The keys by which each kind of program keeps its progress in Hudi's commits begin so.
+_KINDS = (
+    ("hudi-operator.", _THIS_OPERATOR),
+    ("deltastreamer.checkpoint.", "Hudi Streamer"),
+    ("streamer.checkpoint.", "Hudi Streamer"),
+    ("_hudi_streaming_sink_checkpoint", "Spark Structured Streaming"),
+    ("flink", "Flink"),
+    ("kafka.", "Kafka Connect"),
+)
+_UNNAMED = "a program without a checkpoint in its commits, such as a DataFrame or Spark SQL job"
+_SHOWN = 8
+_KEYS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """Commits of one kind of program with one operation; `every` is the usual time between two of them.
+
+    `checkpoint` is what the newest of them says of its progress.
+    """
+
+    program: str
+    operation: str
+    commits: int
+    last: str
+    every: timedelta | None
+    keys: tuple[str, ...]
+    checkpoint: str | None
+
+    @property
+    def sentence(self) -> str:
+        """What a person should know of it."""
+        often = f", one every {_rough(self.every)}" if self.every else ""
+        keys = f"; keys in its commits: {', '.join(map(shown, self.keys[:_KEYS_SHOWN]))}" if self.keys else ""
+        progress = f"; its newest checkpoint: {shown(self.checkpoint)}" if self.checkpoint else ""
+        last = f", the last at {self.last}"
+        return f"{self.commits} x {shown(self.operation)} by {self.program}{often}{last}{keys}{progress}"
+
+
+def is_service(instant: Instant, metadata: CommitMetadata, properties: TableProperties) -> bool:
+    """Tell whether a commit is a table service's and brings no rows."""
+    if metadata.operation in SERVICE_OPERATIONS or instant.action is Action.CLUSTERING:
+        return True
+    is_compaction = instant.action is Action.COMMIT and properties.is_merge_on_read
+    return is_compaction and metadata.operation in {None, "UNKNOWN"}
+
+
+def writers_of(commits: Iterable[tuple[Instant, CommitMetadata]], properties: TableProperties) -> tuple[Writer, ...]:
+    """Return who brought rows into a table, those with most commits first."""
+    groups: dict[tuple[str, str], list[tuple[Instant, CommitMetadata]]] = {}
+    for instant, metadata in commits:
+        if not is_service(instant, metadata, properties):
+            key = _program(metadata), metadata.operation or "UNKNOWN"
+            groups.setdefault(key, []).append((instant, metadata))
+    found = [_writer(program, operation, ones) for (program, operation), ones in groups.items()]
+    return tuple(sorted(found, key=lambda one: (-one.commits, one.program, one.operation))[:_SHOWN])
+
+
+def overlapping(commits: Sequence[tuple[Instant, CommitMetadata]], properties: TableProperties) -> Instant | None:
+    """Return a commit that began while another one was being written; only layout 2 tells when one completed."""
+    writes = sorted(
+        instant
+        for instant, metadata in commits
+        if instant.completed_at is not None and not is_service(instant, metadata, properties)
+    )
+    latest = ""
+    for one in writes:
+        if one.time < latest:
+            return one
+        latest = max(latest, one.completed_at or "")
+    return None
+
+
+def several(writers: Iterable[Writer]) -> bool:
+    """Tell whether these are certainly different programs."""
+    return len({one.program for one in writers}) > 1
+
+
+def _program(metadata: CommitMetadata) -> str:
+    keys = sorted(metadata.extra_metadata)
+    return next((name for prefix, name in _KINDS for key in keys if key.startswith(prefix)), _UNNAMED)
+
+
+def _writer(program: str, operation: str, commits: Sequence[tuple[Instant, CommitMetadata]]) -> Writer:
+    newest, metadata = max(commits, key=lambda one: one[0].time)
+    times = sorted(time for instant, _ in commits if (time := wall_time(instant.time)) is not None)
+    between = [after - before for before, after in pairwise(times)]
+    extra = metadata.extra_metadata
+    progress = sorted(key for key in extra for prefix, name in _KINDS if key.startswith(prefix) and name == program)
+    own = program == _THIS_OPERATOR
+    return Writer(
+        program=program,
+        operation=operation,
+        commits=len(commits),
+        last=newest.time,
+        every=median_low(between) if between else None,
+        keys=tuple(sorted(key for key in extra if key != "schema")),
+        checkpoint=extra[progress[0]] if progress and not own else None,
+    )
+
+
+def _rough(span: timedelta) -> str:
+    seconds = max(round(span.total_seconds()), 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{round(seconds / size)}{unit}"
+    return f"{seconds}s"

@@ -1,0 +1,117 @@
+"""Tables are found below a prefix, never inside of tables, and a search ends at its bounds."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.timeline.conftest import MemoryFileSystem
+from typer.testing import CliRunner
+
+from hudi_operator.adoption.search import SearchLimits, find_tables
+from hudi_operator.cli.main import application
+from hudi_operator.storage import StorageErrorKind
+from hudi_operator.storage.local import LocalFileSystem
+
+WHOLE = (
+    "hoodie.table.name=t\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"
+    "hoodie.timeline.layout.version=2\nhoodie.table.recordkey.fields=id\nhoodie.table.timeline.timezone=UTC\n"
+)
+
+
+def lake(*tables: str, broken: dict[str, StorageErrorKind] | None = None) -> MemoryFileSystem:
+    files = {f"/lake/{name}/.hoodie/hoodie.properties": WHOLE.encode() for name in tables}
+    return MemoryFileSystem({**files, "/lake/readme": b""}, broken=broken or {})
+
+
+def found(filesystem: Any, prefix: str = "/lake", **limits: Any) -> list[str]:
+    return find_tables(filesystem, prefix, SearchLimits(**limits)).tables
+
+
+def test_tables_are_found_at_any_depth_and_the_prefix_may_be_one() -> None:
+    assert found(lake("b/c/d", "a")) == ["/lake/a", "/lake/b/c/d"]
+    assert found(lake("a"), "/lake/a") == ["/lake/a"]
+    assert found(lake("b/c/d", "a"), depth=2) == ["/lake/a"]
+
+
+def test_what_lies_in_a_table_or_in_a_hidden_folder_is_not_looked_at() -> None:
+    filesystem = lake("a", "a/day=1/inner", "a/.hoodie/metadata", ".trash/old", "_temporary/new")
+    assert found(filesystem) == ["/lake/a"]
+    assert not any("day=1" in path for path in filesystem.reads)
+
+
+def test_a_damaged_table_is_found() -> None:
+    filesystem = lake("a")
+    filesystem.files["/lake/a/.hoodie/hoodie.properties"] = b"hoodie.table.name=t\nhoodie.table.checksum=1\n"
+    assert found(filesystem) == ["/lake/a"]
+
+
+@pytest.mark.parametrize("limits", [{"folders": 3}, {"tables": 2}])
+def test_a_search_that_ends_at_a_bound_says_so(limits: dict[str, int]) -> None:
+    result = find_tables(lake("a", "b", "c", "d"), "/lake", SearchLimits(**limits))
+    assert result.tables == ["/lake/a", "/lake/b"]
+    (problem,) = [one for one in result.problems if "narrower prefix" in one]
+    assert "and 2 tables" in problem
+
+
+def test_a_search_ends_in_time() -> None:
+    result = find_tables(lake("a", "b", "c"), "/lake", SearchLimits(seconds=2.5), clock=itertools.count().__next__)
+    assert result.tables == ["/lake/a"]
+    assert len(result.problems) == 1
+
+
+def test_a_folder_that_cannot_be_listed_stops_nothing_else() -> None:
+    result = find_tables(lake("a/b", "c", broken={"/lake/a": StorageErrorKind.ACCESS_DENIED}), "/lake", SearchLimits())
+    assert "/lake/c" in result.tables
+    assert [one for one in result.problems if one.startswith("/lake/a")] or "/lake/a" in result.tables
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    table = tmp_path / "lake" / "a" / ".hoodie"
+    table.mkdir(parents=True)
+    (table / "hoodie.properties").write_text(WHOLE)
+    (tmp_path / "lake" / "again").symlink_to(tmp_path / "lake", target_is_directory=True)
+    assert found(LocalFileSystem(), str(tmp_path / "lake")) == [f"{tmp_path}/lake/a"]
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(application(), ["adopt", *arguments])
+
+
+def make(folder: Path, text: str = WHOLE) -> None:
+    (folder / ".hoodie" / "timeline").mkdir(parents=True)
+    (folder / ".hoodie" / "hoodie.properties").write_text(text)
+
+
+def test_the_command_writes_a_document_for_each_table_and_a_summary_beside_them(tmp_path: Path) -> None:
+    make(tmp_path / "a" / "trips")
+    make(tmp_path / "b" / "trips")
+    done = run(str(tmp_path), "--namespace", "team-a")
+    assert done.exit_code == 0, done.output
+    documents = list(yaml.safe_load_all(done.stdout))
+    assert [one["metadata"] for one in documents] == [
+        {"name": "trips", "namespace": "team-a"},
+        {"name": "b-trips", "namespace": "team-a"},
+    ]
+    assert "2 of 2 tables in 5 folders are written as resources." in done.stderr
+
+
+def test_the_exit_code_says_that_something_is_left_to_do(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    make(tmp_path / "b", WHOLE.replace("version=9", "version=99"))
+    partly, nothing, nowhere = run(str(tmp_path)), run(str(tmp_path / "a" / ".hoodie")), run("nowhere://x")
+    assert (partly.exit_code, nothing.exit_code, nowhere.exit_code) == (1, 2, 2)
+    assert "1 cannot be managed" in partly.stderr
+    assert len([one for one in yaml.safe_load_all(partly.stdout) if one]) == 1
+    assert run(str(tmp_path), "--class", "no name").exit_code == 2
+
+
+def test_no_name_of_a_folder_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
+    make(tmp_path / "a\x1b[2Jb\nkind: Secret")
+    done = run(str(tmp_path))
+    assert "\x1b" not in done.output
+    assert [one for one in yaml.safe_load_all(done.stdout) if one] == []
+    assert done.exit_code == 1
