@@ -91,6 +91,15 @@ def test_the_resource_of_a_real_table_is_without_drift(name: str, stored: Callab
     assert has_no_drift(text, LocalFileSystem(), str(base))
 
 
+def test_a_difference_would_be_seen(stored: Callable[[str], Path]) -> None:
+    base = stored("1.2.0-mor-compaction")
+    found = read_evidence(LocalFileSystem(), str(base), base_path=f"file://{base}")
+    (text,) = documents(draft_of(found, taken=()))
+    for field, value in (("recordKey", ["other"]), ("orderingFields", []), ("metadataTable", {"enabled": False})):
+        other = {**text, "spec": {**text["spec"], field: value}}
+        assert not has_no_drift(other, LocalFileSystem(), str(base)), field
+
+
 HOSTILE = st.one_of(
     st.sampled_from(
         [
