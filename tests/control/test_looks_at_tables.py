@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
+from dataclasses import fields
 from pathlib import Path
 
 import fastavro
@@ -14,7 +15,7 @@ from hudi_jobs.contract import RUN_KEY
 from hudi_operator.control.look_reading import NO_QUESTIONS, Questions
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.planning.model import TimelineLook
-from hudi_operator.timeline import TimelineZone
+from hudi_operator.timeline import Instant, TimelineZone
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 
@@ -164,3 +165,78 @@ async def test_the_heartbeat_of_a_pending_instant_is_told_as_the_store_dates_it(
     looks = TimelineLooks()
     assert (await looks.look(str(tmp_path), None)).heartbeats == ((pending.time, 1_700_000_000_000),)
     looks.close()
+
+
+DAMAGE = {"torn": b'{"partitionToWriteStats" : {"a', "another format": b"PAR1 and so on", "an array": b"[1, 2]"}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("table", ["0.15.0-mor-compaction", "1.2.0-cow-writes"])
+async def test_a_look_survives_a_damaged_commit_and_names_it_until_it_is_repaired(
+    tmp_path: Path, table: str, damage: str
+) -> None:
+    whole = await seen(table, tmp_path)
+    assert whole.timeline is not None
+    newest = whole.unmarked[0]
+    file = file_of(tmp_path / whole.timeline.properties.timeline_folder, newest)
+    intact = file.read_bytes()
+    looks = TimelineLooks()
+    assert (await looks.look(str(tmp_path), None)).damaged == ()
+
+    file.write_bytes(DAMAGE[damage])
+    # A look in the process that has read the file before, and one that reads it for the first time.
+    cached, found = await looks.look(str(tmp_path), None), await fresh(tmp_path)
+    file.write_bytes(intact)
+    repaired = await fresh(tmp_path)
+
+    assert cached.trouble is found.trouble is None
+    assert found.timeline is not None
+    assert found.timeline.counters == whole.timeline.counters
+    assert [one.instant for one in found.damaged] == [newest]
+    assert found.damaged[0].problem.file == str(file.relative_to(tmp_path))
+    assert newest not in found.unmarked
+    assert found.unmarked[:5] == whole.unmarked[1:6]
+    assert found.files is None, "how large the files are cannot be told where a commit is left out"
+    assert repaired.damaged == ()
+    looks.close()
+
+
+@pytest.mark.parametrize("table", ["0.15.0-cow-clustering", "1.2.0-mor-compaction-inflight"])
+async def test_no_single_damaged_file_of_a_timeline_blinds_a_look(tmp_path: Path, table: str) -> None:
+    whole = await seen(table, tmp_path)
+    assert whole.timeline is not None
+    folder = tmp_path / whole.timeline.properties.timeline_folder
+    files = [path for path in folder.iterdir() if path.is_file() and path.name[0].isdigit() and path.stat().st_size]
+    assert len(files) > 5
+
+    for file in files:
+        intact = file.read_bytes()
+        file.write_bytes(intact[: len(intact) // 2])
+        found = await fresh(tmp_path)
+        file.write_bytes(intact)
+        assert found.trouble is None, file.name
+        assert found.timeline is not None
+        assert found.timeline.instants == whole.timeline.instants
+        counters, before = found.timeline.counters, whole.timeline.counters
+        assert counters.completed_commits == before.completed_commits
+        # A counter is what it was, or unknown and the file is named.
+        changed = [key for key in vars_of(before) if getattr(counters, key) != getattr(before, key)]
+        named = [problem.file for problem in found.timeline.problems]
+        assert not changed or any(file.name in one for one in named), (file.name, changed)
+
+
+def vars_of(value: object) -> list[str]:
+    return [field.name for field in fields(value)]
+
+
+def file_of(folder: Path, instant: Instant) -> Path:
+    (found,) = folder.glob(f"{instant.time}*.{instant.action}")
+    return found
+
+
+async def fresh(folder: Path) -> TimelineLook:
+    looks = TimelineLooks()
+    try:
+        return await looks.look(str(folder), None)
+    finally:
+        looks.close()

@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 from tests.planning.world import (
+    NOW,
+    active,
     again,
     ago,
     as_declared,
+    at,
     done,
     instant,
     look,
+    minutes,
     observe,
     plan_for,
+    status,
     status_of,
     story,
     table,
@@ -26,7 +31,7 @@ from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.drift import drift_of
 from hudi_operator.planning.memory import SERVICES
-from hudi_operator.planning.model import Blocked, LaunchJob, Obstacle, Plan, TimelineLook
+from hudi_operator.planning.model import Blocked, CreateJob, LaunchJob, Obstacle, Plan, TimelineLook
 from hudi_operator.timeline import TableType as FoundType
 
 AS_DECLARED = {
@@ -41,8 +46,8 @@ def launches(plan: Plan) -> list[LaunchJob]:
     return [action for action in plan.actions if isinstance(action, LaunchJob)]
 
 
-def reasons(status: HudiTableStatus) -> set[str | None]:
-    return {status.services.of(service).reason for service in SERVICES}
+def reasons(after: HudiTableStatus) -> set[str | None]:
+    return {after.services.of(service).reason for service in SERVICES}
 
 
 def seen(index: str | None = "Bloom", **properties: str) -> TimelineLook:
@@ -133,6 +138,15 @@ def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_request
 
     corrected = replace(stopped, table=one.model_copy(update={"spec": table(type="MergeOnRead").spec}))
     assert launches(plan_for(corrected))
+
+
+def test_no_intent_from_before_the_drift_is_carried_out() -> None:
+    intent = active(uid=None, started_at=at(NOW - minutes(1)))
+    drifted = observe(table(tableName="trips", status=status(active_jobs=(intent,))), look=seen())
+    as_it_is = observe(table(status=status(active_jobs=(intent,))), look=seen())
+
+    assert [one.job.name for one in plan_for(as_it_is).actions if isinstance(one, CreateJob)] == [intent.name]
+    assert not plan_for(drifted).actions
 
 
 def test_a_corrected_spec_resumes_at_once() -> None:

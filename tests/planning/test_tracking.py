@@ -11,6 +11,7 @@ from tests.planning.world import (
     JOB,
     NOW,
     active,
+    as_declared,
     at,
     ended,
     job,
@@ -29,7 +30,6 @@ from hudi_operator.planning.model import (
     CreateJob,
     JobObservation,
     JobPhase,
-    Observation,
     Obstacle,
     PodReference,
     PodTrouble,
@@ -275,10 +275,11 @@ def test_an_endless_message_of_a_pod_is_cut() -> None:
 
 
 def test_every_job_is_tracked_by_its_own_name() -> None:
-    observation: Observation = observe(
-        table(status=status(active_jobs=(active("one"), active("two", uid=None), active("three")))),
+    one = table(status=status(active_jobs=(active("one"), active("two", uid=None), active("three"))))
+    observation = observe(
+        one,
         jobs=(job("one"), ended("three", outcome=succeeded()), job("four")),
-        look=look(("three", "20260310115900000")),
+        look=as_declared(look(("three", "20260310115900000")), one),
     )
     found = track(observation, desired_image=IMAGE, now=NOW)
 

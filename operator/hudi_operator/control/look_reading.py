@@ -10,7 +10,7 @@ from itertools import islice
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model import Mark, TimelineLook
+from hudi_operator.planning.model import Damaged, Mark, TimelineLook
 from hudi_operator.timeline import (
     CommitMetadata,
     CorruptContent,
@@ -26,6 +26,7 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.files import SMALL_FILE_LIMIT, FileSummary, summarise_files
 from hudi_operator.timeline.metadata_table import read_metadata_table
 from hudi_operator.timeline.plans import PlanSummary
+from hudi_operator.timeline.reader import commit_problem
 
 _COMMITS_READ = 10
 """Newest commits whose metadata is read; a serialized table's last run is always among them."""
@@ -70,7 +71,7 @@ NO_QUESTIONS = Questions()
 def read_look(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
     """Read a table's timeline and what its newest commits and oldest plans say."""
     timeline = reader.read(path, full=questions.live)
-    commits = tuple(_commits(reader, path, timeline))
+    commits, damaged = _commits(reader, path, timeline)
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
     plans = _plans(reader, path, timeline)
@@ -84,7 +85,8 @@ def read_look(reader: TimelineReader, path: str, questions: Questions) -> Timeli
         operations=tuple(
             (instant.time, metadata.operation[:_OPERATION_SHOWN]) for instant, metadata in commits if metadata.operation
         ),
-        files=_files(commits, questions),
+        files=None if damaged else _files(commits, questions),
+        damaged=damaged,
         written=_written(reader, path, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
@@ -93,15 +95,23 @@ def read_look(reader: TimelineReader, path: str, questions: Questions) -> Timeli
     )
 
 
-def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
-    """Yield the newest commits, and of those that name very many files in all only the marks."""
+_Commits = tuple[tuple[Instant, CommitMetadata], ...]
+
+
+def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[_Commits, tuple[Damaged, ...]]:
+    """Return the newest commits, where they name very many files only their marks, and those that are damaged."""
     left = _FILES_SUMMED
-    for instant, metadata in islice(reader.commits(path, timeline), _COMMITS_READ):
-        left -= len(metadata.write_stats) + sum(map(len, metadata.replaced_file_ids.values()))
-        if left >= 0:
-            yield instant, metadata
-        else:
-            yield instant, replace(metadata, write_stats=(), replaced_file_ids={}, complete=False)
+    understood: list[tuple[Instant, CommitMetadata]] = []
+    damaged: list[Damaged] = []
+    for instant, found in islice(reader.newest_commits(path, timeline), _COMMITS_READ):
+        if isinstance(found, CorruptContent):
+            problem = commit_problem(instant, timeline.properties, found)
+            damaged.append(Damaged(instant=instant, problem=problem))
+            continue
+        left -= len(found.write_stats) + sum(map(len, found.replaced_file_ids.values()))
+        kept = found if left >= 0 else replace(found, write_stats=(), replaced_file_ids={}, complete=False)
+        understood.append((instant, kept))
+    return tuple(understood), tuple(damaged)
 
 
 def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:

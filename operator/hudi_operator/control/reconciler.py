@@ -196,7 +196,8 @@ class Reconciler:
         last = LastLook(
             base_path=table.spec.base_path,
             store=observation.table_class.spec.object_store if observation.table_class else None,
-            fingerprint=fingerprint(look.timeline) if look.trouble is None else None,
+            # What is damaged may be repaired under its own name, which a look at the timeline alone does not show.
+            fingerprint=fingerprint(look.timeline) if look.trouble is None and not look.damaged else None,
             moved_at=now if busy else now - age.total_seconds(),
             whole_at=now,
         )

@@ -37,6 +37,16 @@ def confirmed_instant(job: ActiveJob, result: TaskResult | None, look: TimelineL
     return next((time for time in completed if time > (job.base_instant or "")), None)
 
 
+def may_be_damaged(job: ActiveJob, result: TaskResult | None, look: TimelineLook) -> bool:
+    """Whether a commit that cannot be understood may be the one of an ingestion that named no instant itself."""
+    told = result is not None and (result.outcome is not Outcome.SUCCEEDED or result.instant is not None)
+    if job.service is not Service.INGESTION or told or look.instant_of(job.name) is not None:
+        return False
+    actions = _COMPLETED_AS[Service.INGESTION]
+    commits = (one.instant for one in look.damaged if one.instant.action in actions)
+    return any(one.time > (job.base_instant or "") for one in commits)
+
+
 def _completed(service: Service, timeline: Timeline) -> tuple[Instant, ...]:
     actions = _COMPLETED_AS.get(service, frozenset())
     return tuple(instant for instant in timeline.completed if instant.action in actions)

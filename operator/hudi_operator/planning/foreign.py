@@ -44,11 +44,13 @@ class Acceptance:
 class Writers:
     """What was found out about who writes.
 
-    `foreign` are commits of others, the last completed first; all is known to be well up to `verified_up_to`. `ignored`
-    says why the annotation that accepts such commits counts for nothing.
+    `foreign` are commits of others, and `unknown` those that cannot be understood and may be anybody's, the last
+    completed first; all is known to be well up to `verified_up_to`. `ignored` says why the annotation that accepts such
+    commits counts for nothing.
     """
 
     foreign: tuple[Instant, ...] = ()
+    unknown: tuple[Instant, ...] = ()
     verified_up_to: str | None = None
     ignored: str = ""
 
@@ -83,11 +85,16 @@ def check_writers(
     found = _completed(observation, timeline, verified, authorship=authorship)
     value = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION)
     accepted = acceptance(value, timeline)
-    foreign = sorted((one for one in found if completion_of(one) > accepted.up_to), key=completion_of, reverse=True)
-    if not foreign:
+    others = sorted((one for one in found if completion_of(one) > accepted.up_to), key=completion_of, reverse=True)
+    if not others:
         return Writers(verified_up_to=newest)
-    boundary = verified or _completed_before(completion_of(foreign[-1]), timeline)
-    return Writers(foreign=tuple(foreign), verified_up_to=boundary, ignored=accepted.ignored)
+    damaged = {one.instant for one in observation.look.damaged}
+    return Writers(
+        foreign=tuple(one for one in others if one not in damaged),
+        unknown=tuple(one for one in others if one in damaged),
+        verified_up_to=verified or _completed_before(completion_of(others[-1]), timeline),
+        ignored=accepted.ignored,
+    )
 
 
 def _completed_before(completion: str, timeline: Timeline) -> str:
@@ -126,13 +133,26 @@ def _is_archived(value: str, timeline: Timeline) -> bool:
 
 def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
     """Return the sentence that says who must decide what; `ignored` is what an annotation is ignored for."""
-    named = ", ".join(f"{one.action} {one.time}" for one in foreign[:_NAMED])
-    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return (
-        f"Another writer made {named}{more} on this Serialized table; nothing starts, because two writers without a "
-        "lock lose data. Either let both write under a lock (spec.concurrency.mode: Optimistic, in all writers), or "
+        f"Another writer made {_named(foreign)} on this Serialized table; nothing starts, because two writers without "
+        "a lock lose data. Either let both write under a lock (spec.concurrency.mode: Optimistic, in all writers), or "
         f"stop the other writer and set the annotation {ACCEPT_FOREIGN_ANNOTATION}={foreign[0].time}. {ignored}"
     ).rstrip()
+
+
+def unknown_message(unknown: tuple[Instant, ...], ignored: str = "") -> str:
+    """Return the sentence on commits that may be anybody's, and what a person can do about them."""
+    return (
+        f"Who made {_named(unknown)} cannot be told, because the file is damaged (see status.timeline.problems); "
+        "nothing starts, because another writer on this Serialized table would lose data. Restore the file, "
+        "or roll the commit back with Hudi; or when nobody else writes, set the annotation "
+        f"{ACCEPT_FOREIGN_ANNOTATION}={unknown[0].time}. {ignored}"
+    ).rstrip()
+
+
+def _named(instants: tuple[Instant, ...]) -> str:
+    named = ", ".join(f"{one.action} {one.time}" for one in instants[:_NAMED])
+    return f"{named} and {len(instants) - _NAMED} more" if len(instants) > _NAMED else named
 
 
 def _completed(
@@ -144,10 +164,13 @@ def _completed(
     others = [one.instant for one in look.marks if not is_ours(one, observation, runs=names, sure=sure)]
     first = min((known | {time for _, time in look.runs}) - {one.time for one in others}, default=None)
     cleans = (one for one in timeline.completed if one.action is Action.CLEAN)
-    for instant in (*look.unmarked, *others, *cleans):
+    damaged = [one.instant for one in look.damaged]
+    for instant in (*look.unmarked, *others, *cleans, *damaged):
         # Of a first look's old services nothing can be said, nor of those that a run of ours may have made.
         unknowable = verified is None or authorship.may_have_made(instant)
-        unmarked, lacks = instant not in others, may_lack_mark(instant, look, timeline)
+        # Whether a damaged commit names a run is not known, so it is ours only where a run is remembered for it.
+        unmarked = instant not in others
+        lacks = instant not in damaged and may_lack_mark(instant, look, timeline)
         if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:

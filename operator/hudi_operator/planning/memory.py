@@ -110,7 +110,7 @@ def _next_memory(
 def _learn_progress(memory: ServiceStatus, observation: Observation, finished: Iterable[RunStatus]) -> ServiceStatus:
     """Take over how far the source has been read, and whether the last run left input behind."""
     changes: dict[str, object] = {}
-    if observation.look.trouble is None:
+    if observation.look.trouble is None and not observation.look.damaged:
         changes["checkpoint"] = observation.look.checkpoint
     for run in finished:
         if run.service is Service.INGESTION and failure_kind(run) is None:

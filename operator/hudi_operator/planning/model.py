@@ -17,7 +17,7 @@ from hudi_operator.api.table_status import (
 )
 from hudi_operator.api.takeover_status import TakeoverStatus
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.timeline import Instant, Timeline
+from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.files import FileSummary
 
 
@@ -115,6 +115,14 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Damaged:
+    """A recent commit whose file cannot be understood: what it did and who made it is not known."""
+
+    instant: Instant
+    problem: Problem
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
@@ -125,7 +133,8 @@ class TimelineLook:
     milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed first.
     `heartbeats` says when the heartbeats of pending instants were last written, in milliseconds since 1970 by the
     store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
-    are the recent commits that name a run, `planned` the pending plans that do.
+    are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
+    cannot be understood, newest first: what is said of commits beside them holds for the others only.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     """
 
@@ -144,6 +153,7 @@ class TimelineLook:
     heartbeats: tuple[tuple[str, int], ...] = ()
     metadata: Timeline | None = None
     marks: tuple[Mark, ...] = ()
+    damaged: tuple[Damaged, ...] = ()
     owner: OwnerRecord | None = None
     owner_problem: str = ""
 
@@ -321,7 +331,8 @@ class Plan:
     `drift` is everything in which the table differs from its resource, or cannot be honoured.
     `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
     says why the annotation that accepts them counts for nothing, and `verified_up_to` is the completion of the newest
-    commit that was found to be no such instant. `overdue` have been pending for longer than the class allows.
+    commit that was found to be no such instant. `unknown` are recent commits of a serialized table that cannot be
+    understood, so that nobody knows whose they are. `overdue` have been pending for longer than the class allows.
     `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
     `circumstances` the fingerprint of those under which it was decided.
     `left_behind` are pending instants that ended runs of ours began.
@@ -333,6 +344,7 @@ class Plan:
     services: ServicesStatus = field(default_factory=ServicesStatus)
     drift: tuple[Difference, ...] = ()
     foreign: tuple[Instant, ...] = ()
+    unknown: tuple[Instant, ...] = ()
     acceptance_ignored: str = ""
     verified_up_to: str | None = None
     overdue: tuple[PendingStatus, ...] = ()

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.confirmation import confirmed_instant
+from hudi_operator.planning.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.failures import JOB_LOST
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
 from hudi_operator.planning.times import format_time
@@ -26,14 +26,14 @@ _OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
 
 
 def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineLook, now: datetime) -> RunStatus | None:
-    """Return how a run ended, or None while that cannot be confirmed because the timeline cannot be read.
+    """Return how a run ended, or None while its commit or the whole timeline cannot be read.
 
     `observed` is the finished Job, or None when it has vanished.
     """
     result = _result(observed)
     if result is not None and result.outcome is Outcome.NOTHING_TO_DO:
         return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
-    if look.trouble is not None:
+    if look.trouble is not None or may_be_damaged(job, result, look):
         return None
     instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, look)
     if instant is not None or _needs_no_instant(job, result):

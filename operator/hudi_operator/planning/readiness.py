@@ -10,9 +10,9 @@ from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.planning.drift import drift_reason, stops
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message
+from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message, unknown_message
 from hudi_operator.planning.memory import SERVICES
-from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble, TimelineTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.takeover import WAITING_FOR_QUIET
 
@@ -59,6 +59,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _starting_trouble(plan)
         or _failing(observation, plan)
         or _unreadable(observation, plan)
+        or _damaged(observation, plan)
         or _missing(observation)
         or _working(observation, plan)
     )
@@ -163,6 +164,20 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
         message=look.message,
         reconciling=PROGRESSING_WITH_RETRY,
         work=plan.services.ingestion.message,
+    )
+
+
+def _damaged(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return what is said of recent commits that cannot be understood: readers and writers of the table need them."""
+    damaged = observation.look.damaged
+    if not damaged:
+        return None
+    message = f"{damaged[0].problem.file}: {damaged[0].problem.reason} Restore the file."
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=TimelineTrouble.CORRUPT,
+        message=unknown_message(plan.unknown, plan.acceptance_ignored) if plan.unknown else message,
+        stalled=bool(plan.unknown),
     )
 
 

@@ -66,7 +66,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         takeover=plan.takeover,
     )
     started = Started(active=plan.active_jobs)
-    writers = Writers(foreign=plan.foreign, ignored=plan.acceptance_ignored)
+    writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
     hindrance = hindrance_of(observation, writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
     hindrance = hindrance or waits_for_stranger(case)
     return replace(plan, services=explained(case, judge_all(case), started, hindrance))

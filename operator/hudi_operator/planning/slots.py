@@ -10,7 +10,7 @@ from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceSta
 from hudi_operator.planning.drift import DRIFT, drift_reason, stops
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, explain
 from hudi_operator.planning.failures import forgiven
-from hudi_operator.planning.foreign import FOREIGN_WRITER, Writers, foreign_message
+from hudi_operator.planning.foreign import FOREIGN_WRITER, Writers, foreign_message, unknown_message
 from hudi_operator.planning.launch import launch
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
@@ -172,6 +172,8 @@ def _hindrances(
         yield drift_reason(drift), differences_message(drift)
     if writers.foreign:
         yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+    if writers.unknown:
+        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
     if observation.look.trouble is not None:
         yield observation.look.trouble.value, observation.look.message
 

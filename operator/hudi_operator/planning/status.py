@@ -19,7 +19,7 @@ from hudi_operator.planning.conditions import build_conditions, invalid_conditio
 from hudi_operator.planning.dueness import count_range
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.windows import known_runs
-from hudi_operator.timeline import Instant, Timeline
+from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.files import FileSummary
 
 _TYPES = {one.hudi_name: one for one in TableType}
@@ -61,8 +61,10 @@ def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableS
     )
 
 
-def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> TimelineStatus:
-    """Return what status shows of a timeline: counts, the pending instants and the newest ones."""
+def timeline_status(
+    timeline: Timeline, files: FileSummary | None = None, damage: tuple[Problem, ...] = ()
+) -> TimelineStatus:
+    """Return what status shows of a timeline: counts, pending and newest instants, and what is amiss."""
     counters = timeline.counters
     pending = timeline.pending
     return TimelineStatus(
@@ -82,7 +84,7 @@ def timeline_status(timeline: Timeline, files: FileSummary | None = None) -> Tim
         commits_since_clustering_range=count_range(counters.commits_since_clustering_bounds),
         commits_since_clean_range=count_range(counters.commits_since_clean_bounds),
         files=_files(files) if files else None,
-        problems=tuple(f"{problem.file}: {problem.reason}"[:300] for problem in timeline.problems[:_PROBLEMS_SHOWN]),
+        problems=tuple(f"{one.file}: {one.reason}"[:300] for one in (*damage, *timeline.problems)[:_PROBLEMS_SHOWN]),
     )
 
 
@@ -117,7 +119,8 @@ def _timeline(observation: Observation, previous: TimelineStatus | None, plan: P
         verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
         return TimelineStatus(verified_up_to=verified) if verified else None
     if observation.look.timeline is not None:
-        shown = timeline_status(observation.look.timeline, observation.look.files)
+        damage = tuple(one.problem for one in observation.look.damaged)
+        shown = timeline_status(observation.look.timeline, observation.look.files, damage)
         return shown.model_copy(update={"verified_up_to": plan.verified_up_to})
     return previous if observation.look.trouble is not None else None
 

@@ -107,7 +107,8 @@ def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool
     assert timeline is not None, "only a table is watched"
     marked = (one.instant for one in look.marks if not is_ours(one, observation, runs=(), sure=False))
     unmarked = (one for one in look.unmarked if not may_lack_mark(one, look, timeline))
-    return any(_completion(one) > verified for one in (*marked, *unmarked))
+    damaged = (one.instant for one in look.damaged)  # whose they are is not known
+    return any(_completion(one) > verified for one in (*marked, *unmarked, *damaged))
 
 
 def _watched(before: TakeoverStatus | None, look: TimelineLook, *, now: datetime) -> TakeoverStatus:

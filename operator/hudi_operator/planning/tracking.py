@@ -10,6 +10,7 @@ from hudi_operator.api.table_class import JobSettings
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.affected import with_affected
+from hudi_operator.planning.drift import drift_of, stops
 from hudi_operator.planning.model import (
     START_TROUBLES,
     Action,
@@ -133,7 +134,10 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
     if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
-    if job.generation not in {None, spec_generation} or observation.look.trouble is not None:
+    if stops(drift_of(observation)):
+        return False
+    look = observation.look
+    if job.generation not in {None, spec_generation} or look.trouble is not None or look.damaged:
         return False  # the Job would be another one, or has perhaps been there and done its work
     if any(found.name == job.name for found in observation.jobs):
         return False

@@ -32,6 +32,8 @@ _HEARTBEATS = ".hoodie/.heartbeat"
 _PROBLEMS = 200
 """Problems of a timeline that are told one by one."""
 
+_REASON_SHOWN = 150
+
 _LOOKS_WITHOUT_LISTING = 10
 """Looks at a folder with too many files before it is listed again."""
 
@@ -293,11 +295,12 @@ class TimelineReader:
             return written
         return None
 
-    def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
-        """Yield completed commits with their metadata, newest completion first, reading as it goes.
+    def newest_commits(
+        self, base_path: str, timeline: Timeline
+    ) -> Iterator[tuple[Instant, CommitMetadata | CorruptContent]]:
+        """Yield completed commits, newest completion first, reading as it goes: what each says, or why it is damaged.
 
-        Walk it to find the newest commit that carries some extra metadata. Instants that vanish meanwhile
-        (archival) are skipped; damaged ones raise `CorruptContent`, because what they said may matter.
+        Instants that vanish meanwhile (archival) are skipped.
         """
         completed = [instant for instant in timeline.completed if instant.action in COMMITS]
         for instant in sorted(completed, key=lambda one: (one.completed_at or one.time, one.time), reverse=True):
@@ -305,8 +308,20 @@ class TimelineReader:
                 yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
             except InstantContentMissing:
                 continue
+            except LookSpent:
+                raise
             except CorruptContent as error:
-                raise type(error)(f"{instant.action} {instant.time} of {base_path}: {error}.") from error
+                yield instant, error
+
+    def commits(self, base_path: str, timeline: Timeline) -> Iterator[tuple[Instant, CommitMetadata]]:
+        """Yield what `newest_commits` does; damaged ones raise `CorruptContent`, because what they said may matter.
+
+        Walk it to find the newest commit that carries some extra metadata.
+        """
+        for instant, found in self.newest_commits(base_path, timeline):
+            if isinstance(found, CorruptContent):
+                raise type(found)(f"{instant.action} {instant.time} of {base_path}: {found}.") from found
+            yield instant, found
 
     def find_extra_metadata(self, base_path: str, timeline: Timeline, key: str) -> tuple[Instant, str] | None:
         """Return the newest completed commit whose extra metadata holds a key, with the key's value."""
@@ -346,6 +361,19 @@ class TimelineReader:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 return None
             raise as_unreadable(error) from error
+
+
+def commit_problem(instant: Instant, properties: TableProperties, why: CorruptContent) -> Problem:
+    """Return what is told of a completed commit that cannot be understood."""
+    name = file_name(
+        time=instant.time,
+        completed_at=instant.completed_at,
+        action=instant.action,
+        state=instant.state,
+        layout=properties.layout,
+    )
+    reason = f"What this {instant.action} did and who made it is not known: {str(why)[:_REASON_SHOWN].rstrip('.')}."
+    return Problem(f"{properties.timeline_folder}/{name}", reason)
 
 
 def _shortened(problems: list[Problem], prefix: str) -> tuple[Problem, ...]:
