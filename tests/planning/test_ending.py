@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.world import (
     NOW,
     active,
+    as_declared,
     at,
     ended,
     instant,
@@ -54,7 +55,7 @@ BEGAN = NOW - minutes(1)
 LATE = BEGAN + PATIENCE + minutes(1)
 LONG_AGO = NOW - minutes(30)
 GONE = TimelineLook()
-STILL_THERE = TimelineLook(timeline=timeline(instant("20260310115900000")))
+STILL_THERE = as_declared(TimelineLook(timeline=timeline(instant("20260310115900000"))), table())
 UNREACHABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
 NO_CLASS = Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="HudiTableClass standard does not exist: create it.")
 
@@ -124,6 +125,11 @@ ENDINGS = {
         ending(status=failures(1, reason="TableMismatch", message="Another table.")),
         True,
         "Another table.",
+    ),
+    "the folder holds a table that is not as declared": (
+        ending(look=STILL_THERE, spec={"tableName": "trips", "recordKey": ["key"]}),
+        True,
+        "not as declared (tableName, recordKey)",
     ),
     "the attempts are used up": (ending(status=failures(ATTEMPTS)), True, "5 attempts failed"),
 }

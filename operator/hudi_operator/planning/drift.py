@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from hudi_jobs.contract import Difference, differences
 from hudi_jobs.contract.table_support import TABLE_VERSION
+from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.request import definition_of
-from hudi_operator.planning.model import Observation, TimelineTrouble
+from hudi_operator.planning.model import Observation, TimelineLook, TimelineTrouble
 
 DRIFT = "DeclaredOtherwise"
 """The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
@@ -13,8 +14,12 @@ DRIFT = "DeclaredOtherwise"
 
 def drift_of(observation: Observation) -> tuple[Difference, ...]:
     """Return everything in which a table differs from its resource, as far as a look has seen it."""
-    table, look = observation.table, observation.look
-    if observation.is_hidden or look.timeline is None:
+    return () if observation.is_hidden else drift_between(observation.table, observation.look)
+
+
+def drift_between(table: HudiTable, look: TimelineLook) -> tuple[Difference, ...]:
+    """Return everything in which what a look has seen differs from a resource."""
+    if look.timeline is None:
         return ()
     return differences(
         dict(look.timeline.properties.raw),

@@ -20,6 +20,7 @@ from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.conditions import ConditionMaker
+from hudi_operator.planning.drift import drift_between, stops
 from hudi_operator.planning.ending_attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.ending_model import (
     SHORT_LOOK,
@@ -175,6 +176,9 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         yield "this resource does not hold the claim on basePath, so the folder may be another table's."
     if (owned := _owned_elsewhere(seen)) is not None:
         yield owned
+    if seen.table is not None and seen.look is not None and stops(drift := drift_between(seen.table, seen.look)):
+        fields = ", ".join(one.field for one in drift if one.stops)
+        yield f"the table there is not as declared ({fields}), so it may be another one."
     if seen.namespace_terminating:
         yield "its namespace is being deleted, so no job can start there."
     if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
