@@ -12,8 +12,11 @@ from hudi_operator.api.table_spec import HudiTableSpec, Ingestion
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 STATUS_MODELS = {
     *(
+        "ActStatus",
         "ActiveJob",
+        "AffectedStatus",
         "Condition",
+        "CountRange",
         "FilesStatus",
         "HudiTableClassStatus",
         "HudiTableStatus",

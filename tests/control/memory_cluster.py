@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
+from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
@@ -57,6 +57,7 @@ class MemoryCluster:
         self.look = TimelineLook()
         """What the store shows."""
         self.outcome: Outcome | None = Outcome.SUCCEEDED
+        self.affected: tuple[AffectedInstant, ...] = ()
         """How the next Job ends; None when it does not."""
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         """What the API server's clock says."""
@@ -117,7 +118,7 @@ class MemoryCluster:
         }
 
     def _finish(self, job: Document, pod: Document, outcome: Outcome) -> None:
-        result = TaskResult(id="task", outcome=outcome, message="Deleted 7 files.")
+        result = TaskResult(id="task", outcome=outcome, message="Deleted 7 files.", affected=self.affected)
         ended = {"exitCode": 0, "message": encode_outcome(JobOutcome(results=(result,)))}
         pod["status"] = {
             "phase": "Succeeded",

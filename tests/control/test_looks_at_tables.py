@@ -240,3 +240,15 @@ async def fresh(folder: Path) -> TimelineLook:
         return await looks.look(str(folder), None)
     finally:
         looks.close()
+
+
+@pytest.mark.parametrize("hudi", ["0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0"])
+async def test_a_look_tells_what_rollbacks_and_restores_have_undone(tmp_path: Path, hudi: str) -> None:
+    (rollback,) = (await seen(f"{hudi}-cow-writes", tmp_path / "a")).undoings
+    assert (rollback.instant.action, len(rollback.targets)) == ("rollback", 1)
+    restored = await seen(f"{hudi}-mor-restore", tmp_path / "b")
+    (restore,) = restored.undoings
+    assert restored.timeline is not None
+    assert (restore.instant.action, len(restore.targets)) == ("restore", 7)
+    assert max(restore.targets) < restore.instant.time
+    assert not {one.time for one in restored.timeline.completed} & set(restore.targets)

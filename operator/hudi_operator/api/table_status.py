@@ -6,7 +6,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from hudi_jobs.contract import MOST_AFFECTED, Effect, Outcome, RunMode, SavepointStep, Service
+from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
+from hudi_operator.api.act_status import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
 from hudi_operator.api.base import InstantTime, Model, Timestamp
 from hudi_operator.api.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.takeover_status import TakeoverStatus
@@ -112,7 +113,10 @@ class TimelineStatus(Model):
     """Between which numbers it lies then."""
 
     verified_up_to: InstantTime | None = None
-    """Completion of the newest commit that is known to be no other writer's, or accepted; later ones are checked."""
+    """Completion of the newest commit or clean that is known to be ours, or accepted; later ones are checked."""
+
+    acts: Annotated[tuple[ActStatus, ...], Field(max_length=ACTS_SHOWN)] | None = None
+    """Savepoints, restores and rollbacks of completed commits in the active timeline, newest first; at most 10."""
 
     files: FilesStatus | None = None
     """Base files, as far as the newest commits tell."""
@@ -132,35 +136,6 @@ class OwnerStatus(Model):
 
     run: Annotated[str, Field(max_length=330)]
     """The run that wrote the record."""
-
-
-class PendingOwner(StrEnum):
-    """Who began a pending instant."""
-
-    THIS_TABLE = "ThisTable"
-    """A run of this table."""
-
-    OTHER = "Other"
-    """Another tool, or a run that nobody remembers."""
-
-
-class AffectedStatus(Model):
-    """One instant that a run did not begin, and that it finished, rolled back or replanned."""
-
-    time: InstantTime
-    """Requested time of the instant."""
-
-    action: Annotated[str, Field(max_length=32)]
-    """Action, as Hudi spells it."""
-
-    effect: Effect
-    """Finished, RolledBack or Replanned."""
-
-    owner: PendingOwner = PendingOwner.OTHER
-    """Who began it: ThisTable, or Other."""
-
-    run: Annotated[str, Field(max_length=63)] | None = None
-    """The run of this table that its plan names."""
 
 
 class RunStatus(Model):

@@ -17,12 +17,13 @@ from types import ModuleType
 
 import hudi_jobs.contract
 import hudi_operator
-from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_jobs.contract import Effect, FailureReason, Outcome, Service
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.crd import differences
 from hudi_operator.cli.sentences import definitions, sentence
 from hudi_operator.control.settings import PREFIX, Settings
 from hudi_operator.planning import (
+    acts,
     class_status,
     drift,
     failures,
@@ -162,8 +163,8 @@ def _events() -> str:
         "A change of the condition Ready or Suspended posts an Event with the condition's reason and message, as a "
         "Warning where Ready became False. Beside them:\n\n"
     )
-    further = [(f"`{word}`", meaning) for word, meaning in words(transitions).items()]
-    return text + _table(("Event", "Meaning"), [*further, *_members(EndingEvent)])
+    further = [(f"`{word}`", meaning) for module in (transitions, acts) for word, meaning in words(module).items()]
+    return text + _table(("Event", "Meaning"), [*further, *_members(Effect), *_members(EndingEvent)])
 
 
 _SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (

@@ -10,8 +10,9 @@ from itertools import islice
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model import Damaged, Mark, TimelineLook
+from hudi_operator.planning.model import Damaged, Mark, TimelineLook, Undoing
 from hudi_operator.timeline import (
+    Action,
     CommitMetadata,
     CorruptContent,
     Instant,
@@ -36,6 +37,9 @@ _PENDING_DATED = 10
 
 _PLANS_READ = 20
 """Oldest pending plans that are read; who made the others is not known, so they are left alone."""
+
+_UNDOINGS_READ = 10
+"""Newest rollbacks and restores, and oldest pending rollbacks, that are read."""
 
 _PLANNED = frozenset(
     {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
@@ -91,6 +95,7 @@ def read_look(reader: TimelineReader, path: str, questions: Questions) -> Timeli
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),
         heartbeats=tuple(_heartbeats(reader, path, timeline)),
+        undoings=tuple(_undoings(reader, path, timeline)),
         metadata=_metadata(reader, path, timeline) if _asks_for_metadata(questions, timeline) else None,
     )
 
@@ -164,6 +169,15 @@ def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
         with suppress(InstantContentMissing, CorruptContent):
             found.append((instant, reader.read_plan(path, timeline.properties, instant)))
     return tuple(found)
+
+
+def _undoings(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[Undoing]:
+    """Yield the rollbacks and restores of which it matters what they undo; one that cannot be read tells nothing."""
+    done = [one for one in timeline.completed if one.action in {Action.ROLLBACK, Action.RESTORE}]
+    begun = [one for one in timeline.pending if one.action is Action.ROLLBACK]
+    for instant in (*done[-_UNDOINGS_READ:], *begun[:_UNDOINGS_READ]):
+        with suppress(InstantContentMissing, CorruptContent):
+            yield Undoing(instant=instant, targets=reader.read_targets(path, timeline.properties, instant))
 
 
 def _heartbeats(reader: TimelineReader, path: str, timeline: Timeline) -> Iterator[tuple[str, int]]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import Service, differences_message
+from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
+from hudi_operator.api.table_status import PendingStatus, ServiceStatus
 from hudi_operator.planning.drift import drift_reason
 from hudi_operator.planning.dueness import Reason
 from hudi_operator.planning.failures import attempts, failure_kind

@@ -12,6 +12,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.planning.acts import mark_undone
 from hudi_operator.planning.circumstances import circumstances_of
 from hudi_operator.planning.drift import drift_of
 from hudi_operator.planning.dueness import Dueness, concealed, seconds_until
@@ -53,6 +54,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     if observation.table_class is None or observation.is_hidden:
         return _hidden(observation, tracked, services, poll_seconds=poll_seconds)
     history = _history(observation.table.status.history, tracked.finished)
+    services, history = mark_undone(services, history, observation.look)
     runs = known_runs(services, (*tracked.finished, *history))
     settings = observation.table_class.spec.takeover
     takeover = check_takeover(observation, settings, runs=runs, active=tracked.active, now=now)

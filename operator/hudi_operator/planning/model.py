@@ -123,6 +123,14 @@ class Damaged:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Undoing:
+    """A rollback or restore, and the instants that it has undone, or will once it completes."""
+
+    instant: Instant
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimelineLook:
     """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
@@ -135,6 +143,7 @@ class TimelineLook:
     store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
     are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
     cannot be understood, newest first: what is said of commits beside them holds for the others only.
+    `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     """
 
@@ -154,6 +163,7 @@ class TimelineLook:
     metadata: Timeline | None = None
     marks: tuple[Mark, ...] = ()
     damaged: tuple[Damaged, ...] = ()
+    undoings: tuple[Undoing, ...] = ()
     owner: OwnerRecord | None = None
     owner_problem: str = ""
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServicesStatus
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.table_status import PendingStatus, ServicesStatus
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.times import format_time, instant_time, parse_time
 from hudi_operator.planning.unfinished import Watch

@@ -14,6 +14,7 @@ from hudi_operator.planning.foreign import FOREIGN_WRITER, foreign_message, unkn
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble, TimelineTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.planning.takeover import WAITING_FOR_QUIET
 
 PROGRESSING = "Progressing"
@@ -55,6 +56,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _owned_elsewhere(plan)
         or _drifted(plan)
         or _foreign(plan)
+        or _stuck(observation)
         or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
         or _failing(observation, plan)
@@ -107,6 +109,13 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
         reconciling=WAITING_FOR_QUIET,
         work=plan.waits_for_quiet,
     )
+
+
+def _stuck(observation: Observation) -> Readiness | None:
+    message = savepointed_rollback(observation.look)
+    if message is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        return None
+    return Readiness(ready=ConditionStatus.FALSE, reason=ROLLBACK_OF_SAVEPOINT, message=message, stalled=True)
 
 
 def _starting_trouble(plan: Plan) -> Readiness | None:

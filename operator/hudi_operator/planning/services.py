@@ -5,17 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, TableType
+from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import (
-    PENDING_SHOWN,
-    ActiveJob,
-    PendingOwner,
-    PendingStatus,
-    ServicesStatus,
-    ServiceStatus,
-)
+from hudi_operator.api.table_status import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
 from hudi_operator.api.takeover_status import TakeoverStatus
 from hudi_operator.planning import archival, cleaning, clustering, compaction, ingestion
 from hudi_operator.planning.dueness import Dueness, Priority, Reason, Surroundings

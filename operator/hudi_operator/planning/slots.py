@@ -15,6 +15,7 @@ from hudi_operator.planning.launch import launch
 from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.planning.services import Case, stranger_at_work, surroundings
 from hudi_operator.planning.view import left_alone
 
@@ -174,6 +175,8 @@ def _hindrances(
         yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
+    if (stuck := savepointed_rollback(observation.look)) is not None:
+        yield ROLLBACK_OF_SAVEPOINT, stuck
     if observation.look.trouble is not None:
         yield observation.look.trouble.value, observation.look.message
 

@@ -15,6 +15,7 @@ from hudi_operator.api.table_status import (
     InstantStatus,
     TimelineStatus,
 )
+from hudi_operator.planning.acts import acts_of
 from hudi_operator.planning.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.dueness import count_range
 from hudi_operator.planning.model import Observation, Plan
@@ -121,7 +122,8 @@ def _timeline(observation: Observation, previous: TimelineStatus | None, plan: P
     if observation.look.timeline is not None:
         damage = tuple(one.problem for one in observation.look.damaged)
         shown = timeline_status(observation.look.timeline, observation.look.files, damage)
-        return shown.model_copy(update={"verified_up_to": plan.verified_up_to})
+        acts = acts_of(observation)
+        return shown.model_copy(update={"verified_up_to": plan.verified_up_to, "acts": acts})
     return previous if observation.look.trouble is not None else None
 
 

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Effect
+from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.table_status import HudiTableStatus, PendingOwner
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning.acts import ACT_REASONS, act_message, new_acts
 from hudi_operator.planning.affected import affected_message
+from hudi_operator.timeline import Action
 
 RESUMED = "Resumed"
 """The table is suspended no longer."""
@@ -39,7 +42,7 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
         for kind in _WATCHED
         if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
     ]
-    return (*found, *_affected(before, after))
+    return (*found, *_affected(before, after), *_acts(before, after))
 
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -49,6 +52,13 @@ def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Trans
         for one in run.affected or () if run.job not in told else ():
             warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
             yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
+
+
+def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield what others did to the history of the table since the last look."""
+    for act in new_acts(before.timeline, after.timeline):
+        warning = act.action != Action.SAVEPOINT
+        yield Transition(warning=warning, reason=ACT_REASONS[act.action], message=act_message(act))
 
 
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:

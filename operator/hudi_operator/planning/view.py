@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import RunMode
+from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingOwner, PendingStatus, ServiceStatus
+from hudi_operator.api.table_status import PendingStatus, ServiceStatus
 from hudi_operator.planning.dueness import Dueness, Priority, Reason
 from hudi_operator.planning.times import format_time, parse_time
 from hudi_operator.planning.unfinished import HEARTBEAT_TOLERANCE

@@ -40,6 +40,14 @@ SUMMARY_FIELDS = OPERATION_FIELDS | {
 }
 """What is read of a plan to know its size and its maker."""
 
+TARGET_FIELDS = frozenset(
+    {
+        *("instantToRollback", "instantsToRollback", "instantsRollback", "commitsRollback", "restoreInstantInfo"),
+        *("commitTime", "action"),
+    }
+)
+"""What is read of a rollback or restore to know what it undoes."""
+
 FIELDS = (
     SUMMARY_FIELDS
     | COMMIT_FIELDS
@@ -75,6 +83,15 @@ def plan_summary(record: Record | None) -> PlanSummary:
         return PlanSummary(len(parts), _read_bytes(parts), _map(plan.get("extraMetadata")))
     except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise CorruptContent(f"the plan has an unexpected shape: {error}") from error
+
+
+def targets(content: Content) -> tuple[str, ...]:
+    """Return the instants that a rollback or restore, planned or completed, undoes; anything else undoes none."""
+    if isinstance(content, RollbackPlan):
+        return (content.instant.time,) if content.instant else ()
+    if isinstance(content, RollbackResult | RestoreResult | RestorePlan):
+        return tuple(one.time for one in content.instants)
+    return ()
 
 
 def _builder(action: Action, state: State) -> Callable[[Record], Content]:

@@ -20,7 +20,7 @@ from hudi_operator.timeline.errors import (
     UnreadableCause,
 )
 from hudi_operator.timeline.folder import stray_files
-from hudi_operator.timeline.interpret import FIELDS, SUMMARY_FIELDS, interpret, plan_summary
+from hudi_operator.timeline.interpret import FIELDS, SUMMARY_FIELDS, TARGET_FIELDS, interpret, plan_summary, targets
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
 from hudi_operator.timeline.names import FAMILIES, file_name, has_overlong_time
@@ -33,6 +33,9 @@ _PROBLEMS = 200
 """Problems of a timeline that are told one by one."""
 
 _REASON_SHOWN = 150
+
+_TARGETS = 1_000
+"""Instants that a rollback or restore undid of which the reader tells."""
 
 _LOOKS_WITHOUT_LISTING = 10
 """Looks at a folder with too many files before it is listed again."""
@@ -251,6 +254,26 @@ class TimelineReader:
         if size:
             self._cache.put(key, plan, size=500 + memory_of(plan.extra_metadata))
         return plan
+
+    def read_targets(self, base_path: str, properties: TableProperties, instant: Instant) -> tuple[str, ...]:
+        """Read which instants a rollback or restore undoes, by its plan while it is pending; at most 1,000 are kept.
+
+        Once per process and state, as Hudi never changes them. Raises as `read_content` does.
+        """
+        key = ("targets", self._filesystem.identity, base_path, instant)
+        known = self._cache.get(key)
+        if isinstance(known, tuple):
+            return known
+        state = State.COMPLETED if instant.is_completed else State.REQUESTED
+
+        def read(data: bytes) -> tuple[tuple[str, ...], int]:
+            content = interpret(decode(data, TARGET_FIELDS), instant.action, state)
+            return targets(content)[:_TARGETS], len(data)
+
+        found, size = self._content(base_path, properties, instant, state, read)
+        if size:
+            self._cache.put(key, found, size=200 + 80 * len(found))
+        return found
 
     def _content(
         self, base_path: str, properties: TableProperties, instant: Instant, state: State, make: Callable[[bytes], T]

@@ -90,6 +90,9 @@ class FailureReason(StrEnum):
     PATH_OUTSIDE_TABLE = "PathOutsideTable"
     """A plan of the table's timeline names a file outside of the table."""
 
+    ROLLBACK_OF_SAVEPOINT = "RollbackOfSavepoint"
+    """A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.lease.holding import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
@@ -61,6 +62,7 @@ class Others:
 
     def roll_back(self, timeline: Timeline) -> list[str]:
         """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""
+        _require_no_rollback_of_savepoint(timeline)
         writes = {time for time in timeline.unfinished_writes() if self.is_abandoned(time) and not self.is_alive(time)}
         rollbacks = {
             each.target
@@ -110,6 +112,19 @@ class Others:
                 return None
             raise
         return float(status.getModificationTime()) / 1000
+
+
+def _require_no_rollback_of_savepoint(timeline: Timeline) -> None:
+    """Refuse a table with a rollback that Hudi refuses to finish; it would fail every call that finishes it first."""
+    rollbacks = timeline.unfinished_rollbacks()
+    saved = {each.instant for each in timeline.savepoints()} if rollbacks else set()
+    for each in rollbacks:
+        if each.target in saved:
+            raise TaskFailed(
+                FailureReason.ROLLBACK_OF_SAVEPOINT,
+                f"The pending rollback {each.instant} is to undo commit {each.target}, which a savepoint keeps, so "
+                "Hudi refuses to finish it; delete the savepoint.",
+            )
 
 
 def heartbeat_seconds(options: dict[str, str]) -> float:
