@@ -26,7 +26,13 @@ def end(
 ) -> None:
     """Report and exit."""
     result = TaskResult(
-        id=TASK, outcome=outcome, reason=reason, message=f"It ended: {reason}.", instant=instant, more_input=more
+        id=TASK,
+        outcome=outcome,
+        reason=reason,
+        message=f"It ended: {reason}.",
+        instant=instant,
+        more_input=more,
+        savepoint=world.lake.savepoint if run.savepoint_seen else None,
     )
     run.result, run.exit_code, run.step, run.is_alive = JobOutcome(results=(result,)), 0, "ended", False
     if run.pod != "gone":

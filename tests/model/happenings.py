@@ -164,7 +164,7 @@ def _restore_status(world: World, _: int) -> None:
 def _lose_status(world: World, _: int) -> None:
     """The resource is deleted from etcd and applied again by a tool that keeps uids, or its status is cleared."""
     cluster = world.clusters[0]
-    cluster.status, cluster.stored = HudiTableStatus(), ""
+    cluster.status, cluster.stored, cluster.next_look = HudiTableStatus(), "", world.now
 
 
 def _edit_class(world: World, _: int) -> None:

@@ -63,6 +63,8 @@ class Lake:
     """Whose the lease is, and whether it is held; None before anybody had it."""
     owner: tuple[str, str] | None = None
     """The operator that the store names as the owner, and the run that did so last."""
+    savepoint: str = ""
+    """The commit that the operator's savepoint keeps; what it holds back is not modelled."""
     cleaned: tuple[str, str] | None = None
     """The last completed commit and the earliest retained one that the last clean named."""
 
@@ -71,7 +73,14 @@ class Lake:
 
     @property
     def key(self) -> object:
-        return (tuple(sorted(self.entries.items())), self.archived, self.lease, self.owner, self.cleaned)
+        return (
+            tuple(sorted(self.entries.items())),
+            self.archived,
+            self.lease,
+            self.owner,
+            self.cleaned,
+            self.savepoint,
+        )
 
     @property
     def pending(self) -> list[Entry]:

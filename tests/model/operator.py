@@ -16,6 +16,8 @@ from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status import build_status
 
 LONGEST = 3600
+LONGEST_POLL = 300
+"""A table that could not be read is seen whole at its next poll."""
 AGAIN = 15
 BUSY = 60
 OBEYS_AFTER = 1800
@@ -37,6 +39,8 @@ def look(world: World, index: int) -> None:
     cluster.next_look = world.now + max(
         int(min(LONGEST if plan.next_look is None else plan.next_look, LONGEST)), BUSY if plan.active_jobs else AGAIN
     )
+    if seen.look.trouble is not None:
+        cluster.next_look = min(cluster.next_look, world.now + LONGEST_POLL)
     if fault == "conflict":
         cluster.next_look = world.now + AGAIN
         return

@@ -10,7 +10,7 @@ from tests.model import drivers
 from tests.model.lake import Entry
 from tests.model.world import Run, World
 
-from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service
+from hudi_jobs.contract import FailureReason, Outcome, RunMode, SavepointStep, Service
 
 ACTION_OF = {Service.COMPACTION: "compaction", Service.CLUSTERING: "clustering"}
 KEPT = 2
@@ -22,6 +22,8 @@ def step_service(world: World, run: Run) -> None:
     if run.step == "open":
         if not drivers.is_stranger(world, run) and drivers.take_lease(world, run):
             run.step = "work"
+    elif run.step == "work" and not run.savepoint_seen:
+        _keep_savepoint(world, run)
     elif run.step == "complete":
         _complete(world, run)
     elif run.step == "report":
@@ -32,6 +34,16 @@ def step_service(world: World, run: Run) -> None:
         _clean(world, run)
     else:
         _archive(world, run)
+
+
+def _keep_savepoint(world: World, run: Run) -> None:
+    """What `services/savepoint.py` does before the work, or instead of it."""
+    run.savepoint_seen = True
+    if run.decided.savepoint is SavepointStep.KEEP and not world.lake.savepoint:
+        world.lake.savepoint = max((one.time for one in world.lake.commits), default="")
+    elif run.decided.savepoint is SavepointStep.REMOVE:
+        world.lake.savepoint = ""
+        drivers.end(world, run, Outcome.SUCCEEDED)
 
 
 def _deal(world: World, run: Run) -> None:

@@ -73,6 +73,8 @@ class Run:
     exit_code: int | None = None
     pod: str = "none"
     """What the API server holds of the driver's pod: none, pending, stuck, running, ended or gone."""
+    savepoint_seen: bool = False
+    """Whether it has looked for the savepoint of the takeover."""
     sidecar: bool = False
     queued_until: int = 0
 
@@ -86,7 +88,7 @@ class Run:
         return (
             self.decided.name, self.uid, self.skew, self.step, self.waits_until, self.is_alive, self.is_frozen,
             self.thaws, self.has_lease, self.took_over, self.instant, self.sources, self.seen, self.exit_code, self.pod,
-            self.sidecar, self.queued_until, self.result and self.result.results[0].outcome,
+            self.sidecar, self.savepoint_seen, self.queued_until, self.result and self.result.results[0].outcome,
         )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineLook
+from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineLook, TimelineTrouble
 from hudi_operator.timeline import Timeline
 
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
@@ -349,3 +349,12 @@ def test_the_phase_of_a_job_does_not_matter_while_it_may_write() -> None:
         plan = plan_for(seen(FILES_AFTER, remembered={"active_jobs": (WORKED,)}, jobs=(job(phase=phase),), **ALONE))
         assert launched(plan) == []
         assert plan.left_behind == ()
+
+
+def test_since_when_an_instant_has_been_there_is_not_forgotten_while_the_store_is_away() -> None:
+    first = remembered_from(seen(FOREIGN["a write"], **BESIDE))
+    away = replace(first, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down."))
+    after = again(away, status_of(away, now=NOW + minutes(30)))
+    back = replace(after, look=first.look)
+    assert launched(plan_for(back, now=NOW + minutes(ALARM - 0.1))) == []
+    assert launched(plan_for(back, now=NOW + minutes(ALARM))) == DEALT_WITH["a write"]

@@ -164,3 +164,26 @@ def test_a_failed_run_says_up_to_where_its_instants_may_be(lake: Any) -> None:
     assert done.instant is not None
     assert done.newest_instant is not None
     assert last < done.instant <= done.newest_instant
+
+
+def test_an_ingestion_that_fails_before_its_write_has_made_no_instant(lake: Any) -> None:
+    lake.put("a.csv", "other\n1\n")
+    result = lake.ingest()
+    assert (result.outcome, result.newest_instant) == (Outcome.FAILED, "")
+
+
+def test_beside_a_write_that_is_abandoned_and_still_shows_a_heartbeat_a_run_on_a_serialized_table_does_nothing(
+    lake: Any,
+) -> None:
+    """Hudi would roll it back before it begins."""
+    last = adopted(lake, 9)
+    begun = f"{int(last) + 1}"
+    folder = lake.folder / "table/.hoodie"
+    for state in ("requested", "inflight"):
+        (folder / f"timeline/{begun}.deltacommit.{state}").touch()
+    (folder / ".heartbeat").mkdir(exist_ok=True)
+    (folder / ".heartbeat" / begun).touch()
+    refused = serve(lake, Service.COMPACTION, SavepointStep.KEEP, abandoned=(begun,))
+    assert (refused.outcome, refused.reason) == (Outcome.CONFLICT, "Conflict"), refused
+    assert (folder / f"timeline/{begun}.deltacommit.inflight").exists()
+    assert savepoints(lake) == []

@@ -145,8 +145,11 @@ def surroundings(case: Case, service: Service) -> Surroundings:
     describe = _HELD_BACK.get(service)
     if case.observation.look.timeline is None or case.table.spec.mode_of(service) is ServiceMode.DISABLED:
         describe = None
+    unread = case.observation.look.trouble is not None
+    # Since when an instant has been there must not be forgotten because a store was away.
+    pending = case.services.of(service).pending if unread else case.pending.get(service, ())
     return Surroundings(
-        pending=case.pending.get(service, ())[:PENDING_SHOWN],
+        pending=pending[:PENDING_SHOWN],
         held_back=describe(_view(case, service)) if describe else None,
     )
 
