@@ -59,6 +59,10 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process and remove what it has kept."""
         self.kill()
         self._folder.cleanup()
 

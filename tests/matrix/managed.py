@@ -1,0 +1,189 @@
+"""The operator and its Jobs in this process: real looks, real decisions, and drivers that run what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.driver import Driver
+from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.control.look_reading import Questions
+from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.jobs.request import build_request
+from hudi_operator.planning.decide import decide
+from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
+from hudi_operator.planning.status import build_status
+
+IMAGE = "registry.example/hudi-spark:1"
+OPERATOR = "cluster/hudi-operator"
+_UNTIL_DONE = 60
+_FAILURES = 3
+_QUIET = 4
+"""Looks, half an hour apart, at which nothing is started: longer than any retry waits."""
+_SETTLED = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
+
+
+@dataclass
+class Managed:
+    """One table under the operator. Its clock is this machine's and what `wait` has added."""
+
+    spark: SparkSession
+    spec: dict[str, Any]
+    status: HudiTableStatus = field(default_factory=HudiTableStatus)
+    jobs: list[JobObservation] = field(default_factory=list)
+    ran: list[tuple[Service, Any]] = field(default_factory=list)
+    ahead: timedelta = timedelta()
+    annotations: dict[str, str] = field(default_factory=dict)
+    generation: int = 1
+
+    def __post_init__(self) -> None:
+        self._looks = TimelineLooks()
+        self._began = self.now
+
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def wait(self, **time: float) -> None:
+        """Let time pass for the operator, without waiting."""
+        self.ahead += timedelta(**time)
+
+    def stop_ingesting(self) -> None:
+        """Leave ingestion to the tool that has it."""
+        del self.spec["ingestion"]
+        self.generation += 1
+
+    @property
+    def table(self) -> HudiTable:
+        metadata = {
+            "name": "flights",
+            "namespace": "team-a",
+            "uid": "5c2a8a44-7c31-4f0e-9f4a-1d1c3b7e0a11",
+            "generation": self.generation,
+            "annotations": self.annotations,
+            "creationTimestamp": self._began.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        table = HudiTable.model_validate({"metadata": metadata, "spec": self.spec})
+        return table.model_copy(update={"status": self.status})
+
+    def observe(self) -> Observation:
+        """Look, as the operator does."""
+        questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
+        base_path = self.table.spec.base_path
+        look = self._looks._read(base_path, None, namespace="team-a", questions=questions)
+        return Observation(
+            table=self.table, table_class=_CLASS, obstacles=(), look=look, jobs=tuple(self.jobs), operator=OPERATOR
+        )
+
+    def step(self) -> Plan:
+        """Look, decide, store the status, and run what was decided to its end."""
+        observation, now = self.observe(), self.now
+        plan = decide(observation, default_image=IMAGE, poll_seconds=30.0, now=now)
+        status = build_status(observation, plan, now=now)
+        self.status = HudiTableStatus.model_validate(status.to_document())
+        self.jobs = []
+        for action in plan.actions:
+            if isinstance(action, LaunchJob):
+                self.jobs.append(self._run(action.job))
+        return plan
+
+    def _run(self, job: ActiveJob) -> JobObservation:
+        request = build_request(
+            table=self.table,
+            table_class=_CLASS.spec,
+            service=job.service,
+            run=job.name,
+            spark_conf={},
+            operator=OPERATOR,
+            run_mode=job.run_mode,
+            instant=job.instant,
+            abandoned=job.abandoned,
+        )
+        outcome = Driver(request, lambda _: self.spark).run()
+        self.ran.append((job.service, outcome.results[0]))
+        return JobObservation(
+            name=job.name,
+            uid=f"uid-{job.name}",
+            service=job.service,
+            attempt=job.attempt,
+            created_at=self.now,
+            phase=JobPhase.OVER,
+            image=IMAGE,
+            base_instant=job.base_instant,
+            decided_at=job.started_at,
+            generation=job.generation,
+            driver_memory=job.driver_memory,
+            outcome=outcome,
+            exit_code=0,
+        )
+
+    def run_until_settled(self) -> str:
+        """Go on until nothing more is started; a whole round of services has then run, with an ingestion.
+
+        Returns why nothing is started at all where that is so, else nothing.
+        """
+        began, idle = len(self.ran), 0
+        for _ in range(_UNTIL_DONE):
+            before = len(self.ran)
+            self.step()
+            idle = 0 if len(self.ran) > before else idle + 1
+            if idle > _QUIET:
+                break
+            if sum(result.outcome is Outcome.FAILED for _, result in self.ran) > _FAILURES:
+                break
+            self.wait(minutes=30 if idle else 1)
+        services = {service for service, result in self.ran[began:] if result.outcome in _SETTLED}
+        if refusal := self.refusal():
+            assert not services, f"{refusal} was told after {self.summary()}"
+            return refusal
+        expected = {Service.CLEANING, *((Service.INGESTION,) if "ingestion" in self.spec else ())}
+        assert services >= expected, f"{self.summary()}; {self.conditions()}"
+        unwell = [told for told in self.conditions() if not told[1]]
+        assert not unwell, f"{unwell} after {self.summary()}"
+        return ""
+
+    def summary(self) -> list[str]:
+        """Return what each run said."""
+        return [f"{service} {result.outcome}: {result.message}" for service, result in self.ran]
+
+    def refusal(self) -> str:
+        """Return why nothing is started, where a condition says so."""
+        told = {one.type: one for one in self.status.conditions if one.status == "True"}
+        one = told.get("Drift") or told.get("Stalled")
+        return f"{one.reason}: {one.message}" if one else ""
+
+    def conditions(self) -> list[tuple[str, bool]]:
+        """Return what each condition says, and whether it is well."""
+        abnormal = {"Stalled", "Reconciling", "Drift"}
+        return [
+            (f"{one.type} {one.reason}: {one.message}", (one.status == "True") != (one.type in abnormal))
+            for one in self.status.conditions
+        ]
+
+
+_CLASS = HudiTableClass.model_validate(
+    {
+        "metadata": {"name": "standard", "uid": "class-uid"},
+        "spec": {"allowedBasePaths": ["file:///tmp/"], "allowedSourcePaths": ["file:///tmp/"]},
+    }
+)
+
+
+def busy(source: Path, *, kind: str, columns: str) -> dict[str, Any]:
+    """Return the fields of a spec that has every service find work after each commit."""
+    files = {"path": f"file://{source}", "format": "csv", "options": {"header": "true"}, "columns": columns}
+    return {
+        "managementPolicy": "Manage",
+        "concurrency": {},
+        "ingestion": {"source": {"files": files}, "schedule": {"every": "24h"}},
+        "compaction": {"mode": "Async", "trigger": {"deltaCommits": 1}} if kind == "MergeOnRead" else {},
+        "clustering": {"mode": "Async", "trigger": {"commits": 1}, "plan": {"partitions": {"lookback": 10}}},
+        "cleaning": {"mode": "Async", "retainCommits": 1},
+        "archival": {"minCommits": 2, "maxCommits": 3},
+    }
