@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from tests.control.memory_cluster import Killed, MemoryCluster
-from tests.planning.world import IMAGE, NOW, UID, at, class_spec, instant, minutes, timeline
+from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import parse_table
@@ -34,7 +34,7 @@ from hudi_operator.telemetry.metrics import metrics
 KEY = TableKey("team-a", "flights")
 BASE_PATH = "s3a://lake/team-a/flights"
 CLAIM = f"table-{path_hash(canonical_path(BASE_PATH))}"
-THERE = TimelineLook(timeline=timeline(instant("20260310115900000")))
+THERE = as_declared(TimelineLook(timeline=timeline(instant("20260310115900000"))), table())
 
 
 class _Looks:
