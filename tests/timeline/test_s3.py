@@ -24,6 +24,7 @@ from hudi_operator.storage import (
     StorageError,
     StorageErrorKind,
     open_filesystem,
+    s3,
 )
 from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
@@ -193,9 +194,10 @@ def test_an_object_is_refused_by_its_size_and_its_encoding_inflates_nothing(s3_s
     assert filesystem.stamp(f"{s3_server.bucket}/large") != stamp
 
 
-def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any) -> None:
+def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3, "_PAGE", 10)
     client = s3_server.client()
-    for name in ["a/1", "b-1/x/y", "b/2", "plain", *(f"c/{number}" for number in range(1100)), "d/4"]:
+    for name in ["a/1", "b-1/x/y", "b/2", "plain", *(f"c/{number}" for number in range(25)), "d/4"]:
         client.put_object(Bucket=s3_server.bucket, Key=f"lake/{name}", Body=b"")
     filesystem, base = open_filesystem(f"s3a://{s3_server.bucket}/lake", s3_server.options)
     assert filesystem.list_folders(base, limit=10) == Folders(("a", "b-1", "b", "c", "d"))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hudi_operator.api.table_services import CleaningPolicy
-from hudi_operator.planning.dueness import Dueness, Priority, Reason, by_count, uncertain
+from hudi_operator.planning.dueness import Dueness, Priority, Reason, by_count, unless_hudi_fails
 from hudi_operator.planning.times import parse_time
 from hudi_operator.planning.view import ServiceView, left_alone, named
 from hudi_operator.timeline import Action, clean_would_find
@@ -84,11 +84,10 @@ def _by_commits(view: ServiceView) -> Dueness:
         what="commits since the last clean",
         bounds=timeline.counters.commits_since_clean_bounds,
     )
+    unreadable = timeline.counters.last_clean is not None and timeline.counters.clean is None
+    counting = unless_hudi_fails(counting, unreadable=unreadable)
     if not counting.due:
         return counting
-    if timeline.counters.last_clean is not None and timeline.counters.clean is None:
-        # Hudi's clean reads the same file first, and fails at it.
-        return replace(uncertain("What the last clean left"), bounds=counting.bounds, threshold=counting.threshold)
     by_commits = cleaning.policy is CleaningPolicy.KEEP_LATEST_COMMITS
     if not by_commits or clean_would_find(timeline, retain_commits=cleaning.retain_commits):
         return counting

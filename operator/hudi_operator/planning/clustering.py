@@ -1,7 +1,7 @@
 """Whether a clustering is due: `ClusteringPlanActionExecutor.createClusteringPlan` of Hudi 1.2.0."""
 
 from hudi_jobs.contract import RunMode
-from hudi_operator.planning.dueness import Dueness, by_count, uncertain
+from hudi_operator.planning.dueness import Dueness, by_count, uncertain, unless_hudi_fails
 from hudi_operator.planning.view import ServiceView, finish_pending
 
 
@@ -16,10 +16,11 @@ def judge(view: ServiceView) -> Dueness:
     pending = finish_pending(view, counters.pending_clusterings)
     if pending is not None:
         return pending
-    return by_count(
+    counting = by_count(
         counters.commits_since_clustering,
         view.spec.clustering.trigger.commits,
         what="commits since the latest clustering",
         bounds=counters.commits_since_clustering_bounds,
         run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )
+    return unless_hudi_fails(counting, unreadable=counting.bounds is not None)

@@ -1,6 +1,6 @@
 """Whether a run of a service is due, why or why not, and how that is shown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
@@ -170,7 +170,7 @@ def by_count(
 
 
 def _between(bounds: Bounds, threshold: int, what: str) -> str:
-    return f"Between {bounds.at_least} and {bounds.at_most} of {threshold} {what}: see status.timeline.problems."
+    return f"Between {bounds.at_least} and {bounds.at_most} of {threshold} {what} (see status.timeline.problems)."
 
 
 def uncertain(what: str) -> Dueness:
@@ -180,6 +180,21 @@ def uncertain(what: str) -> Dueness:
         reason=Reason.COUNTER_UNCERTAIN,
         message=f"{what} cannot be counted, because a file of the timeline cannot be understood: "
         "see status.timeline.problems.",
+    )
+
+
+def unless_hudi_fails(counting: Dueness, *, unreadable: bool) -> Dueness:
+    """Return the answer of a service that counts, where Hudi would read the same damaged file first and fail at it."""
+    if not counting.due or not unreadable:
+        return counting
+    return replace(
+        counting,
+        due=False,
+        reason=Reason.COUNTER_UNCERTAIN,
+        message=f"{counting.message} Nothing starts, because Hudi would read a damaged file first and fail: "
+        "see status.timeline.problems.",
+        priority=Priority.SERVICE,
+        run_mode=None,
     )
 
 
