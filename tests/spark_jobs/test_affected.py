@@ -83,7 +83,7 @@ def test_a_run_that_fails_tells_what_it_did_before(lake: Any, tool: Tool) -> Non
     fill(lake, 2)
     dead = dead_write(tool())
     lake.put("more.csv", csv(0, 100, 9), at=10)
-    failed = lake.drive(_with_options(lake, {"hoodie.write.record.merge.mode": "NONSENSE"}))
+    failed = lake.drive(_with_options(lake, {"hoodie.upsert.shuffle.parallelism": "many"}))
     assert failed.outcome is Outcome.FAILED, failed
     assert affected(failed) == [("RolledBack", "commit", dead)]
 

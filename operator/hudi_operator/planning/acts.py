@@ -159,6 +159,6 @@ def act_message(act: ActStatus) -> str:
 def _named(times: Collection[str], count: int) -> str:
     if not times:
         return "no instant that is known"
-    newest = list(times)[:_NAMED]
-    more = f" and {count - len(newest)} more" if count > len(newest) else ""
-    return f"{', '.join(newest)}{more}"
+    shown = list(times)[:_NAMED]
+    more = f" and {count - len(shown)} more" if count > len(shown) else ""
+    return f"{', '.join(shown)}{more}"

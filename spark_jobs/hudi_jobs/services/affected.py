@@ -27,13 +27,13 @@ def noting_affected(context: TaskContext, look: Callable[[], Timeline]) -> Itera
         yield
     finally:
         if begun:
-            _note(context, begun, dict(before.completed()), look)
+            _note(context, begun, before, look)
 
 
-def _note(context: TaskContext, begun: list[Begun], done: dict[str, str], look: Callable[[], Timeline]) -> None:
-    """Compare with the timeline as it is then; what has been done stays done where that cannot be read."""
+def _note(context: TaskContext, begun: list[Begun], before: Timeline, look: Callable[[], Timeline]) -> None:
+    """Compare with the timeline as it is then. Where that cannot be read, why the work failed is still what is told."""
     try:
-        found = _affected(context, begun, done, look())
+        found = _affected(context, begun, dict(before.completed()), look())
     except Exception:
         _LOGGER.warning("what became of pending instants is not known", exc_info=True)
         return

@@ -87,11 +87,11 @@ class Timeline:
         return _pending(utilities.getPendingClusteringInstantTimes(self.meta), self._requested_replace)
 
     def begun(self) -> list[Begun]:
-        """Return everything that has not completed, oldest first."""
+        """Return what has not completed, oldest first; no savepoints, which have the times of their commits."""
         plans = {each.instant: each for each in (*self.pending_compactions(), *self.pending_clusterings())}
         found = self._active.filterInflightsAndRequested().getInstants()
         pairs = sorted({(str(each.requestedTime()), str(each.getAction())) for each in found})
-        return [Begun(time, action, plans.get(time)) for time, action in pairs]
+        return [Begun(time, action, plans.get(time)) for time, action in pairs if action != "savepoint"]
 
     def unfinished_writes(self) -> list[str]:
         """Return the requested times of commits that have begun and not completed, services not counted."""

@@ -1,0 +1,28 @@
+"""A run whose JVM has died tells why it failed, although nobody can say any more what became of pending instants."""
+
+from typing import Any, cast
+
+import pytest
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import AffectedInstant
+from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.timeline import Begun, Timeline
+
+
+class Gone:
+    """A timeline that was read, and whose JVM has then died."""
+
+    def begun(self) -> list[Begun]:
+        return [Begun("20260310113000000", "deltacommit")]
+
+    def completed(self) -> list[tuple[str, str]]:
+        raise ConnectionError("the JVM has died")
+
+
+def test_the_cause_is_what_is_told() -> None:
+    noted: list[AffectedInstant] = []
+    context = TaskContext(spark=cast("Any", None), run="run-1", task=cast("Any", None), affected=noted)
+    with pytest.raises(MemoryError), noting_affected(context, lambda: cast("Timeline", Gone())):
+        raise MemoryError
+    assert noted == []
