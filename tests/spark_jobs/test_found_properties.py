@@ -7,6 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 
@@ -138,10 +139,12 @@ def metadata_version(lake: Any) -> str | None:
     return properties(lake, "table/.hoodie/metadata").get("hoodie.table.version") if folder.exists() else None
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize(
-    ("kind", "version"), [("COPY_ON_WRITE", 9), ("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 6), ("MERGE_ON_READ", 6)]
-)
+KINDS = [("COPY_ON_WRITE", 9), ("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 6)]
+CASES = [(style, *kind) for style in STYLES for kind in KINDS]
+SAMPLE = [(style, *KINDS[number % 2]) for number, style in enumerate(STYLES)]
+
+
+@pytest.mark.parametrize(("style", "kind", "version"), CASES if ALL else SAMPLE)
 def test_a_table_of_a_dataframe_is_managed_and_stays_what_it_is(lake: Any, style: str, kind: str, version: int) -> None:
     made(lake, style, kind=kind, version=version)
     before = properties(lake), metadata_version(lake)
