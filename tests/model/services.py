@@ -22,7 +22,7 @@ def step_service(world: World, run: Run) -> None:
     if run.step == "open":
         if not drivers.is_stranger(world, run) and drivers.take_lease(world, run):
             run.step = "work"
-    elif run.step == "work" and not run.savepoint_seen:
+    elif run.step == "work" and run.decided.savepoint and not run.savepoint_seen:
         _keep_savepoint(world, run)
     elif run.step == "complete":
         _complete(world, run)
