@@ -60,7 +60,7 @@ def test_a_table_of_another_tool_keeps_every_row(
         foreign.work_again()
         everyone_reads(foreign, spark, late, native=native)
         told = f"exact without ingestion: {told}" if told else "exact"
-        outcome["outcome"] = told if native else f"{told}; hudi-rs read it otherwise before"
+        outcome["outcome"] = told if native else f"{told}; without hudi-rs"
 
 
 def manage(foreign: Foreign, spark: SparkSession, source: Path) -> Managed:
