@@ -112,10 +112,11 @@ def test_the_printer_columns_tell_the_state_at_a_glance(flights: Flights) -> Non
     narrow = flights.merge_on_read.kubectl("get", "ht", "flights").splitlines()
     wide = flights.merge_on_read.kubectl("get", "ht", "flights", "-o", "wide").splitlines()
 
-    assert narrow[0].split() == ["NAME", "READY", "TYPE", "COMMITS", "PENDING", "LAST", "COMMIT", "STATUS", "AGE"]
-    assert narrow[1].split()[:5] == ["flights", "True", "MergeOnRead", "1", "0"]
+    found = ["NAME", "READY", "TYPE", "VERSION", "COMMITS", "PENDING", "LAST", "COMMIT", "STATUS", "AGE"]
+    assert narrow[0].split() == found
+    assert narrow[1].split()[:6] == ["flights", "True", "MergeOnRead", "9", "1", "0"]
     services = ["COMPACTED", "CLUSTERED", "CLEANED"]
-    assert wide[0].split()[9:] == ["CLASS", "BASE", "PATH", "SUSPENDED", "LAST", "RUN", *services, "JOBS"]
+    assert wide[0].split()[10:] == ["CLASS", "BASE", "PATH", "SUSPENDED", "LAST", "RUN", *services, "JOBS"]
     assert f"s3a://{flights.merge_on_read.folder}" in wide[1]
 
 

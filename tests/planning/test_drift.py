@@ -182,6 +182,14 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_told_and_stops_nothing() 
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 
+def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> None:
+    running = status(active_jobs=(active(),))
+
+    assert drift_of(observe(table(metadataTable={"enabled": True}, status=running), look=seen())) == ()
+    another = table(metadataTable={"enabled": True}, tableName="other", status=running)
+    assert [one.field for one in drift_of(observe(another, look=seen()))] == ["tableName"]
+
+
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
