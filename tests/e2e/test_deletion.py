@@ -111,7 +111,7 @@ def test_a_table_without_its_class_can_be_deleted_and_its_data_only_with_it(stag
     doomed = tenant.table("doomed", tableClassName=class_name, deletionPolicy="Delete")
     doomed.deliver(TEN)
     doomed.wait_ready()
-    kept.wait_reason("Observed")
+    kept.wait_reason("TableNotFound")
     stage.cluster.kubectl("delete", "htc", class_name)
 
     delete(kept)
