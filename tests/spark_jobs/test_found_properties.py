@@ -177,7 +177,7 @@ def test_a_metadata_table_is_neither_widened_nor_removed(lake: Any, found: str, 
     assert left == (expected if found == "none" else set(found.split(",")))
 
 
-@pytest.mark.parametrize("of", [("COPY_ON_WRITE", 6), ("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9)])
+@pytest.mark.parametrize("of", [("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), *([("COPY_ON_WRITE", 6)] if ALL else [])])
 @pytest.mark.parametrize(
     ("payload", "declared", "late_row_wins"),
     [
