@@ -42,6 +42,7 @@ class SmallTable:
         content = {
             "hoodie.table.name": name,
             "hoodie.table.type": "COPY_ON_WRITE",
+            "hoodie.table.recordkey.fields": "id",
             "hoodie.table.version": "6",
             "hoodie.timeline.layout.version": "1",
             "hoodie.table.timeline.timezone": "UTC",

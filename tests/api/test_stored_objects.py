@@ -42,6 +42,7 @@ FULL_STATUS: dict[str, Any] = {
     "message": "17 commits, nothing pending",
     "conditions": [CONDITION],
     "timeline": {
+        "tableType": "CopyOnWrite",
         "tableVersion": 9,
         "layoutVersion": 2,
         "latestCompleted": INSTANT,
@@ -113,6 +114,7 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Name",
         "Ready",
         "Type",
+        "Version",
         "Commits",
         "Pending",
         "Last commit",
@@ -124,7 +126,8 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
     assert cells == {
         "Name": created["metadata"]["name"],
         "Ready": "True",
-        "Type": "MergeOnRead",
+        "Type": "CopyOnWrite",
+        "Version": 9,
         "Commits": 17,
         "Pending": 0,
         "Last commit": INSTANT["time"],

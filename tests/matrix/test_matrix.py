@@ -58,9 +58,11 @@ def test_a_table_of_another_tool_keeps_every_row(
         everyone_reads(foreign, spark, late, native=native)
 
         foreign.work_again()
-        everyone_reads(foreign, spark, late, native=native)
+        # Records of a metadata table that two releases have written may differ by a field: hudi-rs refuses those.
+        still = native and natively(foreign.path) is not None
+        everyone_reads(foreign, spark, late, native=still)
         told = f"exact without ingestion: {told}" if told else "exact"
-        outcome["outcome"] = told if native else f"{told}; without hudi-rs"
+        outcome["outcome"] = told if still else f"{told}; {'in the end ' if native else ''}without hudi-rs"
 
 
 def manage(foreign: Foreign, spark: SparkSession, source: Path) -> Managed:
