@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,11 @@ class Lake:
             prefix = f"{self.root.partition('/')[2]}/{label}/"
             for key in self.stage.store.files(f"{self.root}/{label}"):
                 target = foreign.path / key.removeprefix(prefix)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(self.stage.store.get(f"lake/{key}"))
+                # The server lists the markers of folders too, and does not hold them.
+                with suppress(FileNotFoundError):
+                    content = self.stage.store.get(f"lake/{key}")
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(content)
 
     def with_writers(self, *, make: bool = False) -> Iterator[Foreign]:
         """Yield each table with a process of its release and zone."""
