@@ -85,6 +85,8 @@ class Lake:
                     else:
                         foreign = self.tables[label_of(case)]
                         foreign.writer = writer
+                        if case.style == "sql":
+                            writer.sql(f"CREATE TABLE {foreign.name} USING hudi LOCATION '{foreign.path}'")
                         yield foreign
 
     def compare(self, phase: str) -> None:
