@@ -6,20 +6,16 @@ with the number of their bucket in eight digits (`BucketIdentifier.newBucketFile
 which of how many buckets it belongs.
 """
 
-import re
 from collections.abc import Mapping
 from itertools import islice
 
 from pyspark.sql import SparkSession
 
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import BUCKET, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
+from hudi_jobs.contract import BUCKET, BUCKET_FILE, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.table import HudiTable
-
-_BUCKET_FILE = re.compile(r"000\d{5}-")
-"""At most 100,000 buckets can be declared; a random name looks like this once in 40,000."""
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
 
@@ -53,7 +49,7 @@ def _seen_in_data(spark: SparkSession, table: HudiTable, definition: TableDefini
     """Return the declared index, or what the data shows in its place."""
     files = _newest_files(table)
     kind, _, number = declared.partition("/")
-    numbered = [name for name in files if _BUCKET_FILE.match(name)]
+    numbered = [name for name in files if BUCKET_FILE.match(name)]
     if not files or (kind != BUCKET and len(numbered) < len(files)):
         return declared
     if len(numbered) < len(files):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -70,8 +71,9 @@ class HudiTable:
         """The version of the table, which decides who can read and write it."""
         return int(self._meta.getTableConfig().getTableVersion().versionCode())
 
+    @cached_property
     def properties(self) -> dict[str, str]:
-        """Return what `hoodie.properties` holds."""
+        """What `hoodie.properties` holds."""
         found = self._meta.getTableConfig().getProps()
         return {str(key): str(found[key]) for key in found}
 
@@ -83,23 +85,23 @@ class HudiTable:
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """The columns that partitions are made of."""
-        return partition_columns_of(self.properties())
+        return partition_columns_of(self.properties)
 
     def rows(self) -> DataFrame:
         """Return the rows as a reader sees them, with Hudi's own columns."""
         return self._spark.read.format("hudi").load(self.base_path)
 
-    def record_index(self) -> str | None:
-        """Return `partitioned` or `global`, whichever the index of record keys in the metadata table is."""
+    def has_partitioned_record_index(self) -> bool:
+        """Tell whether keys are unique in their partition only, in the index of record keys of the metadata table."""
         indexes = self._meta.getIndexMetadata()
         if not indexes.isPresent() or not indexes.get().getIndexDefinitions().containsKey(_RECORD_INDEX):
-            return None
+            return False
         options = indexes.get().getIndexDefinitions().get(_RECORD_INDEX).getIndexOptions()
-        return "partitioned" if str(options.get("isPartitioned")) == "true" else "global"
+        return str(options.get("isPartitioned")) == "true"
 
     def require(self, definition: TableDefinition, *, ingests: bool) -> None:
         """Raise `TaskFailed` that tells all that the table has otherwise than declared or that cannot be honoured."""
-        found = differences(self.properties(), definition, ingests=ingests)
+        found = differences(self.properties, definition, ingests=ingests)
         if any(one.stops for one in found):
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,

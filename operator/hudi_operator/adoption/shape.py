@@ -1,16 +1,13 @@
 """What the files of a table show of its index and of their sizes. Pure."""
 
-import re
 from collections.abc import Iterator
 
+from hudi_jobs.contract import BUCKET_FILE
 from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
 from hudi_operator.adoption.evidence import Evidence
 from hudi_operator.adoption.text import Entry
 from hudi_operator.api.table_index import IndexType
 from hudi_operator.timeline.files import summarise_files
-
-_BUCKET_FILE = re.compile(r"000\d{5}-")
-"""How names of file groups begin that a bucket index made; a random one does once in 40,000."""
 
 _MOST_BUCKETS = 100_000
 _MIB = 2**20
@@ -59,7 +56,7 @@ def _bucket_doubts(raw: dict[str, str]) -> Iterator[str]:
 
 def _index_doubts(found: Evidence, raw: dict[str, str]) -> Iterator[str]:
     newest = next((metadata.write_stats for _, metadata in found.commits if metadata.write_stats), ())
-    if newest and all(_BUCKET_FILE.match(stat.file_id) for stat in newest):
+    if newest and all(BUCKET_FILE.match(stat.file_id) for stat in newest):
         least = max(int(stat.file_id[:8]) for stat in newest) + 1
         yield (
             f"decide: its file groups are named like buckets. If the old tool has a bucket index, declare type Bucket "

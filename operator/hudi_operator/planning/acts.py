@@ -85,7 +85,7 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
         undoes = one in undoings and not were_completed.isdisjoint(undoings[one].targets)
         if one.action in {Action.SAVEPOINT, Action.RESTORE} or (one.action is Action.ROLLBACK and (is_known or undoes)):
             found.append(one)
-    newest = sorted(found, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:ACTS_SHOWN]
+    newest = sorted(found, key=lambda one: (one.completion, one.time), reverse=True)[:ACTS_SHOWN]
     return tuple(
         known.get((one.time, one.action.value)) or _act(one, undoings.get(one), owner, timeline) for one in newest
     )
@@ -94,7 +94,7 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
 def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timeline: Timeline) -> ActStatus:
     targets = sorted(undoing.targets) if undoing else []
     commits = [one for one in timeline.completed if one.action in COMMITS]
-    followed = any(targets and targets[-1] < one.time and _before(one, instant) for one in commits)
+    followed = any(targets and targets[-1] < one.time and one.completion < instant.completion for one in commits)
     return ActStatus(
         time=instant.time,
         action=instant.action.value,
@@ -105,10 +105,6 @@ def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timelin
         undone_count=len(targets),
         input_lost=followed and instant.action is Action.ROLLBACK,
     )
-
-
-def _before(commit: Instant, instant: Instant) -> bool:
-    return (commit.completed_at or commit.time) < (instant.completed_at or instant.time)
 
 
 def _were_completed(observation: Observation) -> frozenset[str]:

@@ -19,11 +19,6 @@ from hudi_operator.planning.windows import Window, windows_of
 from hudi_operator.timeline import Action, Instant, TimelineZone
 
 
-def completion_of(instant: Instant) -> str:
-    """Return when an instant completed, as far as the timeline tells."""
-    return instant.completed_at or instant.time
-
-
 @dataclass(frozen=True, kw_only=True)
 class Authorship:
     """What is remembered of runs: the instants that they made, their names, and when they may have made others.
@@ -72,14 +67,14 @@ class Authorship:
     def may_have_made(self, instant: Instant) -> bool:
         """Whether an instant that names no run may be a run's all the same."""
         windows = self.cleanings if instant.action is Action.CLEAN else self.others
-        times = (instant.time, completion_of(instant))
+        times = (instant.time, instant.completion)
         return self.is_lost or any(window.holds(time) for window in windows for time in times)
 
 
 def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple[Window, ...]:
     """Return when commits of ours were made, by the clock that also dated what Hudi did inside their writers."""
     ours = (one.instant for one in observation.look.marks if is_ours(one, observation, runs=names, sure=False))
-    times = ((instant_time(one.time), instant_time(completion_of(one))) for one in ours)
+    times = ((instant_time(one.time), instant_time(one.completion)) for one in ours)
     return tuple(Window(start=start, end=end) for start, end in times if start is not None and end is not None)
 
 
@@ -99,7 +94,7 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     return verified is not None and any(
-        one.run not in names and completion_of(one.instant) > verified
+        one.run not in names and one.instant.completion > verified
         for one in observation.look.marks
         if is_ours(one, observation, runs=names, sure=True)
     )

@@ -13,7 +13,7 @@ from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.authorship import Authorship, completion_of
+from hudi_operator.planning.authorship import Authorship
 from hudi_operator.planning.model import Observation, TimelineLook
 from hudi_operator.planning.ownership import is_ours
 from hudi_operator.planning.times import instant_time, parse_time
@@ -85,14 +85,15 @@ def check_writers(
     found = _completed(observation, timeline, verified, authorship=authorship)
     value = observation.table.metadata.annotations.get(ACCEPT_FOREIGN_ANNOTATION)
     accepted = acceptance(value, timeline)
-    others = sorted((one for one in found if completion_of(one) > accepted.up_to), key=completion_of, reverse=True)
+    beyond = (one for one in found if one.completion > accepted.up_to)
+    others = sorted(beyond, key=lambda one: one.completion, reverse=True)
     if not others:
         return Writers(verified_up_to=newest)
     damaged = {one.instant for one in observation.look.damaged}
     return Writers(
         foreign=tuple(one for one in others if one not in damaged),
         unknown=tuple(one for one in others if one in damaged),
-        verified_up_to=verified or _completed_before(completion_of(others[-1]), timeline),
+        verified_up_to=verified or _completed_before(others[-1].completion, timeline),
         ignored=accepted.ignored,
     )
 
@@ -103,7 +104,7 @@ def _completed_before(completion: str, timeline: Timeline) -> str:
 
 
 def _completions(timeline: Timeline) -> Iterator[str]:
-    return (completion_of(one) for one in timeline.completed if one.action in _CHECKED)
+    return (one.completion for one in timeline.completed if one.action in _CHECKED)
 
 
 def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
@@ -115,7 +116,7 @@ def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
     """
     if not value:
         return Acceptance()
-    named = [completion_of(one) for one in timeline.completed if one.time == value]
+    named = [one.completion for one in timeline.completed if one.time == value]
     if named:
         return Acceptance(up_to=max(named))
     if _is_archived(value, timeline):
@@ -174,7 +175,7 @@ def _completed(
         if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:
-            is_new = completion_of(instant) > verified
+            is_new = instant.completion > verified
         elif first is not None:
             is_new = instant.time > first
         else:
@@ -203,5 +204,5 @@ def _is_after_creation(instant: Instant, observation: Observation, timeline: Tim
     if timeline.properties.timezone is not TimelineZone.UTC:
         return False
     created = parse_time(observation.table.metadata.creation_timestamp)
-    moment = instant_time(completion_of(instant))
+    moment = instant_time(instant.completion)
     return created is not None and moment is not None and moment > created

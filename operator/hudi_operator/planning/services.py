@@ -256,7 +256,7 @@ def newest_completed(look: TimelineLook) -> str | None:
     """Return the instant that completed last."""
     if look.timeline is None or not look.timeline.completed:
         return None
-    return max(look.timeline.completed, key=lambda one: (one.completed_at or one.time, one.time)).time
+    return max(look.timeline.completed, key=lambda one: (one.completion, one.time)).time
 
 
 def _waiting(found: Dueness, failed: Dueness) -> Dueness:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from statistics import median
 
 from hudi_jobs.contract import ConcurrencyMode
@@ -22,7 +23,7 @@ from hudi_operator.planning.foreign import may_lack_mark
 from hudi_operator.planning.model import Observation, TimelineLook
 from hudi_operator.planning.ownership import is_ours
 from hudi_operator.planning.times import format_time, instant_time, parse_time
-from hudi_operator.timeline import Instant, Timeline
+from hudi_operator.timeline import Timeline
 from hudi_operator.timeline.counters import COMMITS
 
 WAITING_FOR_QUIET = "WaitingForQuiet"
@@ -108,7 +109,7 @@ def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool
     marked = (one.instant for one in look.marks if not is_ours(one, observation, runs=(), sure=False))
     unmarked = (one for one in look.unmarked if not may_lack_mark(one, look, timeline))
     damaged = (one.instant for one in look.damaged)  # whose they are is not known
-    return any(_completion(one) > verified for one in (*marked, *unmarked, *damaged))
+    return any(one.completion > verified for one in (*marked, *unmarked, *damaged))
 
 
 def _watched(before: TakeoverStatus | None, look: TimelineLook, *, now: datetime) -> TakeoverStatus:
@@ -123,14 +124,10 @@ def _fingerprint(look: TimelineLook) -> str:
     """Return a text that changes with the newest instant of any state, the pending ones, and any heartbeat."""
     timeline = look.timeline
     assert timeline is not None, "only a table is watched"
-    newest = max((max(one.time, _completion(one)) for one in timeline.instants), default="")
+    newest = max((max(one.time, one.completion) for one in timeline.instants), default="")
     pending = sorted((one.time, one.action.value, one.state.value) for one in timeline.pending)
     seen = repr((newest, timeline.properties.version, pending, sorted(look.heartbeats)))
     return hashlib.sha256(seen.encode()).hexdigest()[:32]
-
-
-def _completion(instant: Instant) -> str:
-    return instant.completed_at or instant.time
 
 
 def _writers(look: TimelineLook) -> Iterator[str]:
@@ -154,15 +151,15 @@ def _pace(look: TimelineLook, timeline: Timeline) -> Iterator[str]:
     commits = [one for one in timeline.completed if one.action in COMMITS]
     if not commits:
         return
-    newest = sorted(commits, key=_completion)[-10:]
+    newest = sorted(commits, key=lambda one: one.completion)[-10:]
     last = newest[-1]
     text = f"{last.action.value} {last.time}"
     operation = dict(look.operations).get(last.time)
     if operation is not None:
         text += f" ({operation})"
     text += " is the newest commit"
-    moments = [moment for one in newest if (moment := instant_time(one.time)) is not None]
-    gaps = [following - one for one, following in zip(sorted(moments), sorted(moments)[1:], strict=False)]
+    moments = sorted(moment for one in newest if (moment := instant_time(one.time)) is not None)
+    gaps = [following - one for one, following in pairwise(moments)]
     if len(gaps) > 1:
         pace = timedelta(seconds=median(gap.total_seconds() for gap in gaps))
         text += f"; of the newest {len(newest)}, one came about every {_length(pace)}"

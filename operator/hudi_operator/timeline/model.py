@@ -69,6 +69,11 @@ class Instant(NamedTuple):
         """Whether the instant is completed."""
         return self.state is State.COMPLETED
 
+    @property
+    def completion(self) -> str:
+        """When the instant completed, as far as the timeline tells: else when it was requested."""
+        return self.completed_at or self.time
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:

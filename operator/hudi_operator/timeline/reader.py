@@ -326,7 +326,7 @@ class TimelineReader:
         Instants that vanish meanwhile (archival) are skipped.
         """
         completed = [instant for instant in timeline.completed if instant.action in COMMITS]
-        for instant in sorted(completed, key=lambda one: (one.completed_at or one.time, one.time), reverse=True):
+        for instant in sorted(completed, key=lambda one: (one.completion, one.time), reverse=True):
             try:
                 yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
             except InstantContentMissing:

@@ -167,7 +167,7 @@ def _needed_for_compaction(timeline: Timeline, threshold: int) -> str | None:
     compaction = next((one for one in reversed(timeline.completed) if one.action is Action.COMMIT), None)
     if compaction is not None and timeline.counters.delta_commits_since_compaction is not None:
         start = compaction.time
-        deltas = [one for one in deltas if one.time != start and (one.completed_at or one.time) > start]
+        deltas = [one for one in deltas if one.time != start and one.completion > start]
     if len(deltas) >= threshold > 0:
         return deltas[-threshold].time
     first = compaction or (deltas[0] if deltas else None)
@@ -200,7 +200,7 @@ def _not_in_metadata(commits: Sequence[Instant], metadata: Timeline) -> str | No
     if before and before[-1].completed_at is None:
         # A file that an upgrade left under its old name. A commit compacts the metadata table before it completes.
         return before[-1].time
-    return next((one.time for one in commits if (one.completed_at or one.time) > compaction), None)
+    return next((one.time for one in commits if one.completion > compaction), None)
 
 
 def _metadata_compaction(metadata: Timeline) -> str | None:

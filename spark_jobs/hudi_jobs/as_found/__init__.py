@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hudi_jobs.as_found.metadata import metadata_options
+from hudi_jobs.as_found.metadata import has_record_index, metadata_options
 from hudi_jobs.as_found.options import own_options, without_stored
 from hudi_jobs.table import HudiTable
 
@@ -14,7 +14,8 @@ def kept_as_found(table: HudiTable | None, options: Mapping[str, str]) -> dict[s
     """
     if table is None:
         return dict(options)
-    properties = table.properties()
+    properties = table.properties
     is_pending = not table.meta.getActiveTimeline().filterInflightsAndRequested().empty()
     kept = without_stored(options, properties) | own_options(properties, table.version)
-    return kept | metadata_options(properties, options, is_pending=is_pending, record_index=table.record_index())
+    is_partitioned = has_record_index(properties) and table.has_partitioned_record_index()
+    return kept | metadata_options(properties, options, is_pending=is_pending, is_partitioned=is_partitioned)

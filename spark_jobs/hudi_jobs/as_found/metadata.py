@@ -9,8 +9,6 @@ what is not there stays off unless an option names it.
 from collections.abc import Mapping
 
 ENABLED = "hoodie.metadata.enable"
-PARTITIONED = "partitioned"
-"""The kind of record index whose keys are unique in their partition only."""
 
 _TRUE, _FALSE = "true", "false"
 _FILES = "files"
@@ -27,8 +25,13 @@ def metadata_partitions(properties: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for key in keys for name in properties.get(key, "").split(",") if name)
 
 
+def has_record_index(properties: Mapping[str, str]) -> bool:
+    """Tell whether a table has an index of record keys in its metadata table, or is making one."""
+    return _RECORD_INDEX in metadata_partitions(properties)
+
+
 def metadata_options(
-    properties: Mapping[str, str], options: Mapping[str, str], *, is_pending: bool, record_index: str | None
+    properties: Mapping[str, str], options: Mapping[str, str], *, is_pending: bool, is_partitioned: bool
 ) -> dict[str, str]:
     """Return the options on the metadata table of an existing table.
 
@@ -36,7 +39,7 @@ def metadata_options(
     initialised beside a pending compaction leaves out the log files that were written after the plan was made, in
     tables of version 6; what is read and compacted by it afterwards is old.
 
-    `record_index` says of what kind the record index is, if there is one.
+    `is_partitioned` says of a record index whether its keys are unique in their partition only.
     """
     present = metadata_partitions(properties)
 
@@ -48,8 +51,7 @@ def metadata_options(
     kept = {ENABLED: _TRUE}
     kept |= {option: _flag(name in present or wanted(option)) for name, option in _INDEXES.items()}
     if _RECORD_INDEX in present:
-        partitioned = record_index == PARTITIONED
-        return kept | {_GLOBAL: _flag(not partitioned), _PARTITIONED: _flag(partitioned)}
+        return kept | {_GLOBAL: _flag(not is_partitioned), _PARTITIONED: _flag(is_partitioned)}
     return kept | {option: _flag(wanted(option)) for option in _RECORD_INDEXES if option in options}
 
 

@@ -7,8 +7,7 @@ nothing that it stores itself, in none of its spellings.
 
 from collections.abc import Mapping
 
-_WRITTEN_VERSIONS = frozenset({6, 8, 9})
-"""Versions that Hudi 1.2.0 writes when it is told to (`hoodie.write.table.version`)."""
+from hudi_jobs.contract.table_support import WRITTEN_VERSIONS
 
 _KEYS = frozenset(
     {
@@ -66,7 +65,7 @@ def own_options(properties: Mapping[str, str], version: int) -> dict[str, str]:
     in everything or nothing, and the bare columns where the kinds of a custom key generator should be.
     """
     own = {"hoodie.write.auto.upgrade": "false"}
-    if version in _WRITTEN_VERSIONS:
+    if version in WRITTEN_VERSIONS:
         own["hoodie.write.table.version"] = str(version)
     named = {
         "hoodie.table.name": "hoodie.table.name",

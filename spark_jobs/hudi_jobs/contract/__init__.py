@@ -5,7 +5,7 @@ the driver answers in the container's termination message, which Kubernetes keep
 """
 
 from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
-from hudi_jobs.contract.index import BUCKET, INDEX_KEY, index_note, may_follow
+from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
 from hudi_jobs.contract.outcome import (
     TERMINATION_MESSAGE_LIMIT,
     FailureReason,
@@ -56,6 +56,7 @@ from hudi_jobs.contract.table_properties import Difference, differences, differe
 
 __all__ = [
     "BUCKET",
+    "BUCKET_FILE",
     "CHECKPOINT_KEY",
     "INDEX_KEY",
     "METADATA_PREFIX",

@@ -4,12 +4,20 @@ Hudi 1.2.0 stores none of this with the table and compares nothing: with another
 buckets, keys that are there are not found and are written once more.
 """
 
+import re
+
 from hudi_jobs.contract.request import METADATA_PREFIX
 
 INDEX_KEY = f"{METADATA_PREFIX}index"
 """The index that a table was written with, as `Bloom` or `Bucket/8`; carried on in every commit."""
 
 BUCKET = "Bucket"
+
+BUCKET_FILE = re.compile(r"000\d{5}-")
+"""How names of file groups begin that a bucket index made: at most 100,000 buckets can be declared.
+
+A random name looks like this once in 40,000.
+"""
 
 _ALIKE = (frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"}))
 """Types that look a key up in the base files in the same scope, so that each finds what the other has placed."""

@@ -38,6 +38,11 @@ class Ordering:
     ignored: bool
 
 
+def columns_of(text: str | None) -> tuple[str, ...]:
+    """Return the columns of a property as Hudi splits it; empty names do not count."""
+    return tuple(name for name in (text or "").split(",") if name)
+
+
 def version_of(properties: Mapping[str, str]) -> int | None:
     """Return the version of the table, or None where the text is no number."""
     text = properties.get("hoodie.table.version", "")
@@ -65,9 +70,8 @@ def ordering_of(properties: Mapping[str, str]) -> Ordering:
     """
     stored = properties.get("hoodie.table.ordering.fields")
     stored = properties.get("hoodie.table.precombine.field") if stored is None else stored
-    columns = tuple(name for name in (stored or "").split(",") if name)
     ignored, decided_by = _ignores_ordering(properties)
-    return Ordering(columns=() if ignored else columns, decided_by=decided_by, ignored=ignored)
+    return Ordering(columns=() if ignored else columns_of(stored), decided_by=decided_by, ignored=ignored)
 
 
 def _ignores_ordering(properties: Mapping[str, str]) -> tuple[bool, str]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hudi_jobs.contract.index import may_follow
 from hudi_jobs.contract.request import TableDefinition
-from hudi_jobs.contract.table_merging import ordering_of
+from hudi_jobs.contract.table_merging import columns_of, ordering_of
 from hudi_jobs.contract.table_support import Unsupported, unsupported
 
 NONE = "(none)"
@@ -78,11 +78,6 @@ def differences(
         *_metadata_table(properties, definition),
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
     )
-
-
-def columns_of(text: str | None) -> tuple[str, ...]:
-    """Return the columns of a property as Hudi splits it; empty names do not count."""
-    return tuple(name for name in (text or "").split(",") if name)
 
 
 def record_key_of(properties: Mapping[str, str]) -> tuple[str, ...]:

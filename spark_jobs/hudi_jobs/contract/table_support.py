@@ -13,13 +13,14 @@ from hudi_jobs.contract.table_merging import (
     EVENT_TIME_STRATEGY,
     PAYLOAD_STRATEGY,
     PAYLOADS,
+    columns_of,
     payload_of,
     strategy_of,
     version_of,
 )
 
 WRITTEN_VERSIONS = frozenset({6, 8, 9})
-"""Table versions that Hudi 1.2.0 writes without upgrading the table."""
+"""Table versions that Hudi 1.2.0 writes without upgrading the table, if told to (`hoodie.write.table.version`)."""
 
 TABLE_VERSION = "hoodie.table.version"
 """The property that holds the version of the table's format."""
@@ -141,10 +142,11 @@ def key_generator_of(properties: Mapping[str, str]) -> str | None:
     named = properties.get("hoodie.table.keygenerator.type")
     if named is not None:
         return _TYPES.get(named)
-    partitions = _names(properties, "hoodie.table.partition.fields")
+    partitions = columns_of(properties.get("hoodie.table.partition.fields"))
+    keys = columns_of(properties.get("hoodie.table.recordkey.fields"))
     if not partitions:
         return NON_PARTITIONED
-    return SIMPLE if len(partitions) == len(_names(properties, "hoodie.table.recordkey.fields")) == 1 else COMPLEX
+    return SIMPLE if len(partitions) == len(keys) == 1 else COMPLEX
 
 
 def _version(properties: Mapping[str, str]) -> Iterator[Unsupported]:
@@ -191,7 +193,7 @@ def _merging(properties: Mapping[str, str]) -> Iterator[Unsupported]:
 
 
 def _keys(properties: Mapping[str, str], *, ingests: bool) -> Iterator[Unsupported]:
-    keys = _names(properties, "hoodie.table.recordkey.fields")
+    keys = columns_of(properties.get("hoodie.table.recordkey.fields"))
     if not keys:
         yield Unsupported(
             key="hoodie.table.recordkey.fields",
@@ -220,7 +222,7 @@ def _keys(properties: Mapping[str, str], *, ingests: bool) -> Iterator[Unsupport
 def _timestamps(properties: Mapping[str, str], *, kind: str) -> Iterator[Unsupported]:
     """Yield what a key generator needs to find the partition of a row again, and the table does not keep."""
     if kind == CUSTOM:
-        fields = _names(properties, "hoodie.table.partition.fields")
+        fields = columns_of(properties.get("hoodie.table.partition.fields"))
         kinds = {field.rpartition(":")[2].upper() if ":" in field else "" for field in fields}
         if not kinds <= {"SIMPLE", "TIMESTAMP"}:
             yield Unsupported(
@@ -264,7 +266,7 @@ def _without_meta_fields(properties: Mapping[str, str], declared_index: str | No
     if key_generator_of(properties) in {TIMESTAMP, CUSTOM}:
         possible = "key generator Simple, Complex or NonPartitioned where meta fields are off"
         yield Unsupported(key=key, possible=possible, found=_FALSE)
-    if len(_names(properties, "hoodie.table.recordkey.fields")) > 1:
+    if len(columns_of(properties.get("hoodie.table.recordkey.fields"))) > 1:
         yield Unsupported(key=key, possible="a single record key column where meta fields are off", found=_FALSE)
     if declared_index is not None and declared_index not in _KEYS_FOUND_WITHOUT_META_FIELDS:
         yield Unsupported(
@@ -273,7 +275,3 @@ def _without_meta_fields(properties: Mapping[str, str], declared_index: str | No
             found=_FALSE,
             advice="declare index type Simple or GlobalSimple: another one does not find the rows that are there",
         )
-
-
-def _names(properties: Mapping[str, str], key: str) -> list[str]:
-    return [name for name in properties.get(key, "").split(",") if name]

@@ -51,7 +51,7 @@ class PartitionStyle:
         """Return the style that an existing table was made with, or that of the operator for a new one."""
         if table is None:
             return cls()
-        properties = table.properties()
+        properties = table.properties
 
         def is_set(key: str) -> bool:
             return properties.get(f"hoodie.datasource.write.{key}", "").lower() == _TRUE

@@ -141,7 +141,7 @@ def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mappin
         given, none = scala_map(spark, options), jvm.scala.Option.apply(None)
         return jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(spark_session(spark), base_path, given, none)
     config = table.meta.getTableConfig()
-    known = {**table.properties(), **options}
+    known = {**table.properties, **options}
     wanted = jvm.org.apache.hudi.HoodieWriterUtils.parametersWithWriteDefaults(scala_map(spark, known))
     parameters = jvm.scala.collection.JavaConverters.mapAsJavaMapConverter(wanted).asJava()
     context = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark_session(spark).sparkContext())
