@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.control.test_job_view import COMPLETE, FAILED, NOW, OUTCOME, executor, finished, the_job, the_pod
+from tests.control.job_documents import COMPLETE, FAILED, NOW, OUTCOME, executor, finished, the_job, the_pod
 from tests.planning.world import IMAGE, OPERATOR, UID, active, ago, done, look, story, table_class
 
 from hudi_jobs.contract import encode_outcome

@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 import pytest
+from tests.control.job_documents import JOB_UID, the_job, the_pod
 from tests.control.memory_cluster import MemoryCluster
 from tests.control.test_finalizer import Play, deleted_table
-from tests.control.test_job_view import JOB_UID, the_job, the_pod
 from tests.control.test_reconciler import KEY, Operator, living_table
 from tests.planning.world import IMAGE, JOB, NOW, UID, active, at, minutes, observe, status, table, table_class
 
