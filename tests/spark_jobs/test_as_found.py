@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_jobs.as_found.metadata import PARTITIONED, metadata_options
+from hudi_jobs.as_found.metadata import metadata_options
 from hudi_jobs.as_found.options import own_options, without_stored
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
@@ -17,7 +17,7 @@ BOTH = {"hoodie.table.metadata.partitions": "column_stats,files"}
 
 
 def kept(properties: dict[str, str], options: dict[str, str], **found: object) -> dict[str, str]:
-    return metadata_options(properties, options, **{"is_pending": False, "record_index": None, **found})
+    return metadata_options(properties, options, **{"is_pending": False, "is_partitioned": False, **found})
 
 
 @pytest.mark.parametrize("service", list(Service))
@@ -90,7 +90,9 @@ def test_an_index_is_added_when_an_option_names_it_and_nothing_is_pending() -> N
     assert kept(LISTED, {GLOBAL: "true"}, is_pending=True)[GLOBAL] == "false"
 
 
-@pytest.mark.parametrize(("kind", "on", "off"), [(PARTITIONED, LOCAL, GLOBAL), ("global", GLOBAL, LOCAL)])
-def test_a_record_index_stays_of_its_kind(kind: str, on: str, off: str) -> None:
-    found = kept({"hoodie.table.metadata.partitions": "files,record_index"}, {off: "true"}, record_index=kind)
+@pytest.mark.parametrize(("is_partitioned", "on", "off"), [(True, LOCAL, GLOBAL), (False, GLOBAL, LOCAL)])
+def test_a_record_index_stays_of_its_kind(is_partitioned: bool, on: str, off: str) -> None:
+    found = kept(
+        {"hoodie.table.metadata.partitions": "files,record_index"}, {off: "true"}, is_partitioned=is_partitioned
+    )
     assert (found[on], found[off]) == ("true", "false")
