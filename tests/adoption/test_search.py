@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.timeline.conftest import MemoryFileSystem
-from typer.testing import CliRunner
 
 from hudi_operator.adoption.search import SearchLimits, find_tables
-from hudi_operator.cli.main import application
 from hudi_operator.storage import StorageErrorKind
 from hudi_operator.storage.local import LocalFileSystem
 
@@ -77,8 +77,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert found(LocalFileSystem(), str(tmp_path / "lake")) == [f"{tmp_path}/lake/a"]
 
 
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(application(), ["adopt", *arguments])
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "hudi_operator", "adopt", *arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def make(folder: Path, text: str = WHOLE) -> None:
@@ -90,7 +91,7 @@ def test_the_command_writes_a_document_for_each_table_and_a_summary_beside_them(
     make(tmp_path / "a" / "trips")
     make(tmp_path / "b" / "trips")
     done = run(str(tmp_path), "--namespace", "team-a")
-    assert done.exit_code == 0, done.output
+    assert done.returncode == 0, done.stderr
     documents = list(yaml.safe_load_all(done.stdout))
     assert [one["metadata"] for one in documents] == [
         {"name": "trips", "namespace": "team-a"},
@@ -103,15 +104,28 @@ def test_the_exit_code_says_that_something_is_left_to_do(tmp_path: Path) -> None
     make(tmp_path / "a")
     make(tmp_path / "b", WHOLE.replace("version=9", "version=99"))
     partly, nothing, nowhere = run(str(tmp_path)), run(str(tmp_path / "a" / ".hoodie")), run("nowhere://x")
-    assert (partly.exit_code, nothing.exit_code, nowhere.exit_code) == (1, 2, 2)
+    assert (partly.returncode, nothing.returncode, nowhere.returncode) == (1, 2, 2)
     assert "1 cannot be managed" in partly.stderr
     assert len([one for one in yaml.safe_load_all(partly.stdout) if one]) == 1
-    assert run(str(tmp_path), "--class", "no name").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("--class", "no name"), "no name"), (("--depth", "33"), "at most 32"), (("--seconds", "nan"), "at least 1")],
+)
+def test_an_argument_out_of_bounds_is_refused_by_its_name(
+    arguments: tuple[str, str], named: str, tmp_path: Path
+) -> None:
+    refused = run(str(tmp_path), *arguments)
+    assert refused.returncode == 2
+    assert arguments[0] in refused.stderr
+    assert named in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_no_name_of_a_folder_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
     make(tmp_path / "a\x1b[2Jb\nkind: Secret")
     done = run(str(tmp_path))
-    assert "\x1b" not in done.output
+    assert "\x1b" not in done.stdout + done.stderr
     assert [one for one in yaml.safe_load_all(done.stdout) if one] == []
-    assert done.exit_code == 1
+    assert done.returncode == 1

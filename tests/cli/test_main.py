@@ -40,6 +40,20 @@ def test_the_timeline_command_is_reached() -> None:
     assert "/no/such/table" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "crds", "timeline", "adopt", "version"])
+def test_every_command_is_listed_and_has_help_of_one_style(command: str) -> None:
+    assert f"    {command} " in hudi_operator("--help").stdout
+    done = hudi_operator(command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: hudi-operator {command} ")
+
+
+def test_an_unknown_command_is_refused_with_those_there_are() -> None:
+    done = hudi_operator("timelines")
+    assert done.returncode == 2
+    assert "invalid choice: 'timelines'" in done.stderr
+
+
 def test_kubectl_finds_the_command_as_its_plugin() -> None:
     plugin = Path(sys.executable).parent / "kubectl-hudi"
     done = subprocess.run((plugin, "timeline", "/no/such/table"), capture_output=True, text=True, check=False)

@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from hudi_operator.cli.timeline import register, run
+from hudi_operator.cli.main import execute
 
 RealTable = Callable[[str], Path]
+
+
+def run(arguments: Sequence[str]) -> int:
+    return execute(["timeline", *arguments])
 
 
 def documents(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
@@ -125,25 +127,10 @@ def test_a_count_that_is_not_certain_is_shown_with_its_bounds(
     assert counters["bounds"] == {"commitsSinceClean": {"atLeast": 1, "atMost": 3}}
 
 
-def test_the_same_command_lives_in_a_typer_application(real_table: RealTable, tmp_path: Path) -> None:
-    application = typer.Typer()
-    register(application)
-
-    @application.command("other")
-    def other() -> None:
-        """Make the application have more than one command."""
-
-    runner = CliRunner()
-    good = runner.invoke(application, ["timeline", str(real_table("1.2.0-cow-writes")), "-o", "json"])
-    assert good.exit_code == 0
-    assert json.loads(good.stdout)["table"]["type"] == "COPY_ON_WRITE"
-    assert runner.invoke(application, ["timeline", str(tmp_path)]).exit_code == 2
-
-
 def test_output_that_nobody_reads_is_no_error(real_table: RealTable) -> None:
-    program = "import sys; from hudi_operator.cli.timeline import run; sys.exit(run(sys.argv[1:]))"
+    program = "import sys; from hudi_operator.cli.main import execute; sys.exit(execute(sys.argv[1:]))"
     path = str(real_table("1.2.0-mor-archived"))
-    command = [sys.executable, "-c", program, "-o", "json", *[path] * 200]
+    command = [sys.executable, "-c", program, "timeline", "-o", "json", *[path] * 200]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -155,8 +142,8 @@ def test_output_that_nobody_reads_is_no_error(real_table: RealTable) -> None:
 
 def loaded_modules(arguments: Sequence[str]) -> set[str]:
     program = (
-        "import sys; from hudi_operator.cli.timeline import run; "
-        f"code = run({list(arguments)!r}); print(*sys.modules, file=sys.stderr); sys.exit(code)"
+        "import sys; from hudi_operator.cli.main import execute; "
+        f"code = execute({['timeline', *arguments]!r}); print(*sys.modules, file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return {name.partition(".")[0] for name in done.stderr.split()}

@@ -13,10 +13,8 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from hudi_operator.cli.main import application
-from hudi_operator.cli.timeline import run
+from hudi_operator.cli.main import execute
 from hudi_operator.storage import (
     CountingFileSystem,
     Folders,
@@ -151,9 +149,9 @@ def test_the_command_takes_the_store_from_its_options_or_the_environment(
     url = s3_server.upload(real_table("1.2.0-cow-writes"), "command")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3_server.options.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3_server.options.secret_key)
-    assert run([url, "-o", "json", "--s3-endpoint", s3_server.options.endpoint]) == 0
+    assert execute(["timeline", url, "-o", "json", "--s3-endpoint", s3_server.options.endpoint]) == 0
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.options.endpoint)
-    assert run([url, "-o", "json"]) == 0
+    assert execute(["timeline", url, "-o", "json"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
@@ -205,17 +203,22 @@ def test_folders_are_listed_without_the_keys_inside_of_them(s3_server: Any, monk
     assert filesystem.list_folders(f"{base}/nothing", limit=2) == Folders(())
 
 
-def test_the_resources_of_tables_on_s3_are_written(s3_server: Any, real_table: Callable[[str], Path]) -> None:
+def test_the_resources_of_tables_on_s3_are_written(
+    s3_server: Any,
+    real_table: Callable[[str], Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names = ["0.15.0-mor-archived", "1.2.0-mor-compaction"]
-    keys = {"AWS_ACCESS_KEY_ID": s3_server.options.access_key, "AWS_SECRET_ACCESS_KEY": s3_server.options.secret_key}
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3_server.options.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3_server.options.secret_key)
     for name in names:
         s3_server.upload(real_table(name), f"adopted/db/{name}")
-    done = CliRunner(env=keys).invoke(
-        application(), ["adopt", f"s3a://{s3_server.bucket}/adopted", "--s3-endpoint", s3_server.options.endpoint]
-    )
-    assert done.exit_code == 0, done.output
-    specs = [one["spec"] for one in yaml.safe_load_all(done.stdout)]
+    prefix = f"s3a://{s3_server.bucket}/adopted"
+    assert execute(["adopt", prefix, "--s3-endpoint", s3_server.options.endpoint]) == 0
+    written = capsys.readouterr().out
+    specs = [one["spec"] for one in yaml.safe_load_all(written)]
     assert [one["basePath"] for one in specs] == [f"s3a://{s3_server.bucket}/adopted/db/{name}" for name in names]
     # Uploaded files have new times, which show no zone.
     assert "timelineTimeZone" not in specs[0]
-    assert "decide: timelineTimeZone." in done.stdout
+    assert "decide: timelineTimeZone." in written

@@ -1,22 +1,19 @@
 """`hudi-operator adopt`: the resources by which the tables below a prefix can be observed, as a stream of YAML."""
 
+import argparse
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
 
 from hudi_operator.adoption.draft import Draft, draft_of
 from hudi_operator.adoption.evidence import Evidence, Unreadable, read_evidence
 from hudi_operator.adoption.search import Found, SearchLimits, find_tables
-from hudi_operator.cli.timeline import s3_options
+from hudi_operator.cli.main import Execute
+from hudi_operator.cli.timeline import declare_store, s3_options
 from hudi_operator.storage import S3Options, StorageError, open_filesystem, parse_url
 
-if TYPE_CHECKING:
-    import typer
-
-_SUMMARY = "Write the resources by which the Hudi tables below a prefix can be observed, as YAML to review."
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 _AT_ONCE = 8
@@ -26,38 +23,60 @@ WRITTEN, PARTLY, NOTHING = 0, 1, 2
 """Exit codes: every table is a document; some are comments or were not looked at; none was found."""
 
 
-class Output(StrEnum):
-    """How the command prints: a stream of YAML documents."""
-
-    YAML = "yaml"
-
-
-def register(application: "typer.Typer") -> None:
-    """Add the command to a typer application."""
-    import typer  # noqa: PLC0415 - other commands do without it
-
+def declare(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the arguments of `adopt`."""
     limits = SearchLimits()
+    parser.add_argument("prefix", metavar="PREFIX", help="folder or URL that tables lie below")
+    parser.add_argument("-o", "--output", choices=["yaml"], default="yaml")
+    parser.add_argument("--namespace", metavar="NAME", type=_object_name, help="namespace of the resources")
+    parser.add_argument(
+        "--class", dest="table_class", metavar="NAME", type=_object_name, help="tableClassName of the resources"
+    )
+    for name, default, most, meaning in (
+        ("--depth", limits.depth, 32, "most folders between the prefix and a table"),
+        ("--folders", limits.folders, sys.maxsize, "most folders to list"),
+        ("--tables", limits.tables, sys.maxsize, "most tables to write"),
+        ("--seconds", limits.seconds, sys.maxsize, "longest time to search"),
+    ):
+        bounded = _Bounded(type(default), least=0 if name == "--depth" else 1, most=most)
+        parser.add_argument(name, metavar="N", type=bounded, default=default, help=f"{meaning} (default: {default:g})")
+    declare_store(parser)
+    return _execute
 
-    @application.command("adopt", help=_SUMMARY)
-    def adopt_tables(
-        prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="folder or URL that tables lie below")],
-        *,
-        output: Annotated[Output, typer.Option("-o", "--output")] = Output.YAML,  # noqa: ARG001 - there is one so far
-        namespace: Annotated[str | None, typer.Option(help="namespace of the resources")] = None,
-        table_class: Annotated[str | None, typer.Option("--class", help="tableClassName of the resources")] = None,
-        depth: Annotated[int, typer.Option(min=0, max=32, help="most folders between")] = limits.depth,
-        folders: Annotated[int, typer.Option(min=1, help="most folders to look at")] = limits.folders,
-        tables: Annotated[int, typer.Option(min=1, help="most tables to write")] = limits.tables,
-        seconds: Annotated[float, typer.Option(min=1, help="longest time to search")] = limits.seconds,
-        s3_endpoint: Annotated[str | None, typer.Option(help="endpoint of an S3-compatible store")] = None,
-        s3_region: Annotated[str | None, typer.Option(help="region of the store")] = None,
-    ) -> None:
-        for name in (namespace, table_class):
-            if name is not None and not _NAME.fullmatch(name):
-                raise typer.BadParameter(f"{name!r} is no name of a Kubernetes object")
-        wanted = SearchLimits(depth=depth, folders=folders, tables=tables, seconds=seconds)
-        s3 = s3_options(endpoint=s3_endpoint, region=s3_region)
-        raise typer.Exit(adopt(prefix, limits=wanted, namespace=namespace, table_class=table_class, s3=s3))
+
+def _execute(given: argparse.Namespace) -> int:
+    wanted = SearchLimits(depth=given.depth, folders=given.folders, tables=given.tables, seconds=given.seconds)
+    return adopt(
+        given.prefix,
+        limits=wanted,
+        namespace=given.namespace,
+        table_class=given.table_class,
+        s3=s3_options(given),
+    )
+
+
+class _Bounded:
+    """Reads a number of an argument and refuses it outside its bounds, in words that argparse prints."""
+
+    def __init__(self, kind: type[int] | type[float], *, least: int, most: int) -> None:
+        self._kind, self._least, self._most = kind, least, most
+
+    def __call__(self, text: str) -> float:
+        """Return the number."""
+        try:
+            value = self._kind(text)
+        except ValueError:
+            value = math.nan
+        if not self._least <= value <= self._most:
+            upper = "" if self._most == sys.maxsize else f" and at most {self._most}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number that is at least {self._least}{upper}")
+        return value
+
+
+def _object_name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a Kubernetes object")
+    return text
 
 
 def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_class: str | None, s3: S3Options) -> int:

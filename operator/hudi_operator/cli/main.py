@@ -1,41 +1,77 @@
-"""The command `hudi-operator`.
+"""The command `hudi-operator`: one parser for every command, which is argparse because scripts call it often.
 
-Only what a command needs is imported: kopf and the Kubernetes client take most of a second.
+Only what a command needs is imported: kopf and the Kubernetes client take most of a second. So a command's module is
+imported when the command is named, and declares its own arguments.
 """
 
+import argparse
+import importlib
+import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import typer
+
+class _Command(NamedTuple):
+    summary: str
+    declared_in: str
+    """The module and its function that adds the arguments to a parser and returns what runs the command."""
+
+
+Execute = Callable[[argparse.Namespace], int]
+
+_COMMANDS = {
+    "run": _Command(
+        "Run the operator until SIGTERM or SIGINT; its settings are variables HUDI_OPERATOR_*.", "operator:declare_run"
+    ),
+    "crds": _Command(
+        "Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`.", "operator:declare_crds"
+    ),
+    "timeline": _Command(
+        "Show the timeline of Hudi tables: instants, what is pending, and what the operator counts.",
+        "timeline:declare",
+    ),
+    "adopt": _Command(
+        "Write the resources by which the Hudi tables below a prefix can be observed, as YAML to review.",
+        "adopt:declare",
+    ),
+    "version": _Command("Print the version.", "operator:declare_version"),
+}
 
 
 def run() -> None:
-    """Run the command line; `timeline` without the detour over typer, because scripts call it often."""
-    arguments = sys.argv[1:]
-    if arguments[:1] == ["timeline"]:
-        from hudi_operator.cli import timeline  # noqa: PLC0415
-
-        sys.exit(timeline.run(arguments[1:]))
-    application()()
+    """Run the command line of this process."""
+    sys.exit(execute(sys.argv[1:]))
 
 
-def application() -> "typer.Typer":
-    """Return the whole command line as a typer application."""
-    import typer  # noqa: PLC0415
-
-    from hudi_operator.cli import adopt, operator, timeline  # noqa: PLC0415
-
-    command_line = typer.Typer(
-        name="hudi-operator",
-        help="Keeps Apache Hudi tables in the shape that their HudiTable resources declare.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; arguments that make no sense end the process, as argparse does."""
+    name = arguments[0] if arguments else ""
+    if name not in _COMMANDS:
+        return _without_command(arguments)
+    command = _COMMANDS[name]
+    parser = argparse.ArgumentParser(prog=f"hudi-operator {name}", description=command.summary)
+    module, _, function = command.declared_in.partition(":")
+    declare: Callable[[argparse.ArgumentParser], Execute] = getattr(
+        importlib.import_module(f"hudi_operator.cli.{module}"), function
     )
-    command_line.command("run")(operator.run)
-    command_line.command("crds")(operator.crds)
-    command_line.command("version")(operator.version)
-    timeline.register(command_line)
-    adopt.register(command_line)
-    return command_line
+    chosen = declare(parser)
+    try:
+        code = chosen(parser.parse_intermixed_args(list(arguments[1:])))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the output has seen enough; Python must not complain when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _without_command(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="hudi-operator", description="Manages Apache Hudi tables as their HudiTable resources declare."
+    )
+    names = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, command in _COMMANDS.items():
+        names.add_parser(name, help=command.summary, add_help=False)
+    parser.parse_args(arguments or ["--help"])
+    return 2

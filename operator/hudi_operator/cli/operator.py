@@ -1,22 +1,39 @@
 """`hudi-operator run`, `crds` and `version`."""
 
+import argparse
 import asyncio
 import logging
 import os
 import sys
 
 from hudi_operator import __version__
+from hudi_operator.cli.main import Execute
 
 
-def run() -> None:
-    """Run the operator until it is told to stop by SIGTERM or SIGINT; settings are variables HUDI_OPERATOR_*."""
-    from hudi_operator.control.settings import InvalidSettings, Settings  # noqa: PLC0415
+def declare_run(_parser: argparse.ArgumentParser) -> Execute:
+    """Declare `run`, which takes no arguments."""
+    return lambda _given: _run()
+
+
+def declare_crds(_parser: argparse.ArgumentParser) -> Execute:
+    """Declare `crds`, which takes no arguments."""
+    return lambda _given: _crds()
+
+
+def declare_version(_parser: argparse.ArgumentParser) -> Execute:
+    """Declare `version`, which takes no arguments."""
+    return lambda _given: _version()
+
+
+def _run() -> int:
+    from hudi_operator.control.settings import InvalidSettings, Settings  # noqa: PLC0415 - a second that others save
     from hudi_operator.telemetry.logs import configure_logging  # noqa: PLC0415
 
     try:
         settings = Settings.from_environment()
     except InvalidSettings as error:
-        sys.exit(f"hudi-operator: {error}")
+        print(f"hudi-operator: {error}", file=sys.stderr)
+        return 1
     configure_logging(level=settings.log_level, style=settings.log_format)
     from hudi_operator.cli.serve import serve  # noqa: PLC0415
 
@@ -26,13 +43,13 @@ def run() -> None:
     os._exit(code)
 
 
-def crds() -> None:
-    """Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`."""
+def _crds() -> int:
     from hudi_operator.api.crd import KINDS, crd_yaml  # noqa: PLC0415
 
     print("---\n".join(crd_yaml(kind) for kind in KINDS), end="")
+    return 0
 
 
-def version() -> None:
-    """Print the version."""
+def _version() -> int:
     print(__version__)
+    return 0

@@ -1,7 +1,6 @@
 """`hudi-operator timeline`: what a table's timeline says, for people and for programs.
 
-Starts without kopf, Kubernetes, rich or the S3 client where they are not needed: `run` is the whole command
-for callers who have only the arguments, `register` adds the same command to a typer application.
+Starts without kopf, Kubernetes, pydantic or the S3 client where they are not needed.
 """
 
 import argparse
@@ -10,18 +9,13 @@ import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
 
+from hudi_operator.cli.main import Execute
 from hudi_operator.storage import S3Options, StorageError, open_filesystem
 from hudi_operator.timeline import ContentCache, Timeline, TimelineError, TimelineReader
 from hudi_operator.timeline.archive import ArchivedTimeline, read_archive
 from hudi_operator.timeline.document import timeline_document
 from hudi_operator.timeline.table import timeline_table
-
-if TYPE_CHECKING:
-    import typer
-
-_SUMMARY = "Show the timeline of Hudi tables: instants, what is pending, and what the operator counts."
 
 
 class Output(StrEnum):
@@ -31,42 +25,33 @@ class Output(StrEnum):
     JSON = "json"
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command with the arguments after `timeline`; return 0, or 2 if a path could not be read."""
-    parser = argparse.ArgumentParser(prog="hudi-operator timeline", description=_SUMMARY)
+def declare(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the arguments of `timeline`; it exits with 2 if a path could not be read."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="base path of a table: a folder or a URL")
     parser.add_argument("-o", "--output", choices=[one.value for one in Output], default=Output.TABLE.value)
     parser.add_argument("--archived", action="store_true", help="also read the archived timeline")
-    parser.add_argument("--s3-endpoint", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)")
-    parser.add_argument("--s3-region", help="region of the store (default: $AWS_REGION)")
-    given = parser.parse_intermixed_args(list(arguments))
-    try:
-        return show(
-            given.paths,
-            output=Output(given.output),
-            archived=given.archived,
-            s3=s3_options(endpoint=given.s3_endpoint, region=given.s3_region),
-        )
-    except BrokenPipeError:
-        # The reader of the output has seen enough; Python must not complain when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    declare_store(parser)
+    return lambda given: show(given.paths, output=Output(given.output), archived=given.archived, s3=s3_options(given))
 
 
-def register(application: "typer.Typer") -> None:
-    """Add the command to a typer application."""
-    import typer  # noqa: PLC0415 - the fast path does without it
+def declare_store(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that say how the object store is reached; `s3_options` reads them."""
+    parser.add_argument(
+        "--s3-endpoint", metavar="URL", help="endpoint of an S3-compatible store (default: $AWS_ENDPOINT_URL)"
+    )
+    parser.add_argument("--s3-region", metavar="NAME", help="region of the store (default: $AWS_REGION)")
 
-    @application.command("timeline", help=_SUMMARY)
-    def timeline(
-        paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="base paths of tables")],
-        output: Annotated[Output, typer.Option("-o", "--output")] = Output.TABLE,
-        archived: Annotated[bool, typer.Option(help="also read the archived timeline")] = False,
-        s3_endpoint: Annotated[str | None, typer.Option(help="endpoint of an S3-compatible store")] = None,
-        s3_region: Annotated[str | None, typer.Option(help="region of the store")] = None,
-    ) -> None:
-        s3 = s3_options(endpoint=s3_endpoint, region=s3_region)
-        raise typer.Exit(show(paths, output=output, archived=archived, s3=s3))
+
+def s3_options(given: argparse.Namespace) -> S3Options:
+    """Take what the command line leaves open from the environment, as the AWS command line does."""
+    environment = os.environ
+    return S3Options(
+        endpoint=given.s3_endpoint or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL"),
+        region=given.s3_region or environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"),
+        access_key=environment.get("AWS_ACCESS_KEY_ID"),
+        secret_key=environment.get("AWS_SECRET_ACCESS_KEY"),
+        session_token=environment.get("AWS_SESSION_TOKEN"),
+    )
 
 
 def show(paths: Sequence[str], *, output: Output, archived: bool, s3: S3Options) -> int:
@@ -98,15 +83,3 @@ def _read(path: str, *, archived: bool, s3: S3Options, cache: ContentCache) -> t
     filesystem, base = open_filesystem(url, s3)
     timeline = TimelineReader(filesystem, cache).read(base)
     return timeline, read_archive(filesystem, base, timeline.properties) if archived else None
-
-
-def s3_options(*, endpoint: str | None, region: str | None) -> S3Options:
-    """Take what the command line leaves open from the environment, as the AWS command line does."""
-    environment = os.environ
-    return S3Options(
-        endpoint=endpoint or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL"),
-        region=region or environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"),
-        access_key=environment.get("AWS_ACCESS_KEY_ID"),
-        secret_key=environment.get("AWS_SECRET_ACCESS_KEY"),
-        session_token=environment.get("AWS_SESSION_TOKEN"),
-    )
