@@ -133,13 +133,18 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
     }
 
 
-def test_the_operator_understands_every_setting_that_the_chart_gives(documents: Any) -> None:
-    from hudi_operator.control.settings import Settings  # noqa: PLC0415 - the other tests need no operator
+def test_the_operator_understands_every_setting_that_the_chart_gives(
+    documents: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hudi_operator.control.settings import Settings, unknown_variables  # noqa: PLC0415 - the other tests need no operator
 
     values = {**EVERYTHING, "watchNamespaces": ["team-a", "team-b"]}
     (container,) = _deployment(documents(values))["spec"]["template"]["spec"]["containers"]
-    settings = Settings.from_environment({item["name"]: item.get("value", "from-the-pod") for item in container["env"]})
-    assert settings.extra == {}
+    environment = {item["name"]: item.get("value", "from-the-pod") for item in container["env"]}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings.from_environment()
+    assert unknown_variables(environment) == ()
     assert settings.watch_namespaces == ("team-a", "team-b")
     assert settings.workers == 4
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}

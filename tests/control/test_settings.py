@@ -1,19 +1,39 @@
+import os
+from collections.abc import Callable
+
 import pytest
 
-from hudi_operator.control.settings import InvalidSettings, Settings
+from hudi_operator.control.settings import InvalidSettings, Settings, unknown_variables
 
 IMAGE = {"HUDI_OPERATOR_SPARK_IMAGE": "spark:1"}
 
+Read = Callable[[dict[str, str]], Settings]
 
-def test_the_image_of_the_jobs_is_all_that_has_to_be_set() -> None:
-    settings = Settings.from_environment(IMAGE)
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Read the settings of an environment that holds nothing else of the operator's."""
+    for name in list(os.environ):
+        if name.startswith("HUDI_OPERATOR_") or name == "HOSTNAME":
+            monkeypatch.delenv(name)
+
+    def settings(environment: dict[str, str]) -> Settings:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return Settings.from_environment()
+
+    return settings
+
+
+def test_the_image_of_the_jobs_is_all_that_has_to_be_set(read: Read) -> None:
+    settings = read(IMAGE)
     assert settings.spark_image == "spark:1"
     assert settings.watch_namespaces == ()
     assert (settings.workers, settings.health_port, settings.metrics_port) == (32, 8080, 9090)
 
 
-def test_every_setting_has_a_variable() -> None:
-    settings = Settings.from_environment(
+def test_every_setting_has_a_variable(read: Read) -> None:
+    settings = read(
         {
             **IMAGE,
             "HUDI_OPERATOR_OPERATOR_NAMESPACE": "ops",
@@ -61,8 +81,8 @@ def test_every_setting_has_a_variable() -> None:
     )
 
 
-def test_the_pod_names_the_instance_unless_told_otherwise() -> None:
-    assert Settings.from_environment({**IMAGE, "HOSTNAME": "pod-7"}).instance == "pod-7"
+def test_the_pod_names_the_instance_unless_told_otherwise(read: Read) -> None:
+    assert read({**IMAGE, "HOSTNAME": "pod-7"}).instance == "pod-7"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +107,21 @@ def test_the_pod_names_the_instance_unless_told_otherwise() -> None:
         ("LEASE_RETRY_SECONDS", "10"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_by_its_name(name: str, value: str) -> None:
-    with pytest.raises(InvalidSettings, match=f"HUDI_OPERATOR_{name}"):
-        Settings.from_environment({**IMAGE, f"HUDI_OPERATOR_{name}": value})
+def test_a_value_that_cannot_be_used_is_refused_by_its_name(name: str, value: str, read: Read) -> None:
+    with pytest.raises(InvalidSettings, match=f"HUDI_OPERATOR_{name}") as refused:
+        read({**IMAGE, f"HUDI_OPERATOR_{name}": value})
+    assert len(str(refused.value)) < 300
+    assert "\n" not in str(refused.value)
+
+
+def test_an_empty_variable_is_one_that_is_not_set(read: Read) -> None:
+    assert read({**IMAGE, "HUDI_OPERATOR_WORKERS": ""}).workers == 32
+
+
+def test_no_image_of_the_jobs_is_refused(read: Read) -> None:
+    with pytest.raises(InvalidSettings, match="HUDI_OPERATOR_SPARK_IMAGE is not set"):
+        read({})
 
 
 def test_a_misspelt_variable_is_reported() -> None:
-    assert Settings.from_environment({**IMAGE, "HUDI_OPERATOR_WORKRES": "3"}).extra == {"HUDI_OPERATOR_WORKRES": "3"}
+    assert unknown_variables({**IMAGE, "HUDI_OPERATOR_WORKRES": "3", "PATH": "x"}) == ("HUDI_OPERATOR_WORKRES",)

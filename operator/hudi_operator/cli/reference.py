@@ -5,7 +5,6 @@ Each entry is the sentence that stands below its definition, so that the two can
 """
 
 import argparse
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -14,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
+
+from pydantic.fields import FieldInfo
 
 import hudi_jobs.contract
 import hudi_operator
@@ -102,17 +103,16 @@ def _metrics() -> str:
 
 def _settings() -> str:
     rows = [
-        (f"`{PREFIX}{field.name.upper()}`", _default(field), sentence(Settings, field.name))
-        for field in dataclasses.fields(Settings)
-        if field.name != "extra"
+        (f"`{PREFIX}{name.upper()}`", _default(field), sentence(Settings, name))
+        for name, field in Settings.model_fields.items()
     ]
     return "Environment variables of the operator's process.\n\n" + _table(("Variable", "Default", "Meaning"), rows)
 
 
-def _default(field: dataclasses.Field[object]) -> str:
-    if field.default is dataclasses.MISSING:
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
         return "required"
-    return f"`{field.default}`" if field.default not in ((), "", None) else ""
+    return f"`{field.default}`" if field.default_factory is None and field.default not in ((), "") else ""
 
 
 def _labels() -> str:

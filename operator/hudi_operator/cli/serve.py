@@ -10,7 +10,7 @@ from hudi_operator.control.keys import Trigger
 from hudi_operator.control.leadership import Leadership, LeaseTimes
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.reconciler import Reconciler
-from hudi_operator.control.settings import Settings
+from hudi_operator.control.settings import Settings, unknown_variables
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
@@ -20,8 +20,8 @@ _log = structlog.get_logger(__name__)
 
 async def serve(settings: Settings) -> int:
     """Run the operator until a signal; return the exit code of the process."""
-    if settings.extra:
-        _log.warning("unknown settings", names=sorted(settings.extra))
+    if unknown := unknown_variables():
+        _log.warning("unknown settings", names=unknown)
     try:
         kube = await KubernetesClient.connect(
             operator_namespace=settings.operator_namespace, instance=settings.instance

@@ -1,187 +1,141 @@
-"""What the operator's process is told from outside: environment variables that start with `HUDI_OPERATOR_`."""
+"""The settings of the operator's process: environment variables that start with `HUDI_OPERATOR_`."""
 
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PREFIX = "HUDI_OPERATOR_"
+_NAME = "hudi-operator"
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-_NAMESPACE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_IDENTITY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
-_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_Namespace = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
+_Seconds = Annotated[float, Field(ge=1, allow_inf_nan=False)]
+
+
+def _own_namespace() -> str:
+    try:
+        return _NAMESPACE_FILE.read_text(encoding="utf-8").strip() or _NAME
+    except OSError:
+        return _NAME
 
 
 class InvalidSettings(ValueError):
-    """A setting has a value that cannot be used; the message names it and says what it may be."""
+    """A setting has a value that cannot be used; the message is one sentence that names it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(BaseSettings):
     """Settings of one operator process; the environment variable of `spark_image` is `HUDI_OPERATOR_SPARK_IMAGE`."""
 
-    spark_image: str
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", str_strip_whitespace=True
+    )
+
+    spark_image: str = Field(min_length=1)
     """Image of the Spark jobs."""
 
-    operator_namespace: str = "hudi-operator"
-    """Namespace of the operator itself, where it keeps the claims on base paths."""
+    operator_namespace: str = Field(default_factory=_own_namespace)
+    """Namespace of the operator itself, where it keeps the claims on base paths; by default its pod's."""
 
-    identity: str = ""
+    identity: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$")
     """What tells this operator from others on the same tables; by default the cluster and the operator's namespace."""
 
-    instance: str = "hudi-operator"
-    """Name of this process in events: the pod's name."""
+    instance: str = Field(default_factory=lambda: os.environ.get("HOSTNAME") or _NAME)
+    """Name of this process in Events; by default the pod's."""
 
-    watch_namespaces: tuple[str, ...] = ()
+    watch_namespaces: Annotated[tuple[_Namespace, ...], NoDecode] = ()
     """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
 
-    workers: int = 32
-    """How many tables are looked at at the same time."""
+    workers: int = Field(32, ge=1, le=1000)
+    """How many tables are reconciled at the same time."""
 
-    resync_seconds: float = 300.0
-    """How often all tables are listed, which finds what a watch has missed."""
+    resync_seconds: _Seconds = 300.0
+    """How often all tables are listed, which finds what a watch missed."""
 
-    poll_seconds: float = 10.0
-    """How often the timeline of a table that moves is looked at when nothing else asks for it."""
+    poll_seconds: _Seconds = 10.0
+    """How often the timeline of a table that changes is read when nothing else triggers a reconcile."""
 
-    max_poll_seconds: float = 300.0
-    """How often the timeline of a table is looked at that has not moved for long."""
+    max_poll_seconds: _Seconds = 300.0
+    """How often the timeline of a table that has not changed for long is read."""
 
-    reconcile_timeout_seconds: float = 300.0
-    """How long one look at a table may take."""
+    reconcile_timeout_seconds: _Seconds = 300.0
+    """How long one reconcile of a table may take."""
 
-    shutdown_seconds: float = 20.0
-    """How long the looks under way may go on after a signal to stop."""
+    shutdown_seconds: float = Field(20.0, ge=0, allow_inf_nan=False)
+    """How long the reconciles under way may take to finish after a signal to stop."""
 
-    health_port: int = 8080
+    health_port: int = Field(8080, ge=0, le=65535)
     """Port of /healthz and /readyz; 0 takes any free one."""
 
-    metrics_port: int = 9090
+    metrics_port: int = Field(9090, ge=0, le=65535)
     """Port of /metrics; 0 takes any free one."""
 
-    log_level: str = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """DEBUG, INFO, WARNING or ERROR."""
 
-    log_format: str = "json"
+    log_format: Literal["json", "text"] = "json"
     """json, or text for people at a terminal."""
 
     leader_election: bool = True
     """Whether several processes of the operator may run, of which one acts."""
 
-    lease_name: str = "hudi-operator-leader"
+    lease_name: str = Field("hudi-operator-leader", min_length=1)
     """Name of the Lease of the election, in the operator's namespace."""
 
-    lease_seconds: float = 15.0
+    lease_seconds: _Seconds = 15.0
     """After how long without a renewal another process may take over."""
 
-    renew_deadline_seconds: float = 10.0
+    renew_deadline_seconds: float = Field(10.0, ge=0.5, allow_inf_nan=False)
     """After how long without a renewal the leader stops; less than the lease."""
 
-    lease_retry_seconds: float = 2.0
-    """How often the leader renews, and the others look; less than the deadline."""
-
-    extra: Mapping[str, str] = field(default_factory=dict)
-    """Variables with the prefix that this version does not know; they are reported, not refused."""
+    lease_retry_seconds: float = Field(2.0, ge=0.1, allow_inf_nan=False)
+    """How often the leader renews the Lease and the others read it; less than the deadline."""
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+    def from_environment(cls) -> Self:
         """Read the settings; raise `InvalidSettings` for a value that cannot be used."""
-        given = {name: value.strip() for name, value in environment.items() if name.startswith(PREFIX)}
-        read = _Reader(given)
-        image = read.text("SPARK_IMAGE", "")
-        if not image:
-            raise InvalidSettings(f"{PREFIX}SPARK_IMAGE is not set; give it the name of the image of the Spark jobs")
-        settings = cls(
-            spark_image=image,
-            operator_namespace=read.text("OPERATOR_NAMESPACE", _own_namespace()),
-            identity=read.identity("IDENTITY"),
-            instance=read.text("INSTANCE", environment.get("HOSTNAME") or cls.instance),
-            watch_namespaces=read.names("WATCH_NAMESPACES"),
-            workers=read.whole_number("WORKERS", cls.workers, least=1, most=1000),
-            resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, least=1),
-            poll_seconds=read.number("POLL_SECONDS", cls.poll_seconds, least=1),
-            max_poll_seconds=read.number("MAX_POLL_SECONDS", cls.max_poll_seconds, least=1),
-            reconcile_timeout_seconds=read.number("RECONCILE_TIMEOUT_SECONDS", cls.reconcile_timeout_seconds, least=1),
-            shutdown_seconds=read.number("SHUTDOWN_SECONDS", cls.shutdown_seconds, least=0),
-            health_port=read.whole_number("HEALTH_PORT", cls.health_port, least=0, most=65535),
-            metrics_port=read.whole_number("METRICS_PORT", cls.metrics_port, least=0, most=65535),
-            log_level=read.choice("LOG_LEVEL", cls.log_level, _LOG_LEVELS),
-            log_format=read.choice("LOG_FORMAT", cls.log_format, ("json", "text")),
-            leader_election=read.choice("LEADER_ELECTION", "true", ("true", "false")) == "true",
-            lease_name=read.text("LEASE_NAME", cls.lease_name),
-            lease_seconds=read.number("LEASE_SECONDS", cls.lease_seconds, least=1),
-            renew_deadline_seconds=read.number("RENEW_DEADLINE_SECONDS", cls.renew_deadline_seconds, least=0.5),
-            lease_retry_seconds=read.number("LEASE_RETRY_SECONDS", cls.lease_retry_seconds, least=0.1),
-            extra=read.unused(),
-        )
-        _check_order(settings)
-        return settings
-
-
-def _check_order(settings: Settings) -> None:
-    if not settings.lease_retry_seconds < settings.renew_deadline_seconds < settings.lease_seconds:
-        raise InvalidSettings(
-            f"{PREFIX}LEASE_RETRY_SECONDS, {PREFIX}RENEW_DEADLINE_SECONDS and {PREFIX}LEASE_SECONDS are "
-            f"{settings.lease_retry_seconds:g}, {settings.renew_deadline_seconds:g} and {settings.lease_seconds:g}; "
-            "each has to be less than the next"
-        )
-
-
-class _Reader:
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = given
-        self._used: set[str] = set()
-
-    def text(self, name: str, default: str) -> str:
-        self._used.add(PREFIX + name)
-        return self._given.get(PREFIX + name) or default
-
-    def names(self, name: str) -> tuple[str, ...]:
-        names = tuple(part.strip() for part in self.text(name, "").split(",") if part.strip())
-        for one in names:
-            if not _NAMESPACE_NAME.fullmatch(one):
-                raise InvalidSettings(f"{PREFIX}{name} holds {one!r}; give it names of namespaces, without patterns")
-        return names
-
-    def number(self, name: str, default: float, *, least: float) -> float:
-        text = self.text(name, str(default))
         try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not value >= least or value == float("inf"):
-            raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a number that is at least {least:g}")
-        return value
+            return cls()
+        except ValidationError as error:
+            raise InvalidSettings(_sentence(error)) from None
 
-    def identity(self, name: str) -> str:
-        text = self.text(name, "")
-        if text and not _IDENTITY.fullmatch(text):
-            raise InvalidSettings(
-                f"{PREFIX}{name} is {text[:100]!r}; give it at most 253 letters, digits, dots, slashes and hyphens"
+    @field_validator("watch_namespaces", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("log_level", "log_format", mode="before")
+    @classmethod
+    def _in_one_case(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, str):
+            return value
+        return value.strip().upper() if info.field_name == "log_level" else value.strip().lower()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.lease_retry_seconds < self.renew_deadline_seconds < self.lease_seconds:
+            raise ValueError(
+                f"{PREFIX}LEASE_RETRY_SECONDS, {PREFIX}RENEW_DEADLINE_SECONDS and {PREFIX}LEASE_SECONDS are "
+                f"{self.lease_retry_seconds:g}, {self.renew_deadline_seconds:g} and {self.lease_seconds:g}; "
+                "each has to be less than the next"
             )
-        return text
-
-    def whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
-        text = self.text(name, str(default))
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it a whole number from {least} to {most}")
-        return int(text)
-
-    def choice(self, name: str, default: str, allowed: tuple[str, ...]) -> str:
-        text = self.text(name, default)
-        for value in allowed:
-            if text.lower() == value.lower():
-                return value
-        raise InvalidSettings(f"{PREFIX}{name} is {text!r}; give it one of {', '.join(allowed)}")
-
-    def unused(self) -> dict[str, str]:
-        return {name: value for name, value in self._given.items() if name not in self._used}
+        return self
 
 
-def _own_namespace() -> str:
-    try:
-        return _NAMESPACE_FILE.read_text(encoding="utf-8").strip() or Settings.operator_namespace
-    except OSError:
-        return Settings.operator_namespace
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return variables with the prefix that this version does not know; they are reported, not refused."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    return tuple(sorted(name for name in environment if name.startswith(PREFIX) and name not in known))
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    if not first["loc"]:
+        return str(first["ctx"]["error"])
+    name = f"{PREFIX}{str(first['loc'][0]).upper()}"
+    if first["type"] == "missing":
+        return f"{name} is not set"
+    reason = first["msg"][:1].lower() + first["msg"][1:]
+    return f"{name} is {str(first['input'])[:100]!r}: {reason}"
