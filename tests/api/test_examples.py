@@ -19,7 +19,7 @@ from hudi_operator.api.table_services import (
     ServiceMode,
 )
 from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
-from hudi_operator.planning.walls import obstacles_of
+from hudi_operator.planning.policy.walls import obstacles_of
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"

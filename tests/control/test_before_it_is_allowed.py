@@ -208,7 +208,7 @@ def claimed_by_another(cluster: Cluster) -> None:
 
 
 def _by_hash(cluster: Cluster) -> None:
-    from hudi_operator.planning.paths import path_hash  # noqa: PLC0415 - only here
+    from hudi_operator.planning.policy.paths import path_hash  # noqa: PLC0415 - only here
 
     (claim,) = cluster.claims.values()
     path = claim["metadata"]["annotations"]["hudi-operator.io/base-path"]

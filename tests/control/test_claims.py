@@ -16,7 +16,7 @@ from hudi_operator.control.claims import Claims
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists
 from hudi_operator.planning.model import Blocked
-from hudi_operator.planning.paths import canonical_path, overlap
+from hudi_operator.planning.policy.paths import canonical_path, overlap
 
 Document = dict[str, Any]
 FOLDERS = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)

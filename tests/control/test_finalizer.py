@@ -26,7 +26,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LAB
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
-from hudi_operator.planning.paths import canonical_path, path_hash
+from hudi_operator.planning.policy.paths import canonical_path, path_hash
 from hudi_operator.storage import FileStamp, Listing, StorageError
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.telemetry.metrics import metrics

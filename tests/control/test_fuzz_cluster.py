@@ -20,10 +20,10 @@ from hudi_operator.control.actor import JobRefused, build_manifest
 from hudi_operator.control.job_view import observe_jobs
 from hudi_operator.control.own_objects import own_jobs, own_pods
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.ending import decide_ending
-from hudi_operator.planning.ending_model import EndingObservation
+from hudi_operator.planning.deletion.decide import decide_ending
+from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, TimelineLook
-from hudi_operator.planning.status import build_status
+from hudi_operator.planning.status.build import build_status
 
 Document = dict[str, Any]
 

@@ -16,7 +16,7 @@ from hudi_operator.control import looks as looks_module
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineTrouble
-from hudi_operator.planning.walls import _problem_of
+from hudi_operator.planning.policy.walls import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline.errors import LookSpent

@@ -25,7 +25,7 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, KubernetesError
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
-from hudi_operator.planning.times import format_time
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.telemetry.metrics import metrics
 
 Document = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.cli.reference import FURTHER_REASONS, REASONS, words
-from hudi_operator.planning.ending_model import EndingEvent
+from hudi_operator.planning.deletion.model import EndingEvent
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = "".join((DOCS / name).read_text() for name in ("status.md", "failure-modes.md"))

@@ -24,7 +24,7 @@ from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError, NotFound
-from hudi_operator.planning.times import format_time
+from hudi_operator.planning.model.times import format_time
 from hudi_operator.storage.local import LocalFileSystem
 
 Document = dict[str, Any]

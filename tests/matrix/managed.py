@@ -18,7 +18,7 @@ from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
-from hudi_operator.planning.status import build_status
+from hudi_operator.planning.status.build import build_status
 
 IMAGE = "registry.example/hudi-spark:1"
 OPERATOR = "cluster/hudi-operator"

@@ -23,14 +23,14 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.base import Model
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.jobs import names
-from hudi_operator.planning import foreign
-from hudi_operator.planning.authorship import Authorship
-from hudi_operator.planning.dueness import Dueness, Reason
-from hudi_operator.planning.foreign import Acceptance
-from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.takeover import Takeover
-from hudi_operator.planning.times import instant_time
+from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.times import instant_time
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.writers import foreign
+from hudi_operator.planning.writers.authorship import Authorship
+from hudi_operator.planning.writers.foreign import Acceptance
+from hudi_operator.planning.writers.takeover import Takeover
 from hudi_operator.timeline import Action, Instant, Timeline
 
 

@@ -13,7 +13,7 @@ from hudi_operator.api.takeover_status import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status import build_status
+from hudi_operator.planning.status.build import build_status
 
 LONGEST = 3600
 LONGEST_POLL = 300

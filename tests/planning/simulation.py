@@ -25,7 +25,7 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status import build_status
+from hudi_operator.planning.status.build import build_status
 from hudi_operator.timeline import CleanSummary
 from hudi_operator.timeline.counters import COMMITS
 

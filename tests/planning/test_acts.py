@@ -29,9 +29,9 @@ from tests.planning.world import (
 from hudi_operator.api.act_status import ActStatus
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.acts import ACT_REASONS
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook, Undoing
-from hudi_operator.planning.transitions import Transition, transitions
+from hudi_operator.planning.status.transitions import Transition, transitions
+from hudi_operator.planning.writers.acts import ACT_REASONS
 
 FIRST, SECOND, THIRD = done("commit", 50), done("commit", 40), done("commit", 30)
 RAN = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}

@@ -29,7 +29,7 @@ from hudi_jobs.contract import AffectedInstant, Effect, JobOutcome, Outcome
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_status import HudiTableStatus, PendingStatus
 from hudi_operator.planning.model import JobObservation, Observation, TimelineLook
-from hudi_operator.planning.transitions import Transition, transitions
+from hudi_operator.planning.status.transitions import Transition, transitions
 
 WRITE, PLAN, CLEAN = ago(30), ago(25), ago(20)
 FILES = (done("deltacommit", 50), done("deltacommit", 40))

@@ -24,9 +24,8 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
-from hudi_operator.planning import circumstances
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineLook
+from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineLook, circumstances
 from hudi_operator.planning.refusal import refused
 
 LATER = NOW + minutes(1)

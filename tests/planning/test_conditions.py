@@ -32,7 +32,7 @@ from hudi_operator.api.conditions import Condition, ConditionType, find_conditio
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocked, JobPhase, Obstacle, PodTrouble, TimelineLook, TimelineTrouble
-from hudi_operator.planning.status import build_invalid_status
+from hudi_operator.planning.status.build import build_invalid_status
 
 COMMITTED = look((JOB, "20260310115900000"))
 RAN = status(ingestion=memory(last_run=run()))

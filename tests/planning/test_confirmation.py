@@ -9,7 +9,7 @@ from tests.planning.world import NOW, active, ago, done, ended, look, outcome, s
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
 from hudi_operator.planning.model import TimelineLook
-from hudi_operator.planning.outcomes import conclude
+from hudi_operator.planning.runs.outcomes import conclude
 
 DELTAS = [done("deltacommit", 50), done("deltacommit", 40)]
 BASE, MADE = ago(40), ago(30)

@@ -44,7 +44,6 @@ from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, Task
 from hudi_operator.api.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
-from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,
@@ -57,8 +56,9 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status import build_invalid_status, build_status
-from hudi_operator.planning.transitions import transitions
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.status.build import build_invalid_status, build_status
+from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.timeline import Action, State, TableType, Timeline, TimelineZone
 from hudi_operator.timeline.counters import COMMITS
 from hudi_operator.timeline.files import summarise_files

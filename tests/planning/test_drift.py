@@ -29,9 +29,9 @@ from tests.planning.world import (
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.drift import drift_of
-from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import Blocked, CreateJob, LaunchJob, Obstacle, Plan, TimelineLook
+from hudi_operator.planning.policy.drift import drift_of
+from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.timeline import TableType as FoundType
 
 AS_DECLARED = {

@@ -29,14 +29,14 @@ from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.table_spec import DeletionPolicy
 from hudi_operator.api.table_status import HudiTableStatus, RunStatus
-from hudi_operator.planning.ending import (
+from hudi_operator.planning.deletion.decide import (
     ATTEMPTS,
     PATIENCE,
     awaits_confirmation,
     decide_ending,
     refused_ending,
 )
-from hudi_operator.planning.ending_model import EndingEvent, EndingObservation, EndingPlan, EndingReason
+from hudi_operator.planning.deletion.model import EndingEvent, EndingObservation, EndingPlan, EndingReason
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,

@@ -31,10 +31,10 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
-from hudi_operator.planning.failures import FailureKind, after_failures, failure_kind
-from hudi_operator.planning.memory import remember_runs
 from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineLook
-from hudi_operator.planning.outcomes import DRIVER_DIED, NOT_CONFIRMED
+from hudi_operator.planning.runs.failures import FailureKind, after_failures, failure_kind
+from hudi_operator.planning.runs.memory import remember_runs
+from hudi_operator.planning.runs.outcomes import DRIVER_DIED, NOT_CONFIRMED
 
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
 REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}

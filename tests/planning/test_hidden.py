@@ -7,8 +7,8 @@ from tests.planning.test_conformance import observations
 from tests.planning.world import plan_for, status_of
 
 from hudi_operator.api.conditions import ConditionType
-from hudi_operator.planning.memory import SERVICES
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
+from hudi_operator.planning.runs.memory import SERVICES
 
 TOLD_BY_A_TIMELINE = {
     ConditionType.DRIFT,

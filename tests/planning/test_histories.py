@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.planning.simulation import Simulation
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.planning.failures import attempts
-from hudi_operator.planning.memory import SERVICES
+from hudi_operator.planning.runs.failures import attempts
+from hudi_operator.planning.runs.memory import SERVICES
 
 SPEC: dict[str, Any] = {
     "type": "MergeOnRead",

@@ -10,9 +10,9 @@ from tests.planning.world import CREATED, NOW, after_failures, at, class_spec, m
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning.dueness import Dueness, seconds_until
-from hudi_operator.planning.ingestion import judge
-from hudi_operator.planning.memory import remember_runs
+from hudi_operator.planning.model.dueness import Dueness, seconds_until
+from hudi_operator.planning.runs.memory import remember_runs
+from hudi_operator.planning.services.ingestion import judge
 
 
 def judged(

@@ -10,7 +10,7 @@ from tests.planning.world import table_class
 
 from hudi_operator.api.namespaces import AllowedNamespaces, NamespaceSelector
 from hudi_operator.planning.model import Blocked
-from hudi_operator.planning.namespaces import asks_for_labels, described, namespace_obstacle
+from hudi_operator.planning.policy.namespaces import asks_for_labels, described, namespace_obstacle
 
 
 @pytest.mark.parametrize("name", CASES)

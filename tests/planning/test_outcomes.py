@@ -9,7 +9,7 @@ from tests.planning.world import JOB, NOW, active, at, ended, failed, look, outc
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
 from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineLook, TimelineTrouble
-from hudi_operator.planning.outcomes import conclude
+from hudi_operator.planning.runs.outcomes import conclude
 
 T = "20260310115900000"
 COMMITTED = look((JOB, T))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.planning.paths import canonical_path, is_allowed, overlap, path_hash
+from hudi_operator.planning.policy.paths import canonical_path, is_allowed, overlap, path_hash
 
 FLIGHTS = "s3://lake/team-a/flights"
 

@@ -11,7 +11,7 @@ from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineLook
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.status import build_status
+from hudi_operator.planning.status.build import build_status
 
 REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
 

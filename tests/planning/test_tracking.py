@@ -38,7 +38,7 @@ from hudi_operator.planning.model import (
     TimelineLook,
     TimelineTrouble,
 )
-from hudi_operator.planning.tracking import Tracked, track
+from hudi_operator.planning.runs.tracking import Tracked, track
 
 EXECUTOR = PodReference(name=f"{JOB}-exec-1", uid="executor-uid")
 DECIDED = active(uid=None, state="Decided")

@@ -10,7 +10,7 @@ from tests.planning.world import JOB, NOW, active, again, look, memory, minutes,
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocked, Obstacle, TimelineLook, TimelineTrouble
-from hudi_operator.planning.transitions import transitions
+from hudi_operator.planning.status.transitions import transitions
 
 COMMITTED = look((JOB, "20260310115900000"))
 

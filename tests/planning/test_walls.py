@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.planning.world import table, table_class
 
-from hudi_operator.planning.walls import obstacles_of
+from hudi_operator.planning.policy.walls import obstacles_of
 
 LOCK = {"zookeeper": {"connect": "zk:2181"}}
 INSIDE_ANOTHER_LOCK = {"zookeeper": {"connect": "zk:2181", "basePath": "/hudi/team-b.delays"}}

@@ -14,8 +14,8 @@ from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineLook
-from hudi_operator.planning.status import build_status
-from hudi_operator.planning.times import format_time
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.status.build import build_status
 from hudi_operator.timeline import (
     Action,
     CleanSummary,

@@ -18,11 +18,11 @@ from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning import clustering, compaction
-from hudi_operator.planning.dueness import Dueness, Reason
-from hudi_operator.planning.pending import pending_statuses
-from hudi_operator.planning.unfinished import Watch
-from hudi_operator.planning.view import ServiceView
+from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.services import clustering, compaction
+from hudi_operator.planning.services.pending import pending_statuses
+from hudi_operator.planning.services.view import ServiceView
+from hudi_operator.planning.writers.unfinished import Watch
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 

@@ -10,7 +10,7 @@ from tests.spark_jobs.test_services import add, timeline
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.planning.model import LaunchJob, Observation
-from hudi_operator.planning.transitions import Transition, transitions
+from hudi_operator.planning.status.transitions import Transition, transitions
 
 __all__ = ["tool"]
 

@@ -23,22 +23,14 @@ from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.crd import differences
 from hudi_operator.cli.sentences import definitions, sentence
 from hudi_operator.control.settings import PREFIX, Settings
-from hudi_operator.planning import (
-    acts,
-    class_status,
-    drift,
-    failures,
-    foreign,
-    outcomes,
-    readiness,
-    rescan,
-    slots,
-    takeover,
-    transitions,
-)
-from hudi_operator.planning.dueness import Reason
-from hudi_operator.planning.ending_model import EndingEvent, EndingReason
+from hudi_operator.planning.deletion.model import EndingEvent, EndingReason
 from hudi_operator.planning.model import Blocked, PodTrouble, TimelineTrouble
+from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.policy import drift
+from hudi_operator.planning.runs import failures, outcomes
+from hudi_operator.planning.services import rescan, slots
+from hudi_operator.planning.status import class_status, readiness, transitions
+from hudi_operator.planning.writers import acts, foreign, takeover
 from hudi_operator.telemetry.metrics import metrics
 
 PAGE = Path("docs/reference.md")

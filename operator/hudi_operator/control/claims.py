@@ -20,7 +20,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LAB
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict
 from hudi_operator.planning.model import Blocked, Obstacle
-from hudi_operator.planning.paths import canonical_path, path_hash
+from hudi_operator.planning.policy.paths import canonical_path, path_hash
 
 PATH_ANNOTATION = "hudi-operator.io/base-path"
 """On claims: the base path that is claimed, in its canonical spelling."""

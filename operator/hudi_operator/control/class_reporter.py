@@ -7,7 +7,7 @@ from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
-from hudi_operator.planning.class_status import build_class_status
+from hudi_operator.planning.status.class_status import build_class_status
 
 _log = structlog.get_logger(__name__)
 

@@ -20,8 +20,8 @@ from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.events import EventType
-from hudi_operator.planning.ending import awaits_confirmation, decide_ending, refused_ending
-from hudi_operator.planning.ending_model import Ending, EndingObservation, EndingPlan
+from hudi_operator.planning.deletion.decide import awaits_confirmation, decide_ending, refused_ending
+from hudi_operator.planning.deletion.model import Ending, EndingObservation, EndingPlan
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,

@@ -32,7 +32,7 @@ from hudi_operator.jobs.names import (
     run_of_executor,
 )
 from hudi_operator.planning.model import JobObservation, JobPhase, PodReference, PodTrouble
-from hudi_operator.planning.times import format_time, parse_time
+from hudi_operator.planning.model.times import format_time, parse_time
 
 _NAME_LIMIT = 63
 _QUANTITY_LIMIT = 32

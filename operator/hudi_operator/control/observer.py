@@ -22,11 +22,11 @@ from hudi_operator.control.own_objects import own_jobs, own_pods
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.planning.class_status import class_problem
 from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle, TimelineLook, is_hidden
-from hudi_operator.planning.namespaces import asks_for_labels, namespace_obstacle
-from hudi_operator.planning.status import small_file_limit
-from hudi_operator.planning.walls import obstacles_of
+from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_obstacle
+from hudi_operator.planning.policy.walls import obstacles_of
+from hudi_operator.planning.status.build import small_file_limit
+from hudi_operator.planning.status.class_status import class_problem
 
 
 class Observer:

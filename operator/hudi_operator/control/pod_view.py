@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from hudi_operator.control.fields import Document, field, items, part, text, whole_number
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 from hudi_operator.planning.model import PodTrouble
-from hudi_operator.planning.times import parse_time
+from hudi_operator.planning.model.times import parse_time
 
 POD_GRACE = timedelta(seconds=20)
 """How long a pod that is on its way is not worth a word: its absence counts as refused, its waiting as told, later."""

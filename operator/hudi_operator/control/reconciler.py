@@ -32,12 +32,12 @@ from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobPhase, Observation, Plan
-from hudi_operator.planning.namespaces import asks_for_labels
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.policy.namespaces import asks_for_labels
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
-from hudi_operator.planning.status import build_invalid_status, build_status
-from hudi_operator.planning.times import parse_time
-from hudi_operator.planning.transitions import STATUS_UNREADABLE, transitions
+from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
+from hudi_operator.planning.status.build import build_invalid_status, build_status
+from hudi_operator.planning.status.transitions import STATUS_UNREADABLE, transitions
 from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)

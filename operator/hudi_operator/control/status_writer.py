@@ -9,7 +9,7 @@ from hudi_operator.api.table_status import HudiTableStatus, RunStatus
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.events import EventType
-from hudi_operator.planning.transitions import Transition
+from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)

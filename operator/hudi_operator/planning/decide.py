@@ -12,20 +12,20 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
-from hudi_operator.planning.acts import mark_undone
-from hudi_operator.planning.circumstances import circumstances_of
-from hudi_operator.planning.drift import drift_of
-from hudi_operator.planning.dueness import Dueness, concealed, seconds_until
-from hudi_operator.planning.failures import forgiven
-from hudi_operator.planning.foreign import check_writers
-from hudi_operator.planning.memory import SERVICES, remember
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
-from hudi_operator.planning.ownership import check_ownership, own_record
-from hudi_operator.planning.pending import overdue
-from hudi_operator.planning.protection import told_by_runs, with_removal
-from hudi_operator.planning.rescan import rescan_after
-from hudi_operator.planning.services import Case, judge_all, make_case
-from hudi_operator.planning.slots import (
+from hudi_operator.planning.model.circumstances import circumstances_of
+from hudi_operator.planning.model.dueness import Dueness, concealed, seconds_until
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.policy.drift import drift_of
+from hudi_operator.planning.runs.failures import forgiven
+from hudi_operator.planning.runs.memory import SERVICES, remember
+from hudi_operator.planning.runs.tracking import Tracked, track
+from hudi_operator.planning.runs.windows import known_runs, windows_of
+from hudi_operator.planning.services.evaluation import Case, judge_all, make_case
+from hudi_operator.planning.services.pending import overdue
+from hudi_operator.planning.services.protection import told_by_runs, with_removal
+from hudi_operator.planning.services.rescan import rescan_after
+from hudi_operator.planning.services.slots import (
     BLOCKED,
     Hindrance,
     Started,
@@ -35,11 +35,11 @@ from hudi_operator.planning.slots import (
     start,
     waits_for_stranger,
 )
-from hudi_operator.planning.takeover import WAITING_FOR_QUIET, Takeover, check_takeover, hidden
-from hudi_operator.planning.times import parse_time
-from hudi_operator.planning.tracking import Tracked, track
-from hudi_operator.planning.unfinished import left_behind
-from hudi_operator.planning.windows import known_runs, windows_of
+from hudi_operator.planning.writers.acts import mark_undone
+from hudi_operator.planning.writers.foreign import check_writers
+from hudi_operator.planning.writers.ownership import check_ownership, own_record
+from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET, Takeover, check_takeover, hidden
+from hudi_operator.planning.writers.unfinished import left_behind
 
 ACTIVE_JOB_LOOK_SECONDS = 10.0
 """Jobs and pods announce themselves; this only bounds how late a missed announcement is noticed."""

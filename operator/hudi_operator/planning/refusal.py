@@ -3,29 +3,14 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.decide import open_request
-from hudi_operator.planning.failures import JOB_REFUSED
-from hudi_operator.planning.foreign import Writers
-from hudi_operator.planning.memory import remember_runs
 from hudi_operator.planning.model import Observation, Plan
-from hudi_operator.planning.services import judge_all, make_case
-from hudi_operator.planning.slots import Started, explained, hindrance_of, waits_for_stranger
-from hudi_operator.planning.times import format_time
-
-
-def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
-    """Return the failed run that a refused Job counts as."""
-    return RunStatus(
-        job=job.name,
-        service=job.service,
-        outcome=Outcome.FAILED,
-        reason=JOB_REFUSED,
-        message=f"The Kubernetes API refused the Job: {message}"[:1000],
-        started_at=job.started_at,
-        finished_at=format_time(now),
-    )
+from hudi_operator.planning.runs.memory import remember_runs
+from hudi_operator.planning.runs.outcomes import refused_run
+from hudi_operator.planning.services.evaluation import judge_all, make_case
+from hudi_operator.planning.services.slots import Started, explained, hindrance_of, waits_for_stranger
+from hudi_operator.planning.writers.foreign import Writers
 
 
 def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: str, now: datetime) -> Plan:

@@ -1,0 +1,78 @@
+"""The Jobs of a deleted table: those that still run, and the attempts at removing its data that have ended."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.planning.deletion.model import EndingObservation
+from hudi_operator.planning.model import JobObservation, JobPhase, TimelineLook
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.outcomes import conclude
+from hudi_operator.planning.runs.tracking import adopted, is_of_run, refreshed
+
+_ACTIVE_SHOWN = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempts:
+    """What runs, as it is seen and as status shows it; the attempts that ended just now, and those of the past."""
+
+    live: tuple[JobObservation, ...] = ()
+    active: tuple[ActiveJob, ...] = ()
+    finished: tuple[RunStatus, ...] = ()
+    history: tuple[RunStatus, ...] = ()
+
+    @property
+    def failures(self) -> int:
+        """Failed attempts in a row; a run that has removed the data ends the count."""
+        attempts = [run for run in self.history if run.service is Service.DELETION]
+        return 0 if attempts and attempts[0].outcome is not Outcome.FAILED else len(attempts)
+
+    @classmethod
+    def of(cls, seen: EndingObservation, *, now: datetime) -> Self:
+        """Compare the Jobs that status remembers with those that exist."""
+        remembered = {job.name: job for job in seen.status.active_jobs}
+        found = {job.name: job for job in seen.jobs if job.name in remembered and is_of_run(job, remembered[job.name])}
+        live = {job.name: job for job in seen.jobs if job.phase is not JobPhase.OVER}
+        # An intent without a Job is carried out later.
+        ended = [
+            job
+            for name, job in remembered.items()
+            if job.service is Service.DELETION and name not in live and (name in found or job.uid is not None)
+        ]
+        finished = tuple(_conclude(job, found.get(job.name), now=now) for job in ended)
+        history = seen.status.history
+        for run in finished:
+            history = with_newest(run, history)
+        active = [
+            refreshed(remembered[name], job) if name in remembered else adopted(job) for name, job in live.items()
+        ]
+        return cls(live=tuple(live.values()), active=tuple(active[:_ACTIVE_SHOWN]), finished=finished, history=history)
+
+
+def last_attempt(history: tuple[RunStatus, ...]) -> RunStatus | None:
+    """Return the newest attempt at removing the data."""
+    return next((run for run in history if run.service is Service.DELETION), None)
+
+
+def with_newest(run: RunStatus, history: tuple[RunStatus, ...]) -> tuple[RunStatus, ...]:
+    """Return the history with one more run."""
+    return (run, *history)[:HISTORY_LENGTH]
+
+
+def _conclude(job: ActiveJob, observed: JobObservation | None, *, now: datetime) -> RunStatus:
+    results = observed.outcome.results if observed is not None and observed.outcome is not None else ()
+    run = conclude(job, observed=observed, look=TimelineLook(), now=now)
+    if run is not None and not (results and results[0].outcome is Outcome.SUCCEEDED):
+        return run
+    # Its success is a timeline that is not there, which the next look confirms.
+    return RunStatus(
+        job=job.name,
+        service=Service.DELETION,
+        outcome=Outcome.SUCCEEDED,
+        message=(results[0].message if results else "")[:1000],
+        started_at=job.started_at,
+        finished_at=format_time(now),
+    )

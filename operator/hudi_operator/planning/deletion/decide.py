@@ -1,0 +1,341 @@
+"""The end of a table: what is done, one look at a time, until a deleted resource may go.
+
+All Jobs of the table end first. Then, where the spec says `deletionPolicy: Delete`, a Job removes the data: the
+operator itself can only read the store. Every way leads to an end. What cannot be removed within a bounded number of
+attempts and a bounded time stays, and an Event says where it is and why.
+
+What has been done is remembered in the status only, so that the next process goes on where this one stopped: the Job
+in `activeJobs`, its attempts in `history`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
+from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
+from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.jobs.names import job_name
+from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
+from hudi_operator.planning.deletion.model import (
+    SHORT_LOOK,
+    Ending,
+    EndingEvent,
+    EndingObservation,
+    EndingPlan,
+    EndingReason,
+)
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, TimelineTrouble
+from hudi_operator.planning.model.retry import retry_delay
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.policy.drift import drift_between, stops
+from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
+from hudi_operator.planning.runs.outcomes import NOT_CONFIRMED, refused_run
+from hudi_operator.planning.runs.tracking import given_up, starts_late
+from hudi_operator.planning.runs.windows import known_runs
+from hudi_operator.planning.status.conditions import ConditionMaker
+from hudi_operator.planning.status.transitions import Transition
+from hudi_operator.planning.writers.ownership import elsewhere
+
+ATTEMPTS = 5
+"""Failed attempts at removing the data after which it stays."""
+
+PATIENCE = timedelta(minutes=10)
+"""How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
+
+_LONG_LOOK = 10.0
+_WITHOUT_HOPE = frozenset(
+    {
+        FailureReason.INVALID_REQUEST.value,
+        FailureReason.TABLE_MISMATCH.value,
+        FailureReason.OWNED_ELSEWHERE.value,
+    }
+)
+_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_LOOKED_AT})
+
+
+def awaits_confirmation(status: HudiTableStatus) -> bool:
+    """Whether the newest run has reported that the data is gone, so that the store must be asked."""
+    last = last_attempt(status.history)
+    return last is not None and last.outcome is not Outcome.FAILED
+
+
+def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
+    """Return the next step of the end of one table."""
+    seen = replace(seen, jobs=tuple(given_up(job) if _is_given_up(job, seen, now=now) else job for job in seen.jobs))
+    known = Attempts.of(seen, now=now)
+    if known.live:
+        return _wait_for_jobs(seen, known, now=now)
+    if known.finished:
+        return _wait(
+            seen,
+            known,
+            reason=EndingReason.CONFIRMING_DELETION if not known.failures else EndingReason.DELETION_FAILED,
+            message=known.finished[-1].message,
+            now=now,
+        )
+    if any(job.remains for job in seen.jobs):
+        return _wait_for_jobs(seen, known, now=now)
+    if awaits_confirmation(seen.status):
+        return _confirm(seen, known, now=now)
+    if seen.policy is not DeletionPolicy.DELETE:
+        return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=f"The data at {seen.base_path} stays."))
+    why = _withheld(seen) or _given_up(seen, known, now=now)
+    return _retain(seen, why) if why is not None else _delete(seen, known, now=now)
+
+
+def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> EndingPlan:
+    """Return the plan after the API server refused a Job that was to remove the data: a failed attempt."""
+    run = refused_run(job, message=message, now=now)
+    known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
+    return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=run.message, now=now)
+
+
+def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    deletes = bool(known.live) and all(job.service is Service.DELETION for job in known.live)
+    if deletes and seen.policy is DeletionPolicy.DELETE:
+        job = known.active[0]
+        message = f"Job {job.name} removes the data at {seen.base_path}: {job.message or job.state}"
+        reason, pause = EndingReason.DELETING_DATA, _LONG_LOOK
+    else:
+        left = known.live or tuple(job for job in seen.jobs if job.remains)
+        why = next((job.message for job in left if job.phase is JobPhase.ENDING), "")
+        message = f"Waiting for the pods of {', '.join(job.name for job in left)} to end. {why}".rstrip()
+        reason, pause = EndingReason.STOPPING_JOBS, SHORT_LOOK
+    stop = tuple(job for job in seen.jobs if _must_stop(job, seen, now=now))
+    return _wait(seen, known, reason=reason, message=message, stop=stop, next_look=pause, now=now)
+
+
+def _must_stop(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
+    if job.phase in {JobPhase.ENDING, JobPhase.OVER}:
+        return job.remains or bool(job.executors)
+    return not _is_wanted(job, seen) or _is_given_up(job, seen, now=now)
+
+
+def _is_wanted(job: JobObservation, seen: EndingObservation) -> bool:
+    return job.service is Service.DELETION and seen.policy is DeletionPolicy.DELETE
+
+
+def _is_given_up(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
+    """Whether a Job that removes the data is stopped because it does not start, or a queue holds it for too long."""
+    if not _is_wanted(job, seen) or job.phase not in {JobPhase.STARTING, JobPhase.SUSPENDED}:
+        return False
+    settings = seen.table_class.spec.job if seen.table_class is not None else JobSettings()
+    hopeless = job.trouble in START_TROUBLES or job.phase is JobPhase.SUSPENDED
+    return starts_late(job, settings, now=now) or (hopeless and _patience_is_over(seen, now=now))
+
+
+def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    last = last_attempt(known.history)
+    look = seen.look
+    if last is None or look is None:
+        return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message="", now=now)
+    if look.trouble is None and look.timeline is None:
+        message = f"The data at {seen.base_path} was deleted. {last.message}".strip()
+        return _end(seen, Ending(event=EndingEvent.DATA_DELETED, message=message))
+    if look.trouble in _UNKNOWN:
+        reported = parse_time(last.finished_at) or now
+        if now - reported > PATIENCE:
+            message = (
+                f"A run reported that it deleted the data at {seen.base_path}, and the store could not be read to "
+                f"confirm it: look there yourself. {look.message}"
+            )
+            return _end(seen, Ending(event=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
+        message = f"The data is said to be deleted, and the store cannot be read to confirm it: {look.message}"
+        return _wait(
+            seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, next_look=_LONG_LOOK, now=now
+        )
+    message = f"Job {last.job} reported that the data was deleted, and {seen.base_path} still holds a Hudi table."
+    run = last.model_copy(
+        update={
+            "outcome": Outcome.FAILED,
+            "reason": NOT_CONFIRMED,
+            "message": message,
+            "finished_at": format_time(now),
+        }
+    )
+    # It takes the place of the run's own report, which was not true.
+    history = tuple(run if one is last else one for one in known.history)
+    after = Attempts(history=history)
+    return _wait(seen, after, reason=EndingReason.DELETION_FAILED, message=message, now=now)
+
+
+def _withheld(seen: EndingObservation) -> str | None:
+    """Return why the data of this table is not to be removed at all."""
+    return next(_reasons_to_withhold(seen), None)
+
+
+def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
+    if not is_below_bucket(canonical_path(seen.base_path)):
+        yield "basePath is not a folder below a bucket."
+    if not seen.claim_held:
+        yield "this resource does not hold the claim on basePath, so the folder may be another table's."
+    if (owned := _owned_elsewhere(seen)) is not None:
+        yield owned
+    if seen.table is not None and seen.look is not None and stops(drift := drift_between(seen.table, seen.look)):
+        fields = ", ".join(one.field for one in drift if one.stops)
+        yield f"the table there is not as declared ({fields}), so it may be another one."
+    if seen.namespace_terminating:
+        yield "its namespace is being deleted, so no job can start there."
+    if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        yield "the table was only observed (spec.managementPolicy)."
+    if seen.table is not None and seen.table.spec.suspend:
+        yield "the table was suspended, and no job starts while it is (spec.suspend)."
+
+
+def _owned_elsewhere(seen: EndingObservation) -> str | None:
+    if seen.look is None:
+        return None
+    known = {job.name for job in seen.status.active_jobs} | {job.name for job in seen.jobs}
+    known |= {run.job for run in known_runs(seen.status.services, seen.status.history)}
+    take_over = seen.metadata.annotations.get(TAKE_OVER_ANNOTATION)
+    return elsewhere(seen.look, operator=seen.operator, status=seen.status, known=known, take_over=take_over)
+
+
+def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str | None:
+    last = last_attempt(known.history)
+    if last is not None and last.reason in _WITHOUT_HOPE:
+        return last.message
+    if known.failures >= ATTEMPTS:
+        return f"{known.failures} attempts failed, the last one so: {last.message if last else ''}"
+    if not _patience_is_over(seen, now=now):
+        return None
+    if seen.obstacles:
+        return seen.obstacles[0].message
+    return f"its deletion took too long, and the last attempt failed: {last.message}" if last else None
+
+
+def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    if seen.obstacles:
+        minutes = int(PATIENCE.total_seconds() // 60)
+        message = (
+            f"The data at {seen.base_path} cannot be deleted: {seen.obstacles[0].message} "
+            f"If that lasts for {minutes} minutes, the data stays and the resource goes."
+        )
+        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, next_look=_LONG_LOOK, now=now)
+    if _limit_is_reached(seen):
+        message = "As many jobs run as the class allows: the deletion of the data waits for one of them to end."
+        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, next_look=_LONG_LOOK, now=now)
+    last = last_attempt(known.history)
+    if last is not None:
+        settings = seen.table_class.spec.retry if seen.table_class is not None else RetrySettings()
+        due = (parse_time(last.finished_at) or now) + retry_delay(known.failures, settings)
+        if now < due:
+            message = f"Attempt {known.failures} failed, the next is at {format_time(due)}. {last.message}"
+            wait = min((due - now).total_seconds(), _LONG_LOOK)
+            return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, next_look=wait, now=now)
+    return _launch(seen, known, now=now)
+
+
+def _limit_is_reached(seen: EndingObservation) -> bool:
+    limits = seen.table_class.spec.concurrency if seen.table_class is not None else ConcurrencyLimits()
+    pairs = (
+        (seen.running_in_class, limits.running_jobs),
+        (seen.running_in_namespace, limits.running_jobs_per_namespace),
+    )
+    return any(most is not None and running >= most for running, most in pairs)
+
+
+def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+    job = _intended(seen) or _decided(seen, known, now=now)
+    with_job = Attempts(active=(job,), history=known.history)
+    message = f"Job {job.name} removes the data at {seen.base_path}: {job.state}"
+    return _wait(
+        seen,
+        with_job,
+        reason=EndingReason.DELETING_DATA,
+        message=message,
+        launch=job,
+        next_look=_LONG_LOOK,
+        now=now,
+    )
+
+
+def _intended(seen: EndingObservation) -> ActiveJob | None:
+    """Return the attempt that was decided and has no Job yet."""
+    taken = {job.name for job in seen.jobs}
+    intents = (job for job in seen.status.active_jobs if job.service is Service.DELETION and job.uid is None)
+    return next((job for job in intents if job.name not in taken), None)
+
+
+def _decided(seen: EndingObservation, known: Attempts, *, now: datetime) -> ActiveJob:
+    attempt, last = known.failures + 1, last_attempt(known.history)
+    return ActiveJob(
+        name=job_name(
+            table_name=seen.metadata.name,
+            table_uid=seen.metadata.uid,
+            service=Service.DELETION,
+            # The time, so that a Job which status has forgotten is never taken for this one.
+            decision=(seen.metadata.deletion_timestamp, format_time(now), attempt, last.job if last else None),
+            taken={job.name for job in seen.jobs},
+        ),
+        service=Service.DELETION,
+        attempt=attempt,
+        started_at=format_time(now),
+        generation=seen.metadata.generation,
+    )
+
+
+def _wait(
+    seen: EndingObservation,
+    known: Attempts,
+    *,
+    reason: EndingReason,
+    message: str,
+    now: datetime,
+    stop: tuple[JobObservation, ...] = (),
+    launch: ActiveJob | None = None,
+    next_look: float = SHORT_LOOK,
+) -> EndingPlan:
+    conditions = _conditions(seen, reason=reason, message=message, now=now)
+    before = next((one.reason for one in seen.status.conditions if one.type is ConditionType.READY), None)
+    worth_telling = reason in {EndingReason.DELETION_BLOCKED, EndingReason.DELETION_FAILED} and before != reason
+    return EndingPlan(
+        status=seen.status.model_copy(
+            update={
+                "observed_generation": seen.metadata.generation,
+                "message": message[:512],
+                "conditions": conditions,
+                "active_jobs": known.active,
+                "history": known.history,
+            }
+        ),
+        stop=stop,
+        launch=launch,
+        finished=known.finished,
+        notice=Transition(warning=True, reason=reason, message=message) if worth_telling else None,
+        next_look=next_look,
+    )
+
+
+def _conditions(seen: EndingObservation, *, reason: EndingReason, message: str, now: datetime) -> tuple[Condition, ...]:
+    make = ConditionMaker(generation=seen.metadata.generation, now=now)
+    made = (
+        make(ConditionType.READY, ConditionStatus.FALSE, reason, message),
+        make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message),
+    )
+    replaced = {ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED}
+    return (
+        *(condition.carried_over(seen.status.conditions) for condition in made),
+        *(one for one in seen.status.conditions if one.type not in replaced),
+    )
+
+
+def _retain(seen: EndingObservation, why: str) -> EndingPlan:
+    message = (
+        f"The data at {seen.base_path} stays although spec.deletionPolicy is Delete: {why} "
+        "If it is not needed, remove the folder, or declare the table again and delete it once the cause is gone."
+    )
+    return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=message, warning=True))
+
+
+def _end(seen: EndingObservation, ending: Ending) -> EndingPlan:
+    return EndingPlan(status=seen.status, ending=ending)
+
+
+def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:
+    began = parse_time(seen.metadata.deletion_timestamp)
+    return began is not None and now - began > PATIENCE

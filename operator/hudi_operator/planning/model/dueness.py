@@ -1,0 +1,264 @@
+"""Whether a run of a service is due, why or why not, and how that is shown."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import IntEnum, StrEnum
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.api.table_status import EXPLANATION_LIMIT, CountRange, PendingStatus, ServiceStatus
+from hudi_operator.planning.model import TimelineTrouble
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.timeline import Bounds
+
+
+class Reason(StrEnum):
+    """Why a service is due or not."""
+
+    NOT_CONFIGURED = "NotConfigured"
+    """The spec has no ingestion."""
+
+    DISABLED = "Disabled"
+    """The spec switches the service off, or the table is of a type that has no use for it."""
+
+    INLINE = "Inline"
+    """The service runs inside the writer, after each commit."""
+
+    NO_TABLE = "NoTable"
+    """Nothing has been written yet."""
+
+    REQUESTED = "Requested"
+    """Due: the annotation `hudi-operator.io/requestedAt` asks for it."""
+
+    SCHEDULED = "Scheduled"
+    """Due by the schedule."""
+
+    MORE_INPUT = "MoreInput"
+    """Due: the last run left input behind at its limits."""
+
+    RETRY = "Retry"
+    """Due: another attempt after a failure."""
+
+    THRESHOLD_REACHED = "ThresholdReached"
+    """Due: what is counted has reached its threshold."""
+
+    THRESHOLD_MAY_BE_REACHED = "ThresholdMayBeReached"
+    """Due: the number is not certain, and the largest that it can be reaches the threshold; a run may find nothing."""
+
+    PENDING_PLAN = "PendingPlan"
+    """Due: a pending instant is dealt with before a new plan is made."""
+
+    FAILED_WRITE = "FailedWrite"
+    """Due: a write that a dead run left behind is rolled back."""
+
+    FIRST_CYCLE_OVER = "FirstCycleOver"
+    """Due: the savepoint of the takeover is removed, because every table service has done its first work."""
+
+    WAITING_FOR_SCHEDULE = "WaitingForSchedule"
+    """Not time yet."""
+
+    WAITING_FOR_RETRY = "WaitingForRetry"
+    """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
+
+    WAITING_FOR_SPEC_CHANGE = "WaitingForSpecChange"
+    """The last run failed because of what it was told; tried once an hour until a change or a request."""
+
+    WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
+    """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
+
+    WAITING_FOR_OTHER = "WaitingForOther"
+    """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""
+
+    BELOW_THRESHOLD = "BelowThreshold"
+    """What is counted has not reached its threshold."""
+
+    NOTHING_TO_DO = "NothingToDo"
+    """The threshold is reached, but a run would find nothing, or the last one did and nothing has changed since."""
+
+    COUNTER_UNCERTAIN = "CounterUncertain"
+    """A file of the timeline that the answer depends on cannot be understood; nothing is guessed."""
+
+    RETRIES_EXHAUSTED = "RetriesExhausted"
+    """As many runs in a row have failed as the class allows; tried once an hour until a change or a request."""
+
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """The schedule names no point in time."""
+
+
+class Priority(IntEnum):
+    """Which of several due services goes first; equal ones go in the order of `SERVICES`."""
+
+    PENDING = 0
+    REQUESTED = 1
+    STARVING = 2
+    INGESTION = 3
+    FAILED_WRITE = 4
+    SERVICE = 5
+
+
+STARVING_FACTOR = 3
+"""A service whose count has reached its threshold this many times over goes before ingestion."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dueness:
+    """Whether a run is due now, since or until when, and why.
+
+    `run_mode` and `instant` are what the run of a compaction or clustering is told to do.
+    """
+
+    due: bool
+    reason: Reason | TimelineTrouble
+    message: str
+    at: datetime | None = None
+    counted: int | None = None
+    bounds: Bounds | None = None
+    threshold: int | None = None
+    priority: Priority = Priority.SERVICE
+    run_mode: RunMode | None = None
+    instant: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What stands beside the answer in the status of a service."""
+
+    pending: tuple[PendingStatus, ...] = ()
+    held_back: str | None = None
+
+
+_RETRYING = frozenset(
+    {
+        Reason.WAITING_FOR_RETRY,
+        Reason.WAITING_FOR_SPEC_CHANGE,
+        Reason.WAITING_FOR_HEARTBEAT,
+        Reason.RETRIES_EXHAUSTED,
+    }
+)
+
+
+def by_count(
+    counted: int | None,
+    threshold: int,
+    *,
+    what: str,
+    bounds: Bounds | None = None,
+    run_mode: RunMode | None = None,
+) -> Dueness:
+    """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`.
+
+    A number that is not known has bounds. It is due when the lower one reaches the threshold, and when only the upper
+    one does: Hudi counts again, and a run that finds nothing is remembered.
+    """
+    if counted is not None:
+        bounds = None
+    elif bounds is None:
+        return uncertain(f"{what[:1].upper()}{what[1:]}")
+    least, most = bounds or (counted or 0, counted or 0)
+    reason = Reason.THRESHOLD_MAY_BE_REACHED if most >= threshold else Reason.BELOW_THRESHOLD
+    if least >= threshold:
+        reason = Reason.THRESHOLD_REACHED
+    return Dueness(
+        due=most >= threshold,
+        reason=reason,
+        message=f"{least} of {threshold} {what}." if bounds is None else _between(bounds, threshold, what),
+        counted=counted,
+        bounds=bounds,
+        threshold=threshold,
+        priority=Priority.STARVING if least >= STARVING_FACTOR * threshold else Priority.SERVICE,
+        run_mode=run_mode,
+    )
+
+
+def _between(bounds: Bounds, threshold: int, what: str) -> str:
+    return f"Between {bounds.at_least} and {bounds.at_most} of {threshold} {what} (see status.timeline.problems)."
+
+
+def uncertain(what: str) -> Dueness:
+    """Return the answer of a service whose counter depends on something that cannot be read."""
+    return Dueness(
+        due=False,
+        reason=Reason.COUNTER_UNCERTAIN,
+        message=f"{what} cannot be counted, because a file of the timeline cannot be understood: "
+        "see status.timeline.problems.",
+    )
+
+
+def unless_hudi_fails(counting: Dueness, *, unreadable: bool) -> Dueness:
+    """Return the answer of a service that counts, where Hudi would read the same damaged file first and fail at it."""
+    if not counting.due or not unreadable:
+        return counting
+    return replace(
+        counting,
+        due=False,
+        reason=Reason.COUNTER_UNCERTAIN,
+        message=f"{counting.message} Nothing starts, because Hudi would read a damaged file first and fail: "
+        "see status.timeline.problems.",
+        priority=Priority.SERVICE,
+        run_mode=None,
+    )
+
+
+def explain(
+    memory: ServiceStatus,
+    dueness: Dueness,
+    *,
+    hindrance: tuple[str, str] | None,
+    now: datetime,
+    surroundings: Surroundings | None = None,
+) -> ServiceStatus:
+    """Return what is remembered together with why a run is due or not; a hindrance is a word and a sentence."""
+    at = format_time(dueness.at) if dueness.at and not dueness.due else None
+    retrying = dueness.reason in _RETRYING
+    beside = surroundings or Surroundings()
+    changes: dict[str, object] = {
+        "counted": dueness.counted,
+        "counted_range": count_range(dueness.bounds),
+        "threshold": dueness.threshold,
+        "due": dueness.due,
+        "due_since": _due_since(memory, dueness, now=now) if dueness.due else None,
+        "reason": dueness.reason.value,
+        "message": dueness.message[:EXPLANATION_LIMIT],
+        "pending": beside.pending,
+        "held_back": beside.held_back,
+        "next_run_at": None if retrying else at,
+        "next_attempt_at": at if retrying else None,
+    }
+    if dueness.due and hindrance is not None:
+        reason, message = hindrance
+        changes |= {"reason": reason, "message": f"{dueness.message} {message}"[:EXPLANATION_LIMIT]}
+    return memory.model_copy(update=changes)
+
+
+def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
+    """Return what is remembered of a table that may not be looked at: its runs, and nothing that a timeline told."""
+    changes: dict[str, object] = {
+        "counted": None,
+        "counted_range": None,
+        "threshold": None,
+        "due": False,
+        "due_since": None,
+        "reason": reason,
+        "message": message[:EXPLANATION_LIMIT],
+        "pending": (),
+        "held_back": None,
+        "next_run_at": None,
+        "next_attempt_at": None,
+        "checkpoint": None,
+    }
+    return memory.model_copy(update=changes)
+
+
+def count_range(bounds: Bounds | None) -> CountRange | None:
+    """Return the bounds of a number that is not known as status has them."""
+    return None if bounds is None else CountRange(at_least=bounds.at_least, at_most=bounds.at_most)
+
+
+def _due_since(memory: ServiceStatus, dueness: Dueness, *, now: datetime) -> str:
+    if memory.due and memory.due_since is not None:
+        return memory.due_since
+    return format_time(min(dueness.at or now, now))
+
+
+def seconds_until(at: datetime | None, *, now: datetime) -> float | None:
+    """Return the seconds until a point in time, never negative."""
+    return None if at is None else max((at - now) / timedelta(seconds=1), 0.0)

@@ -1,0 +1,226 @@
+"""What the decision sees, as frozen values."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
+from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.jobs.sizing import PlanSize
+from hudi_operator.planning.model.obstacles import Obstacle, is_hidden
+from hudi_operator.timeline import Instant, Problem, Timeline
+from hudi_operator.timeline.files import FileSummary
+
+
+class TimelineTrouble(StrEnum):
+    """Why a table's timeline could not be read."""
+
+    NOT_FOUND = "TimelineIncomplete"
+    """A table is there, and files that it cannot do without are missing."""
+
+    ACCESS_DENIED = "StorageAccessDenied"
+    """The store refuses the credentials of the operator."""
+
+    UNREACHABLE = "StorageUnavailable"
+    """The store does not answer the operator."""
+
+    CORRUPT = "TimelineCorrupt"
+    """A file of the timeline cannot be understood."""
+
+    TOO_LARGE = "TimelineTooLarge"
+    """A file of the timeline is larger, or its folder has more files, than the operator reads."""
+
+    UNSUPPORTED = "TableVersionUnsupported"
+    """The table has a version that this operator cannot read, or that Hudi 1.2.0 does not write."""
+
+    NOT_LOOKED_AT = "NotLookedAt"
+    """Nothing was asked of the store, because the path, class or namespace of the table is not allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a recent commit or a pending plan says of the run that made it; earlier releases named the run alone."""
+
+    instant: Instant
+    run: str
+    table_uid: str | None = None
+    operator: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damaged:
+    """A recent commit whose file cannot be understood: what it did and who made it is not known."""
+
+    instant: Instant
+    problem: Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undoing:
+    """A rollback or restore, and the instants that it has undone, or will once it completes."""
+
+    instant: Instant
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineLook:
+    """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
+
+    `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
+    carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the
+    recent commits that name no run of ours, newest first; `operations` are what Hudi calls recent commits, by their
+    times; `files` sums up what recent commits wrote; `written` says when files of pending instants were written, in
+    milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed first.
+    `heartbeats` says when the heartbeats of pending instants were last written, in milliseconds since 1970 by the
+    store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
+    are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
+    cannot be understood, newest first: what is said of commits beside them holds for the others only.
+    `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
+    `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
+    """
+
+    timeline: Timeline | None = None
+    trouble: TimelineTrouble | None = None
+    message: str = ""
+    checkpoint: str | None = None
+    index: str | None = None
+    runs: tuple[tuple[str, str], ...] = ()
+    unmarked: tuple[Instant, ...] = ()
+    operations: tuple[tuple[str, str], ...] = ()
+    files: FileSummary | None = None
+    written: tuple[tuple[str, int], ...] = ()
+    plans: tuple[tuple[str, PlanSize], ...] = ()
+    planned: tuple[Mark, ...] = ()
+    heartbeats: tuple[tuple[str, int], ...] = ()
+    metadata: Timeline | None = None
+    marks: tuple[Mark, ...] = ()
+    damaged: tuple[Damaged, ...] = ()
+    undoings: tuple[Undoing, ...] = ()
+    owner: OwnerRecord | None = None
+    owner_problem: str = ""
+
+    @classmethod
+    def forbidden(cls, obstacles: Iterable[Obstacle]) -> "TimelineLook":
+        """Return what stands in the place of a look at a table that these obstacles hide."""
+        message = next((obstacle.message for obstacle in obstacles if obstacle.hides), "")
+        return cls(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
+
+    def instant_of(self, run: str) -> str | None:
+        """Return the instant that a run completed, if the timeline still says so."""
+        return next((instant for name, instant in self.runs if name == run), None)
+
+
+class JobPhase(StrEnum):
+    """How far a Job has come; it is over only when no driver and no executor of it runs any more."""
+
+    STARTING = "Starting"
+    SUSPENDED = "Suspended"
+    """A queue such as Kueue holds the Job, for as long as it likes."""
+
+    RUNNING = "Running"
+    ENDING = "Ending"
+    OVER = "Over"
+
+
+class PodTrouble(StrEnum):
+    """Why a driver's pod does not start or has ended from outside."""
+
+    IMAGE_PULL_FAILED = "ImagePullFailed"
+    """The Spark image cannot be pulled."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    """No node has room for the pod."""
+
+    CONFIGURATION = "PodConfigurationError"
+    """A Secret or service account of the pod is missing."""
+
+    FORBIDDEN = "PodForbidden"
+    """The namespace refuses the pod: its quota, limits or Pod Security level."""
+
+    START_TIMEOUT = "StartTimeout"
+    """The pod did not start in time, for a reason that is none of the above."""
+
+    INIT_FAILED = "InitContainerFailed"
+    """A container that was injected before the driver failed."""
+
+    OUT_OF_MEMORY = "OutOfMemory"
+    """The driver's pod was ended for using more memory than its limit."""
+
+    EVICTED = "Evicted"
+    """The driver's pod was evicted."""
+
+    NODE_LOST = "NodeLost"
+    """The driver's node is gone or does not report."""
+
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """The run took longer than the class's `job.deadline`."""
+
+
+START_TROUBLES = frozenset(
+    {
+        PodTrouble.IMAGE_PULL_FAILED,
+        PodTrouble.UNSCHEDULABLE,
+        PodTrouble.CONFIGURATION,
+        PodTrouble.FORBIDDEN,
+        PodTrouble.START_TIMEOUT,
+    }
+)
+"""Troubles of a pod that has not started; the others ended one that had."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodReference:
+    """One pod, and no later one of its name."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobObservation:
+    """What is known about one Job and its driver's pod.
+
+    `waiting_since` is since when its pod could start: a queue may have held the Job before. `remains` says that a Job
+    which is over keeps a pod of which only containers of others run. `executors` are those that outlive their driver
+    and that nobody has told to end.
+    """
+
+    name: str
+    uid: str
+    service: Service
+    attempt: int
+    created_at: datetime
+    phase: JobPhase
+    image: str
+    base_instant: str | None = None
+    decided_at: str | None = None
+    generation: int | None = None
+    driver_memory: str | None = None
+    outcome: JobOutcome | None = None
+    trouble: PodTrouble | None = None
+    message: str = ""
+    exit_code: int | None = None
+    waiting_since: datetime | None = None
+    remains: bool = False
+    executors: tuple[PodReference, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """Everything that one look at a table has seen; `operator` is the identity of the operator that looks."""
+
+    table: HudiTable
+    table_class: HudiTableClass | None
+    obstacles: tuple[Obstacle, ...]
+    look: TimelineLook
+    jobs: tuple[JobObservation, ...]
+    running_in_class: int = 0
+    running_in_namespace: int = 0
+    operator: str = ""
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the table's folder may be somebody else's, so that nothing of it is looked at or shown."""
+        return self.table_class is None or is_hidden(self.obstacles)

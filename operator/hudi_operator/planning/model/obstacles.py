@@ -1,0 +1,63 @@
+"""Why nothing may be started for a table."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Blocked(StrEnum):
+    """Why nothing may be started for a table, as the reason of its conditions.
+
+    All of them end by themselves once the cause is gone, because the table is looked at again and again.
+    """
+
+    INVALID_SPEC = "InvalidSpec"
+    """This version of the operator cannot read the spec."""
+
+    CLASS_NOT_FOUND = "TableClassNotFound"
+    """The class does not exist, or none is marked as the default."""
+
+    CLASS_INVALID = "TableClassInvalid"
+    """This version of the operator cannot read the class."""
+
+    CLASS_NOT_ALLOWED = "ClassNotAllowed"
+    """The class is not for tables of this namespace."""
+
+    PATH_NOT_ALLOWED = "PathNotAllowed"
+    """A path lies outside of what the class allows, is the whole of it, or lies inside of a table."""
+
+    SETTING_NOT_ALLOWED = "SettingNotAllowed"
+    """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
+
+    CLASS_LIMIT_EXCEEDED = "ClassLimitExceeded"
+    """The spec asks for more than the class allows."""
+
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """The schedule has no next time."""
+
+    INVALID_PATTERN = "InvalidPattern"
+    """A regular expression of the spec cannot be compiled."""
+
+    LOCK_MISSING = "LockMissing"
+    """The table is Optimistic, and neither it nor its class names a lock."""
+
+    PATH_CLAIMED = "BasePathClaimed"
+    """Another HudiTable has this folder, or one around it or inside it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """A reason for which nothing may be started, with a sentence that says what to do.
+
+    One that `hides` the table concerns its base path, class, namespace or claim: the folder may be somebody else's, so
+    it is not looked at, and nothing of it is shown.
+    """
+
+    reason: Blocked
+    message: str
+    hides: bool = True
+
+
+def is_hidden(obstacles: Iterable[Obstacle]) -> bool:
+    """Whether one of these obstacles hides the table."""
+    return any(obstacle.hides for obstacle in obstacles)

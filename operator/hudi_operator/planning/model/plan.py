@@ -1,0 +1,97 @@
+"""What the decision answers, as frozen values."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hudi_jobs.contract import Difference
+from hudi_operator.api.table_status import (
+    ActiveJob,
+    OwnerStatus,
+    PendingStatus,
+    RescanStatus,
+    RunStatus,
+    ServicesStatus,
+)
+from hudi_operator.api.takeover_status import TakeoverStatus
+from hudi_operator.planning.model.observation import PodReference
+from hudi_operator.timeline import Instant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a run failed; `reason` is a `FailureReason` of the driver or a word for what happened to its pod."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchJob:
+    """Record the intent, then create the Job. `due_at` is since when the run has been due."""
+
+    job: ActiveJob
+    due_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateJob:
+    """Create a Job whose intent is already recorded."""
+
+    job: ActiveJob
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopJob:
+    """Delete a Job that cannot start, or that is over and keeps a pod."""
+
+    job: ActiveJob
+    uid: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveExecutors:
+    """Delete executors that outlive their driver."""
+
+    job: ActiveJob
+    pods: tuple[PodReference, ...]
+
+
+Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
+
+    `drift` is everything in which the table differs from its resource, or cannot be honoured.
+    `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
+    says why the annotation that accepts them counts for nothing, and `verified_up_to` is the completion of the newest
+    commit that was found to be no such instant. `unknown` are recent commits of a serialized table that cannot be
+    understood, so that nobody knows whose they are. `overdue` have been pending for longer than the class allows.
+    `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
+    `circumstances` the fingerprint of those under which it was decided.
+    `left_behind` are pending instants that ended runs of ours began.
+    `takeover` is what is remembered of the takeover from others, and `waits_for_quiet` says why it waits.
+    `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
+    """
+
+    actions: tuple[Action, ...] = ()
+    services: ServicesStatus = field(default_factory=ServicesStatus)
+    drift: tuple[Difference, ...] = ()
+    foreign: tuple[Instant, ...] = ()
+    unknown: tuple[Instant, ...] = ()
+    acceptance_ignored: str = ""
+    verified_up_to: str | None = None
+    overdue: tuple[PendingStatus, ...] = ()
+    active_jobs: tuple[ActiveJob, ...] = ()
+    left_behind: tuple[str, ...] = ()
+    history: tuple[RunStatus, ...] = ()
+    finished: tuple[RunStatus, ...] = ()
+    answered: str | None = None
+    rescan: RescanStatus | None = None
+    circumstances: str | None = None
+    next_look: float | None = None
+    owned_elsewhere: str | None = None
+    owner: OwnerStatus | None = None
+    takeover: TakeoverStatus | None = None
+    waits_for_quiet: str | None = None

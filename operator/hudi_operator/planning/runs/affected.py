@@ -1,0 +1,73 @@
+"""What a run did to instants that it did not begin: as its driver told, or as the timeline shows where it died."""
+
+from collections.abc import Iterable, Iterator
+
+from hudi_jobs.contract import MOST_AFFECTED, AffectedInstant, ConcurrencyMode, Effect
+from hudi_operator.api.act_status import AffectedStatus, PendingOwner
+from hudi_operator.api.table_status import ActiveJob, PendingStatus, RunStatus
+from hudi_operator.planning.model import JobObservation, Observation
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.timeline import Action, Timeline
+
+_WRITES = frozenset({Action.COMMIT.value, Action.DELTA_COMMIT.value, Action.REPLACE_COMMIT.value})
+_DID = {
+    Effect.FINISHED: "Finished",
+    Effect.ROLLED_BACK: "Rolled back",
+    Effect.REPLANNED: "Rolled back, and planned anew, the",
+}
+
+
+def with_affected(
+    run: RunStatus, job: ActiveJob, observed: JobObservation | None, observation: Observation
+) -> RunStatus:
+    """Return an ended run with what it did to instants that it did not begin."""
+    pending = {one.time: one for service in SERVICES for one in observation.table.status.services.of(service).pending}
+    result = observed.outcome.results[0] if observed and observed.outcome and observed.outcome.results else None
+    if result is not None:
+        behind = observation.table.status.left_behind
+        affected = tuple(_as_told(one, pending.get(one.instant), behind) for one in result.affected)
+    else:
+        affected = tuple(_as_seen(job, pending.values(), observation))
+    return run.model_copy(update={"affected": affected[:MOST_AFFECTED] or None})
+
+
+def affected_message(affected: AffectedStatus) -> str:
+    """Return the sentence that says what a run did to an instant, and whose that was."""
+    whose = "another tool or an unknown run" if affected.owner is PendingOwner.OTHER else "an earlier run"
+    if affected.run is not None:
+        whose = f"run {affected.run}"
+    return f"{_DID[affected.effect]} {affected.action} {affected.time} of {whose}."
+
+
+def _as_told(one: AffectedInstant, known: PendingStatus | None, left_behind: tuple[str, ...]) -> AffectedStatus:
+    ours = one.run is not None or one.instant in left_behind or (known and known.owner is PendingOwner.THIS_TABLE)
+    return AffectedStatus(
+        time=one.instant,
+        action=one.action,
+        effect=one.effect,
+        owner=PendingOwner.THIS_TABLE if ours else PendingOwner.OTHER,
+        run=one.run,
+    )
+
+
+def _as_seen(job: ActiveJob, known: Iterable[PendingStatus], observation: Observation) -> Iterator[AffectedStatus]:
+    """Compare the timeline with what was pending when the run was decided.
+
+    Said only of a serialized table: beside others, somebody else may have ended an instant.
+    """
+    timeline = observation.look.timeline
+    if timeline is None or observation.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED:
+        return
+    for one in known:
+        effect = _effect(one, timeline) if one.time in (job.pending or ()) else None
+        if effect is not None:
+            yield AffectedStatus(time=one.time, action=one.action, effect=effect, owner=one.owner)
+
+
+def _effect(one: PendingStatus, timeline: Timeline) -> Effect | None:
+    found = next((instant for instant in timeline.instants if instant.time == one.time), None)
+    if found is None:
+        # Archival takes the oldest, and only what has completed.
+        first = next((instant.time for instant in timeline.instants), one.time)
+        return Effect.ROLLED_BACK if one.time > first else None
+    return Effect.FINISHED if found.is_completed and one.action not in _WRITES else None

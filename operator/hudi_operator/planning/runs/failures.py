@@ -1,0 +1,173 @@
+"""Failures in classes of their own: who is to blame, how often it happened in a row, and when it is tried again.
+
+Three kinds are counted apart. A failure of the run itself (bad input, out of memory, an error of Hudi) and one of the
+infrastructure (a lost node, a missing image, a full quota, a store that is down) have a budget each. A run that gave
+way to another writer is neither: it backs off and is tried again without end. A budget that is used up asks for a
+person; the run is still tried now and then, so that a table whose cause went away by itself recovers.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hudi_jobs.contract import FailureReason, Outcome
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
+from hudi_operator.api.table_class import RetrySettings
+from hudi_operator.api.table_status import RunStatus, ServiceStatus
+from hudi_operator.planning.model import PodTrouble
+from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.retry import retry_delay
+from hudi_operator.planning.model.times import format_time, parse_time
+
+JOB_LOST = "JobLost"
+"""The Job vanished before it reported."""
+JOB_REFUSED = "JobRefused"
+"""The API server refuses to create the Job."""
+
+
+_AFTER_EXHAUSTION = timedelta(hours=1)
+"""How long a run waits between attempts that has used up its budget, or that the same request would fail again."""
+
+
+class FailureKind(StrEnum):
+    """Who is to blame for a run that came to nothing."""
+
+    JOB = "Job"
+    INFRASTRUCTURE = "Infrastructure"
+    CONFLICT = "Conflict"
+
+
+_INFRASTRUCTURE = frozenset(
+    {
+        JOB_LOST,
+        JOB_REFUSED,
+        PodTrouble.IMAGE_PULL_FAILED,
+        PodTrouble.UNSCHEDULABLE,
+        PodTrouble.CONFIGURATION,
+        PodTrouble.FORBIDDEN,
+        PodTrouble.START_TIMEOUT,
+        PodTrouble.INIT_FAILED,
+        PodTrouble.EVICTED,
+        PodTrouble.NODE_LOST,
+        FailureReason.INTERRUPTED,
+        FailureReason.STORAGE_UNAVAILABLE,
+        FailureReason.STORAGE_FULL,
+        FailureReason.LOCK_UNAVAILABLE,
+        FailureReason.CLOCK_BEHIND,
+    }
+)
+
+_WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value})
+"""Failures that the same request meets again: not backed off from, but tried again once an hour."""
+
+
+def failure_kind(run: RunStatus) -> FailureKind | None:
+    """Return who is to blame for how a run ended, or None if it did not fail."""
+    if run.outcome in {Outcome.CONFLICT, Outcome.FENCED}:
+        return FailureKind.CONFLICT
+    if run.outcome is not Outcome.FAILED:
+        return None
+    if run.reason in {FailureReason.CONFLICT, FailureReason.OWNED_ELSEWHERE}:
+        return FailureKind.CONFLICT
+    return FailureKind.INFRASTRUCTURE if run.reason in _INFRASTRUCTURE else FailureKind.JOB
+
+
+def attempts(memory: ServiceStatus) -> int:
+    """Return how many runs in a row came to nothing, whoever was to blame."""
+    return memory.failures + memory.infrastructure_failures + memory.conflicts
+
+
+def counted(
+    memory: ServiceStatus, kind: FailureKind, *, generation: int, circumstances: str | None = None
+) -> ServiceStatus:
+    """Return what is remembered after one more failure of a kind."""
+    name = _COUNTERS[kind]
+    return memory.model_copy(
+        update={
+            name: getattr(memory, name) + 1,
+            "failures_generation": generation,
+            "failures_circumstances": circumstances,
+        }
+    )
+
+
+def forgiven(memory: ServiceStatus) -> ServiceStatus:
+    """Return what is remembered without any failures."""
+    return memory.model_copy(
+        update={
+            "failures": 0,
+            "infrastructure_failures": 0,
+            "conflicts": 0,
+            "failures_generation": None,
+            "failures_circumstances": None,
+        }
+    )
+
+
+_COUNTERS = {
+    FailureKind.JOB: "failures",
+    FailureKind.INFRASTRUCTURE: "infrastructure_failures",
+    FailureKind.CONFLICT: "conflicts",
+}
+
+
+def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Dueness | None:
+    """Return what follows from the failures that are remembered, or None if there are none."""
+    last = memory.last_run
+    kind = failure_kind(last) if last else None
+    if attempts(memory) == 0 or last is None or kind is None:
+        return None
+    if last.reason in _WITHOUT_HOPE:
+        return _hopeless(last, now=now)
+    return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
+
+
+def _hopeless(last: RunStatus, *, now: datetime) -> Dueness:
+    at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
+    due = now >= at
+    return Dueness(
+        due=due,
+        reason=Reason.RETRY if due else Reason.WAITING_FOR_SPEC_CHANGE,
+        message="The last run failed because of what it was told. It is tried again when the spec, the class, the "
+        f"Spark image or the operator changes, or when the annotation {REQUESTED_AT_ANNOTATION} asks for it; without "
+        f"that at {format_time(at)}.",
+        at=at,
+    )
+
+
+def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, now: datetime) -> Dueness | None:
+    budgets = (
+        (memory.failures, retry.max_attempts, ""),
+        (memory.infrastructure_failures, retry.max_infrastructure_attempts, " for reasons outside of the table"),
+    )
+    at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
+    for failures, budget, why in budgets:
+        if failures >= budget and now < at:
+            return Dueness(
+                due=False,
+                reason=Reason.RETRIES_EXHAUSTED,
+                message=f"Failed {_times(failures)}{why}, as often as the class allows, at last with "
+                f"{last.reason or last.outcome}. Remove the cause, then change the spec or the class, or set the "
+                f"annotation {REQUESTED_AT_ANNOTATION}; without that it is tried again at {format_time(at)}.",
+                at=at,
+            )
+    return None
+
+
+def _next_attempt(
+    memory: ServiceStatus, last: RunStatus, kind: FailureKind, retry: RetrySettings, *, now: datetime
+) -> Dueness:
+    count: int = getattr(memory, _COUNTERS[kind])
+    at = (parse_time(last.finished_at) or now) + retry_delay(count, retry)
+    word = last.reason or last.outcome.value
+    what = "Gave way to another run" if kind is FailureKind.CONFLICT else "Failed"
+    due = now >= at
+    return Dueness(
+        due=due,
+        reason=Reason.RETRY if due else Reason.WAITING_FOR_RETRY,
+        message=f"{what} {_times(count)} ({word}); the next attempt is at {format_time(at)}.",
+        at=at,
+    )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times in a row"

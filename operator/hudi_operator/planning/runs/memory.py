@@ -1,0 +1,123 @@
+"""What is remembered of each service after runs have ended."""
+
+from collections.abc import Iterable
+
+from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.circumstances import differ, have_changed
+from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, forgiven
+
+SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
+"""The services of a table's life, in the order in which equally urgent ones go."""
+
+_NAMES_SHOWN = 3
+_NAME_SHOWN = 128
+
+
+def remember(observation: Observation, finished: tuple[RunStatus, ...], *, circumstances: str | None) -> ServicesStatus:
+    """Return what is remembered of all services after this look: of runs that ended, and of the timeline itself."""
+    table = observation.table
+    table_class = observation.table_class.spec if observation.table_class else None
+    services = table.status.services
+    after = services.replaced(
+        {
+            service: remember_runs(
+                services.of(service),
+                tuple(run for run in finished if run.service is service),
+                table=table,
+                table_class=table_class,
+                circumstances=circumstances,
+            )
+            for service in SERVICES
+        }
+    )
+    return after.replaced({Service.INGESTION: _learn_progress(after.ingestion, observation, finished)})
+
+
+def remember_runs(
+    memory: ServiceStatus,
+    runs: Iterable[RunStatus],
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None = None,
+) -> ServiceStatus:
+    """Return what is remembered of one service after these runs of it have ended."""
+    generation = table.metadata.generation
+    if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
+        # How much memory a run needs, only another spec changes.
+        grown = memory.driver_memory if memory.failures_generation == generation else None
+        memory = forgiven(memory).model_copy(update={"driver_memory": grown})
+    for run in runs:
+        memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
+    return memory
+
+
+def _after(
+    memory: ServiceStatus,
+    run: RunStatus,
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec | None,
+    circumstances: str | None,
+) -> ServiceStatus:
+    kind, job = failure_kind(run), _job_of(run, table)
+    memory = memory.model_copy(update={"last_run": run, "due_since": None, "settled_at": _settled(run, job)})
+    if kind is None:
+        return forgiven(memory).model_copy(update={"next_attempt_at": None})
+    memory = memory.model_copy(update={"more_input": False})
+    if job is not None and _is_outdated(job, table, circumstances):
+        return forgiven(memory)  # says nothing about the spec and class of today, which are tried at once
+    if kind is FailureKind.JOB:
+        grown = _next_memory(memory, run, table=table, table_class=table_class)
+        memory = memory.model_copy(update={"driver_memory": grown})
+    return counted(memory, kind, generation=table.metadata.generation, circumstances=circumstances)
+
+
+def _is_outdated(job: ActiveJob, table: HudiTable, circumstances: str | None) -> bool:
+    return job.generation not in {None, table.metadata.generation} or differ(job.circumstances, circumstances)
+
+
+def _job_of(run: RunStatus, table: HudiTable) -> ActiveJob | None:
+    return next((job for job in table.status.active_jobs if job.name == run.job), None)
+
+
+def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
+    """Return the instant before whose successor the service need not be tried again.
+
+    Archival leaves no instant behind, and what it removed may be seen late: its success settles like finding nothing.
+    """
+    if job is None:
+        return None
+    if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and run.service is Service.ARCHIVAL):
+        return job.base_instant
+    return None
+
+
+def _next_memory(
+    memory: ServiceStatus, run: RunStatus, *, table: HudiTable, table_class: HudiTableClassSpec | None
+) -> str | None:
+    if run.reason != FailureReason.OUT_OF_MEMORY or table_class is None:
+        return memory.driver_memory
+    current = resolve_sizing(table.spec, table_class, driver_memory=memory.driver_memory).driver.memory
+    return grown_memory(current, table_class.limits.driver_memory) or memory.driver_memory
+
+
+def _learn_progress(memory: ServiceStatus, observation: Observation, finished: Iterable[RunStatus]) -> ServiceStatus:
+    """Take over how far the source has been read, and whether the last run left input behind."""
+    changes: dict[str, object] = {}
+    if observation.look.trouble is None and not observation.look.damaged:
+        changes["checkpoint"] = observation.look.checkpoint
+    for run in finished:
+        if run.service is Service.INGESTION and failure_kind(run) is None:
+            job = next((job for job in observation.jobs if job.name == run.job), None)
+            results = job.outcome.results if job and job.outcome else ()
+            changes["more_input"] = bool(results and results[0].more_input)
+            if results and results[0].files_skipped is not None:
+                changes["files_skipped"] = results[0].files_skipped
+                changes["skipped"] = tuple(name[:_NAME_SHOWN] for name in results[0].skipped[:_NAMES_SHOWN])
+    return memory.model_copy(update=changes)

@@ -1,0 +1,152 @@
+"""What became of a run: the driver's word, checked against the timeline.
+
+The timeline decides. A run whose instant is completed in the timeline has succeeded, whatever its pod said; a run that
+claims an instant that is not there has failed. Archival and the removal of a savepoint complete no instant: there the
+driver's word is all there is.
+"""
+
+from datetime import datetime
+
+from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
+from hudi_operator.planning.runs.failures import JOB_LOST, JOB_REFUSED
+
+NOT_CONFIRMED = "NotConfirmed"
+"""The driver reported success, but the timeline does not hold it."""
+DRIVER_DIED = "DriverDied"
+"""The driver ended without a report."""
+MESSAGE_LIMIT = 1000
+
+_GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED})
+
+_OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
+
+
+def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineLook, now: datetime) -> RunStatus | None:
+    """Return how a run ended, or None while its commit or the whole timeline cannot be read.
+
+    `observed` is the finished Job, or None when it has vanished.
+    """
+    result = _result(observed)
+    if result is not None and result.outcome is Outcome.NOTHING_TO_DO:
+        return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
+    if look.trouble is not None or may_be_damaged(job, result, look):
+        return None
+    instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, look)
+    if instant is not None or _needs_no_instant(job, result):
+        message = _success_message(result)
+        return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)
+    if result is not None and result.outcome in _GAVE_WAY:
+        reason = result.reason or result.outcome
+        return _run(job, outcome=result.outcome, result=result, now=now, message=result.message, reason=reason)
+    failure = _failure(job, observed=observed, result=result)
+    return _run(job, outcome=Outcome.FAILED, result=result, now=now, message=failure.message, reason=failure.reason)
+
+
+def _needs_no_instant(job: ActiveJob, result: TaskResult | None) -> bool:
+    leaves_none = job.service is Service.ARCHIVAL or job.savepoint is SavepointStep.REMOVE
+    return leaves_none and result is not None and result.outcome is Outcome.SUCCEEDED
+
+
+def _result(observed: JobObservation | None) -> TaskResult | None:
+    if observed is None or observed.outcome is None or not observed.outcome.results:
+        return None
+    return observed.outcome.results[0]
+
+
+def _success_message(result: TaskResult | None) -> str:
+    if result is None or result.outcome is not Outcome.SUCCEEDED:
+        return "The driver did not report success, and what it did is completed in the timeline."
+    return result.message
+
+
+def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskResult | None) -> Failure:
+    if result is not None and result.outcome is Outcome.FAILED:
+        return Failure(reason=result.reason or FailureReason.INTERNAL_ERROR, message=result.message)
+    if result is not None:
+        return Failure(
+            reason=NOT_CONFIRMED,
+            message="The driver reported success, but the timeline holds nothing that this run completed: "
+            "look at who else writes or restores the table.",
+        )
+    if observed is None:
+        return _lost(job)
+    return _died(job, observed)
+
+
+def _lost(job: ActiveJob) -> Failure:
+    if job.state in START_TROUBLES:
+        message = f"Job {job.name} could not start in time and was given up: {job.message or job.state}"
+        return Failure(reason=job.state, message=message)
+    if job.state in set(PodTrouble):
+        return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
+    return Failure(
+        reason=JOB_LOST,
+        message=f"Job {job.name} vanished before it reported: somebody deleted it, or its time ran out.",
+    )
+
+
+def _died(job: ActiveJob, observed: JobObservation) -> Failure:
+    if observed.trouble is PodTrouble.OUT_OF_MEMORY or observed.exit_code == _OUT_OF_MEMORY_EXIT:
+        return Failure(
+            reason=FailureReason.OUT_OF_MEMORY,
+            message=f"The driver ran out of memory with {observed.driver_memory or 'its'} memory.",
+        )
+    if observed.trouble is not None:
+        return Failure(
+            reason=observed.trouble, message=observed.message or f"The driver's pod ended: {observed.trouble}."
+        )
+    if observed.exit_code is None and job.state in set(PodTrouble):
+        # The pod of a lost node is collected at once, often before it is seen to have ended.
+        return Failure(reason=job.state, message=job.message)
+    code = "unknown" if observed.exit_code is None else str(observed.exit_code)
+    return Failure(
+        reason=DRIVER_DIED,
+        message=f"The driver ended with exit code {code} and no report; the log of Job {observed.name} says more.",
+    )
+
+
+def _run(
+    job: ActiveJob,
+    *,
+    outcome: Outcome,
+    result: TaskResult | None,
+    now: datetime,
+    message: str,
+    reason: str | None = None,
+    instant: str | None = None,
+) -> RunStatus:
+    return RunStatus(
+        job=job.name,
+        service=job.service,
+        outcome=outcome,
+        reason=reason,
+        message=message[:MESSAGE_LIMIT],
+        instant=instant,
+        started_at=job.started_at,
+        finished_at=format_time(now),
+        files_read=result.files_read if result else None,
+        bytes_read=result.bytes_read if result else None,
+        rows_read=result.rows_read if result else None,
+        rows_quarantined=result.rows_quarantined if result else None,
+        file_groups=result.file_groups if result else None,
+        files_written=result.files_written if result else None,
+        files_deleted=result.files_deleted if result else None,
+        bytes_written=result.bytes_written if result else None,
+    )
+
+
+def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
+    """Return the failed run that a refused Job counts as."""
+    return RunStatus(
+        job=job.name,
+        service=job.service,
+        outcome=Outcome.FAILED,
+        reason=JOB_REFUSED,
+        message=f"The Kubernetes API refused the Job: {message}"[:MESSAGE_LIMIT],
+        started_at=job.started_at,
+        finished_at=format_time(now),
+    )

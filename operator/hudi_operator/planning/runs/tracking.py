@@ -1,0 +1,197 @@
+"""Jobs that were decided earlier: which still run, which have ended and how, and which must be helped along."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_class import JobSettings
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.model import (
+    START_TROUBLES,
+    Action,
+    CreateJob,
+    JobObservation,
+    JobPhase,
+    Observation,
+    PodTrouble,
+    RemoveExecutors,
+    StopJob,
+)
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.policy.drift import drift_of, stops
+from hudi_operator.planning.runs.affected import with_affected
+from hudi_operator.planning.runs.outcomes import conclude
+
+_MESSAGE_LIMIT = 500
+
+_MOST_ACTIVE = 8
+"""As many as a status holds; anybody who may create Jobs can make more look like a table's."""
+
+_CREATION_GRACE = timedelta(minutes=2)
+"""How long a Job whose intent is recorded may be created late; later the schedule decides anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracked:
+    """What became of the Jobs that were decided earlier; `late_at` is when the next of them has started too late."""
+
+    active: tuple[ActiveJob, ...]
+    finished: tuple[RunStatus, ...]
+    actions: tuple[Action, ...]
+    late_at: datetime | None = None
+
+
+def track(observation: Observation, *, desired_image: str, now: datetime) -> Tracked:
+    """Compare the Jobs that status remembers with those that exist.
+
+    A running Job that status has forgotten is adopted, because a table must never have two. A finished one that status
+    has forgotten was consumed before.
+    """
+    remembered = observation.table.status.active_jobs
+    active: list[ActiveJob] = []
+    finished: list[RunStatus] = []
+    actions: list[Action] = []
+    for job in remembered:
+        own, living = _found(job, observation)
+        if living is not None:
+            living, stops = _judged(living, observation, desired_image=desired_image, now=now)
+            active.append(refreshed(job, living) if own or job.uid else adopted(living))
+            actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
+        elif job.service is Service.DELETION:
+            continue  # was never decided: this table is not being deleted
+        elif own is None and job.uid is None and observation.look.instant_of(job.name) is None:
+            if _may_still_be_created(job, observation, now=now):
+                actions.append(CreateJob(job=job))
+                active.append(job)
+        elif (run := conclude(job, observed=own, look=observation.look, now=now)) is not None:
+            finished.append(with_affected(run, job, own, observation))
+        else:
+            active.append(refreshed(job, own) if own else job)
+    names = {job.name for job in remembered}
+    forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
+    for found in forgotten.values():
+        living, stops = _judged(found, observation, desired_image=desired_image, now=now)
+        active.append(adopted(living))
+        actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
+    actions += _removals(observation.jobs, active)
+    return Tracked(
+        active=tuple(active[:_MOST_ACTIVE]),
+        finished=tuple(finished),
+        actions=tuple(actions),
+        late_at=_next_late(observation, now=now),
+    )
+
+
+def _judged(
+    found: JobObservation, observation: Observation, *, desired_image: str, now: datetime
+) -> tuple[JobObservation, bool]:
+    """Return a Job that is not over as it is to be remembered, and whether it is stopped."""
+    stops = _must_stop(found, observation, desired_image=desired_image, now=now)
+    return given_up(found) if stops else found, stops
+
+
+def _next_late(observation: Observation, *, now: datetime) -> datetime | None:
+    settings = _job_settings(observation)
+    moments = (late_from(job, settings) for job in observation.jobs if job.phase is JobPhase.STARTING)
+    return min((moment for moment in moments if moment > now), default=None)
+
+
+def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> Iterator[Action]:
+    """Yield how what is left of runs is removed: executors without a driver, Jobs that only containers of others keep.
+
+    The end of such a Job is in the status first, because its outcome goes with it.
+    """
+    unconcluded = {job.name: job for job in active}
+    for found in jobs:
+        if found.executors:
+            yield RemoveExecutors(job=unconcluded.get(found.name) or adopted(found), pods=found.executors)
+        if found.remains and found.name not in unconcluded:
+            yield StopJob(job=adopted(found), uid=found.uid)
+
+
+def _found(job: ActiveJob, observation: Observation) -> tuple[JobObservation | None, JobObservation | None]:
+    """Return the Job of a remembered run, and the Job or pod of its name that is not over: its own before another's."""
+    same_name = [found for found in observation.jobs if found.name == job.name]
+    own = next((found for found in same_name if is_of_run(found, job)), None)
+    living = [found for found in same_name if found.phase is not JobPhase.OVER]
+    return own, own if own in living else next(iter(living), None)
+
+
+def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
+    """Whether a Job of the name of a remembered run is the one that was created for it.
+
+    Before its uid is known it is told by when the run was decided; Jobs of earlier versions do not say.
+    """
+    if job.uid is not None:
+        return found.uid == job.uid
+    return found.decided_at in {None, job.started_at}
+
+
+def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
+    spec, spec_generation = observation.table.spec, observation.table.metadata.generation
+    if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
+        return False
+    if stops(drift_of(observation)):
+        return False
+    look = observation.look
+    if job.generation not in {None, spec_generation} or look.trouble is not None or look.damaged:
+        return False  # the Job would be another one, or has perhaps been there and done its work
+    if any(found.name == job.name for found in observation.jobs):
+        return False
+    started = parse_time(job.started_at)
+    return started is not None and now - started < _CREATION_GRACE
+
+
+def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:
+    if found.phase is not JobPhase.STARTING:
+        return False
+    if found.trouble in START_TROUBLES and found.image != desired_image:
+        return True
+    return starts_late(found, _job_settings(observation), now=now)
+
+
+def _job_settings(observation: Observation) -> JobSettings:
+    return observation.table_class.spec.job if observation.table_class else JobSettings()
+
+
+def starts_late(found: JobObservation, settings: JobSettings, *, now: datetime) -> bool:
+    """Whether the pod of a Job has had the time that its class gives it to start, whatever keeps it from that."""
+    return found.phase is JobPhase.STARTING and now >= late_from(found, settings)
+
+
+def late_from(found: JobObservation, settings: JobSettings) -> datetime:
+    """Return the end of the time that the class gives the pod of a Job to start."""
+    return (found.waiting_since or found.created_at) + parse_duration(settings.start_timeout)
+
+
+def given_up(found: JobObservation) -> JobObservation:
+    """Return a Job that is stopped before it has started, with the trouble that it is remembered for."""
+    message = found.message or "its pod has not started."
+    return replace(found, trouble=found.trouble or PodTrouble.START_TIMEOUT, message=message)
+
+
+def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
+    """Return a remembered Job as it is found now."""
+    if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
+        # Stopped for this trouble: what it will be remembered for.
+        return job.model_copy(update={"uid": job.uid or found.uid})
+    state = found.trouble.value if found.trouble is not None else found.phase.value
+    message = found.message[:_MESSAGE_LIMIT]
+    return job.model_copy(update={"uid": job.uid or found.uid, "state": state, "message": message})
+
+
+def adopted(found: JobObservation) -> ActiveJob:
+    """Return the memory of a Job that status has forgotten."""
+    job = ActiveJob(
+        name=found.name,
+        service=found.service,
+        attempt=found.attempt,
+        started_at=found.decided_at or format_time(found.created_at),
+        generation=found.generation,
+        base_instant=found.base_instant,
+        driver_memory=found.driver_memory,
+    )
+    return refreshed(job, found)

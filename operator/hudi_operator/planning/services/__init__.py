@@ -1,0 +1,1 @@
+"""Ingestion and the table services: whether each is due, and which of them starts."""

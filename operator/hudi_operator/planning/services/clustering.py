@@ -1,0 +1,26 @@
+"""Whether a clustering is due: `ClusteringPlanActionExecutor.createClusteringPlan` of Hudi 1.2.0."""
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.planning.model.dueness import Dueness, by_count, uncertain, unless_hudi_fails
+from hudi_operator.planning.services.view import ServiceView, finish_pending
+
+
+def judge(view: ServiceView) -> Dueness:
+    """Return whether a pending clustering is to be dealt with or a new one to be planned.
+
+    A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans anew.
+    """
+    counters = view.timeline.counters
+    if counters.pending_clusterings is None:
+        return uncertain("Commits since the latest clustering")
+    pending = finish_pending(view, counters.pending_clusterings)
+    if pending is not None:
+        return pending
+    counting = by_count(
+        counters.commits_since_clustering,
+        view.spec.clustering.trigger.commits,
+        what="commits since the latest clustering",
+        bounds=counters.commits_since_clustering_bounds,
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
+    )
+    return unless_hudi_fails(counting, unreadable=counting.bounds is not None)

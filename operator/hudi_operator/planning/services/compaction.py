@@ -1,0 +1,91 @@
+"""Whether a compaction is due: `ScheduleCompactionActionExecutor.needCompact` of Hudi 1.2.0."""
+
+from datetime import datetime
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_services import CompactionTrigger, CompactionTriggerStrategy
+from hudi_operator.planning.model.dueness import STARVING_FACTOR, Dueness, Priority, Reason, by_count, uncertain
+from hudi_operator.planning.model.times import format_time, instant_time
+from hudi_operator.planning.services.view import ServiceView, finish_pending
+from hudi_operator.timeline import Action, Timeline
+
+
+def judge(view: ServiceView) -> Dueness:
+    """Return whether a pending compaction is to be finished or a new one to be planned."""
+    pending = finish_pending(view, view.timeline.counters.pending_compactions, waits_for_heartbeat=True)
+    if pending is not None:
+        return pending
+    trigger, start = view.spec.compaction.trigger, _start(view.timeline)
+    if start is None:
+        return Dueness(due=False, reason=Reason.BELOW_THRESHOLD, message="There is no delta commit to compact yet.")
+    after_request = trigger.strategy is CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST
+    counters = view.timeline.counters
+    if after_request:
+        number, bounds = counters.delta_commits_since_compaction_request, None
+    else:
+        number, bounds = counters.delta_commits_since_compaction, counters.delta_commits_since_compaction_bounds
+    counting = by_count(
+        number,
+        trigger.delta_commits,
+        what=f"delta commits since the last {'request' if after_request else 'compaction'}",
+        bounds=bounds,
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
+    )
+    return _by_trigger(trigger, counting, start, now=view.now)
+
+
+def _start(timeline: Timeline) -> str | None:
+    """Return the instant that time is counted from: the last compaction, else the first completed delta commit."""
+    first = next((one.time for one in timeline.completed if one.action is Action.DELTA_COMMIT), None)
+    return timeline.counters.last_compaction or first
+
+
+def _by_trigger(trigger: CompactionTrigger, counting: Dueness, start: str, *, now: datetime) -> Dueness:
+    strategy = trigger.strategy
+    if strategy in {CompactionTriggerStrategy.NUM_COMMITS, CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST}:
+        return counting
+    timing = _by_time(trigger, start, now=now)
+    if strategy is CompactionTriggerStrategy.TIME_ELAPSED:
+        return timing
+    return _combined(counting, timing, both=strategy is CompactionTriggerStrategy.NUM_AND_TIME)
+
+
+def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Dueness:
+    """Judge by time. Hudi subtracts the start from the instant of the run; both are UTC in the operator's jobs."""
+    moment, elapsed = instant_time(start), parse_duration(trigger.elapsed)
+    if moment is None:
+        return uncertain(f"The time since instant {start}")
+    at = moment + elapsed
+    due = now >= at
+    late = now - moment >= STARVING_FACTOR * elapsed
+    return Dueness(
+        due=due,
+        reason=Reason.THRESHOLD_REACHED if due else Reason.BELOW_THRESHOLD,
+        message=f"{trigger.elapsed} since instant {start} {'ended' if due else 'end'} at {format_time(at)}.",
+        at=at,
+        priority=Priority.STARVING if late else Priority.SERVICE,
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
+    )
+
+
+def _combined(counting: Dueness, timing: Dueness, *, both: bool) -> Dueness:
+    unknown = next((one for one in (counting, timing) if one.reason is Reason.COUNTER_UNCERTAIN), None)
+    if unknown is not None:
+        return unknown
+    due = (counting.due and timing.due) if both else (counting.due or timing.due)
+    word = "and" if both else "or"
+    by_time_alone = timing.due and not both
+    reached = Reason.THRESHOLD_REACHED if by_time_alone else counting.reason
+    return Dueness(
+        due=due,
+        reason=reached if due else Reason.BELOW_THRESHOLD,
+        message=f"{counting.message} {timing.message} Due when one {word} the other is reached.",
+        at=None if due or timing.due else timing.at,
+        counted=counting.counted,
+        bounds=counting.bounds,
+        threshold=counting.threshold,
+        # Starving means that what makes it due is far behind: with both conditions, the later of the two.
+        priority=max(counting.priority, timing.priority) if both else min(counting.priority, timing.priority),
+        run_mode=RunMode.SCHEDULE_AND_EXECUTE,
+    )

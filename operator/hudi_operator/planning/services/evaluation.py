@@ -1,0 +1,311 @@
+"""The verdict on every service of a table: whether it is due, and what stands beside that in its status."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, TableType
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_status import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.takeover_status import TakeoverStatus
+from hudi_operator.planning.model import Observation, TimelineLook
+from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, Surroundings
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.runs.failures import after_failures
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.services import archival, cleaning, clustering, compaction, ingestion
+from hudi_operator.planning.services.pending import pending_statuses
+from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone, named
+from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE, watch_of
+from hudi_operator.timeline import Action, State, pending_instants
+
+_JUDGES: Mapping[Service, Callable[[ServiceView], Dueness]] = {
+    Service.COMPACTION: compaction.judge,
+    Service.CLUSTERING: clustering.judge,
+    Service.CLEANING: cleaning.judge,
+    Service.ARCHIVAL: archival.judge,
+}
+
+_HELD_BACK: Mapping[Service, Callable[[ServiceView], str | None]] = {
+    Service.CLEANING: cleaning.held_back,
+    Service.ARCHIVAL: archival.held_back,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What all services of one table are judged by; `requested` is an unanswered wish for a run now.
+
+    `busy` are pending instants that Jobs of this table which still run may be at work on.
+    """
+
+    observation: Observation
+    table_class: HudiTableClassSpec
+    services: ServicesStatus
+    active: tuple[ActiveJob, ...]
+    requested: str | None
+    now: datetime
+    circumstances: str | None = None
+    pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
+    busy: frozenset[str] = frozenset()
+    takeover: TakeoverStatus | None = None
+
+    @property
+    def table(self) -> HudiTable:
+        """The table."""
+        return self.observation.table
+
+    @property
+    def all_pending(self) -> tuple[PendingStatus, ...]:
+        """All pending instants that some service deals with, oldest first."""
+        return tuple(sorted((one for some in self.pending.values() for one in some), key=lambda one: one.time))
+
+    @property
+    def abandoned(self) -> tuple[str, ...]:
+        """Pending instants that nobody works on any more, oldest first: a run may finish or roll them back."""
+        taken = {job.instant for job in self.active}
+        return tuple(one.time for one in self.all_pending if self.is_free(one) and one.time not in taken)
+
+    def is_free(self, pending: PendingStatus) -> bool:
+        """Whether an instant may be dealt with."""
+        return pending.left_alone_until is None and pending.time not in self.busy
+
+    def free(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that a service has to deal with now, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if self.is_free(one))
+
+    def others(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that belong to a service and are left alone, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if one.left_alone_until is not None)
+
+
+def make_case(
+    observation: Observation,
+    *,
+    table_class: HudiTableClassSpec,
+    services: ServicesStatus,
+    active: tuple[ActiveJob, ...],
+    left_behind: tuple[str, ...],
+    requested: str | None,
+    circumstances: str | None,
+    now: datetime,
+    takeover: TakeoverStatus | None = None,
+) -> Case:
+    """Return what services are judged by, with the pending instants of each."""
+    look = observation.look
+    known = observation.table.status.services
+    watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
+    timeline, written = look.timeline, dict(look.written)
+    pending = pending_statuses(timeline, known, written, watch=watch, now=now) if timeline else {}
+    busy = (one.instant.time for one in (pending_instants(timeline) if timeline else ()) if watch.is_busy(one))
+    return Case(
+        observation=observation,
+        table_class=table_class,
+        services=services,
+        active=active,
+        requested=requested,
+        circumstances=circumstances,
+        now=now,
+        pending=pending,
+        busy=frozenset(busy),
+        takeover=takeover,
+    )
+
+
+def judge(case: Case, service: Service) -> Dueness:
+    """Return whether a service is due."""
+    memory = case.services.of(service)
+    if service is Service.INGESTION:
+        return ingestion.judge(
+            memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
+        )
+    found = (
+        _left_over(case, service)
+        or _switched_off(case, service)
+        or _unseen(case.observation.look)
+        or _JUDGES[service](_view(case, service))
+    )
+    found = _beside_others(case, service, found)
+    if not found.due:
+        return found
+    return _settled(memory, found, case.observation.look) or after_backoff(case, service, found)
+
+
+def after_backoff(case: Case, service: Service, found: Dueness) -> Dueness:
+    """Return what is due, or until when it waits because earlier runs of the service have failed."""
+    failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
+    return found if failed is None or failed.due else _waiting(found, failed)
+
+
+def surroundings(case: Case, service: Service) -> Surroundings:
+    """Return what stands beside the verdict in the status of a service."""
+    describe = _HELD_BACK.get(service)
+    if case.observation.look.timeline is None or case.table.spec.mode_of(service) is ServiceMode.DISABLED:
+        describe = None
+    unread = case.observation.look.trouble is not None
+    # Since when an instant has been there must not be forgotten because a store was away.
+    pending = case.services.of(service).pending if unread else case.pending.get(service, ())
+    return Surroundings(
+        pending=pending[:PENDING_SHOWN],
+        held_back=describe(_view(case, service)) if describe else None,
+    )
+
+
+def judge_all(case: Case) -> dict[Service, Dueness]:
+    """Return the verdict on every service."""
+    return {service: judge(case, service) for service in SERVICES}
+
+
+def _switched_off(case: Case, service: Service) -> Dueness | None:
+    mode = case.table.spec.mode_of(service)
+    name = service.lower()
+    if mode is ServiceMode.INLINE and not _is_stuck(case, service):
+        message = f"spec.{name}.mode is Inline: it runs inside the writer, after the commit."
+        return Dueness(due=False, reason=Reason.INLINE, message=message)
+    if mode is ServiceMode.DISABLED:
+        message = f"spec.{name}.mode is Disabled, or there is nothing of the kind in a table of this type."
+        return Dueness(due=False, reason=Reason.DISABLED, message=message)
+    return None
+
+
+def _left_over(case: Case, service: Service) -> Dueness | None:
+    """Deal with a pending plan of a service that is switched off: it would hold its file groups back for ever.
+
+    A clustering is rolled back and none is planned anew. Hudi cannot remove a compaction, so that is executed.
+    """
+    is_clustering, spec = service is Service.CLUSTERING, case.table.spec
+    if spec.mode_of(service) is not ServiceMode.DISABLED or service not in {Service.CLUSTERING, Service.COMPACTION}:
+        return None
+    if service is Service.COMPACTION and spec.type is not TableType.MERGE_ON_READ:
+        return None
+    executable = [one for one in case.free(service) if is_clustering or one.action == Action.COMPACTION.value]
+    if not executable:
+        return None
+    what = "rolled back" if is_clustering else "executed"
+    return Dueness(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=f"The {executable[0].state.lower()} {named(executable[0])} is {what}, although "
+        f"spec.{service.lower()}.mode is Disabled: it would hold its file groups back for ever.",
+        priority=Priority.PENDING,
+        run_mode=RunMode.ROLL_BACK if is_clustering else RunMode.EXECUTE,
+        instant=executable[0].time,
+    )
+
+
+def _beside_others(case: Case, service: Service, found: Dueness) -> Dueness:
+    """Add to the verdict what is left alone, and look again when it no longer is."""
+    others = case.others(service)
+    if not others or found.reason is Reason.WAITING_FOR_OTHER:
+        return found
+    until = min((moment for one in others if (moment := parse_time(one.left_alone_until))), default=None)
+    at = found.at if found.due or until is None else min(found.at or until, until)
+    return replace(found, message=f"{found.message} {left_alone(others[0])}", at=at)
+
+
+def stranger_at_work(case: Case) -> PendingStatus | None:
+    """Return what somebody unknown may be at work on in a serialized table, where nothing may start beside it.
+
+    Hudi's writer would roll it back before it begins, and run any plan that it finds inside itself.
+    """
+    if case.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or case.active:
+        return None
+    writes = {one.time for one in case.pending.get(Service.INGESTION, ())}
+    begun = (one for one in case.all_pending if one.state == State.INFLIGHT.value or one.time in writes)
+    return next((one for one in begun if one.left_alone_until is not None), None)
+
+
+def _is_stuck(case: Case, service: Service) -> bool:
+    """Tell whether the writer inside which the service runs never gets to a plan.
+
+    Hudi executes a pending plan after the next commit, and with Reject a pending clustering fails a writer that updates
+    its files. Without an ingestion there is no such writer. While a Job runs, the plan may be its own.
+    """
+    planned = service is Service.CLUSTERING or (service is Service.COMPACTION and case.table.spec.ingestion is None)
+    return planned and bool(case.free(service)) and not case.active
+
+
+def _unseen(look: TimelineLook) -> Dueness | None:
+    if look.trouble is not None:
+        return Dueness(due=False, reason=look.trouble, message=look.message)
+    if look.timeline is None:
+        return Dueness(due=False, reason=Reason.NO_TABLE, message="There is no table yet.")
+    return None
+
+
+def _settled(memory: ServiceStatus, found: Dueness, look: TimelineLook) -> Dueness | None:
+    """Hold back a run that would find again what the last one found: nothing."""
+    if memory.settled_at is None or memory.settled_at != newest_completed(look):
+        return None
+    last = memory.last_run.message if memory.last_run else ""
+    return Dueness(
+        due=False,
+        reason=Reason.NOTHING_TO_DO,
+        message=f"{found.message} The last run left nothing to do, and no instant has completed since "
+        f"{memory.settled_at}. {last}".strip(),
+        counted=found.counted,
+        bounds=found.bounds,
+        threshold=found.threshold,
+    )
+
+
+def newest_completed(look: TimelineLook) -> str | None:
+    """Return the instant that completed last."""
+    if look.timeline is None or not look.timeline.completed:
+        return None
+    return max(look.timeline.completed, key=lambda one: (one.completion, one.time)).time
+
+
+def _waiting(found: Dueness, failed: Dueness) -> Dueness:
+    return Dueness(
+        due=False,
+        reason=failed.reason,
+        message=f"{found.message} {failed.message}",
+        at=failed.at,
+        counted=found.counted,
+        bounds=found.bounds,
+        threshold=found.threshold,
+    )
+
+
+def _view(case: Case, service: Service) -> ServiceView:
+    timeline = case.observation.look.timeline
+    if timeline is None:
+        raise ValueError("a service is judged by a timeline")
+    return ServiceView(
+        spec=case.table.spec,
+        memory=case.services.of(service),
+        timeline=timeline,
+        now=case.now,
+        pending=case.free(service),
+        others=case.others(service),
+        failed_writes=tuple(_failed_writes(case)),
+        metadata=case.observation.look.metadata,
+    )
+
+
+def _failed_writes(case: Case) -> Iterator[FailedWrite]:
+    """Yield the writes that dead writers have left, and when each may be rolled back.
+
+    In a Serialized table nothing else may run then. In an Optimistic one a write of ours has a heartbeat until two
+    minutes after its run, and its run's driver looks at that once more.
+    """
+    is_serialized = case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    if case.active and is_serialized:
+        return
+    last = case.services.ingestion.last_run
+    ended = (parse_time(last.finished_at) if last else None) or case.now
+    for one in case.pending.get(Service.INGESTION, ()):
+        if one.time in case.busy:
+            continue
+        if one.owner is PendingOwner.THIS_TABLE:
+            from_ = case.now if is_serialized else ended + HEARTBEAT_TOLERANCE
+            yield FailedWrite(time=one.time, from_=from_, why="was left behind by a run that has ended")
+        else:
+            from_ = parse_time(one.left_alone_until) or case.now
+            yield FailedWrite(
+                time=one.time, from_=from_, why="of another tool or an unknown run is overdue and has no heartbeat"
+            )

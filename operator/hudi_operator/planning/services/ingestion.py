@@ -1,0 +1,57 @@
+"""Whether ingestion is due, and why or why not."""
+
+from datetime import datetime
+
+from hudi_jobs.contract import Outcome
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_spec import Schedule
+from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
+from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.runs.failures import after_failures
+from hudi_operator.planning.services.rescan import unasked
+
+
+def judge(
+    memory: ServiceStatus, *, table: HudiTable, table_class: HudiTableClassSpec, requested: str | None, now: datetime
+) -> Dueness:
+    """Return whether ingestion is due; `requested` is an unanswered wish for a run now."""
+    ingestion = table.spec.ingestion
+    if ingestion is None:
+        return _not_due(Reason.NOT_CONFIGURED, "The spec has no ingestion: nothing is ingested.")
+    rescan = unasked(table)
+    if requested is not None or rescan is not None:
+        message = f"Requested at {requested}." if requested else f"Asked to read files once more: {rescan}."
+        return _due(Reason.REQUESTED, message, at=now, priority=Priority.REQUESTED)
+    failed = after_failures(memory, table_class.retry, now=now)
+    if failed is not None:
+        return _due(Reason.RETRY, failed.message, at=failed.at) if failed.due else failed
+    if memory.last_run is not None and memory.last_run.outcome is Outcome.FAILED:
+        return _due(Reason.RETRY, "The spec or its circumstances have changed since the last run failed.", at=now)
+    if memory.more_input:
+        return _due(Reason.MORE_INPUT, "The last run left input behind at its limits.", at=now)
+    return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)
+
+
+def _due(reason: Reason, message: str, *, at: datetime | None, priority: Priority = Priority.INGESTION) -> Dueness:
+    return Dueness(due=True, reason=reason, message=message, at=at, priority=priority)
+
+
+def _not_due(reason: Reason, message: str, *, at: datetime | None = None) -> Dueness:
+    return Dueness(due=False, reason=reason, message=message, at=at)
+
+
+def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable, now: datetime) -> Dueness:
+    started = parse_time(memory.last_run.started_at) if memory.last_run else None
+    anchor = started or parse_time(table.metadata.creation_timestamp) or now
+    try:
+        at = next_run(schedule, previous=anchor, first=started is None)
+    except InvalidSchedule as error:
+        return _not_due(Reason.INVALID_SCHEDULE, f"{error}.")
+    rhythm = f"every {schedule.every}" if schedule.every else f"by cron {schedule.cron} ({schedule.time_zone or 'UTC'})"
+    if now >= at:
+        return _due(Reason.SCHEDULED, f"Scheduled {rhythm}, due since {format_time(at)}.", at=at)
+    message = f"Scheduled {rhythm}; the next run is at {format_time(at)}."
+    return _not_due(Reason.WAITING_FOR_SCHEDULE, message, at=at)

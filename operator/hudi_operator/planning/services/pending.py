@@ -1,0 +1,131 @@
+"""Pending instants: which service has to deal with each, its age, whose it is, and what it holds back."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.table_status import PendingStatus, ServicesStatus
+from hudi_operator.planning.model.times import format_time, instant_time, parse_time
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.writers.unfinished import Watch
+from hudi_operator.timeline import (
+    Action,
+    Instant,
+    PendingInstant,
+    PendingKind,
+    Timeline,
+    TimelineZone,
+    pending_instants,
+)
+
+_SERVICE_OF_KIND = {
+    PendingKind.WRITE: Service.INGESTION,
+    PendingKind.COMPACTION: Service.COMPACTION,
+    PendingKind.LOG_COMPACTION: Service.COMPACTION,
+    PendingKind.CLUSTERING: Service.CLUSTERING,
+    PendingKind.UNKNOWN: Service.CLUSTERING,
+}
+
+_CLEANED_UP = frozenset({Action.CLEAN, Action.ROLLBACK})
+"""Hudi's clean finishes a pending one, and pending rollbacks first."""
+
+_BLOCKS_HISTORY = "Cleaning by commits and archival stop before it"
+_HOLDS_BACK = {
+    PendingKind.WRITE: f"{_BLOCKS_HISTORY}.",
+    PendingKind.COMPACTION: f"{_BLOCKS_HISTORY}, and the logs of its file groups grow.",
+    PendingKind.LOG_COMPACTION: f"{_BLOCKS_HISTORY}, and its file groups are not compacted.",
+    PendingKind.CLUSTERING: f"{_BLOCKS_HISTORY}, and with Reject its file groups take no updates.",
+    PendingKind.UNKNOWN: f"{_BLOCKS_HISTORY}.",
+    PendingKind.OTHER: "",
+}
+_METADATA_TABLE_WAITS = " The metadata table is not compacted."
+_LAST_VERSION_THAT_BLOCKS_METADATA = 6
+
+
+def service_of(pending: PendingInstant) -> Service | None:
+    """Return the service that deals with a pending instant, or None for what only a person can deal with."""
+    if pending.kind is PendingKind.OTHER:
+        return Service.CLEANING if pending.instant.action in _CLEANED_UP else None
+    return _SERVICE_OF_KIND[pending.kind]
+
+
+def pending_statuses(
+    timeline: Timeline, previous: ServicesStatus, written: Mapping[str, int], *, watch: Watch, now: datetime
+) -> dict[Service, tuple[PendingStatus, ...]]:
+    """Return for each service the pending instants that it has to deal with, oldest first.
+
+    `written` says when files were written, in milliseconds since 1970, for tables that name instants in local time.
+    """
+    known = {one.time: one for service in SERVICES for one in previous.of(service).pending}
+    found: dict[Service, list[PendingStatus]] = {}
+    for pending in pending_instants(timeline):
+        service = service_of(pending)
+        if service is None:
+            continue
+        instant = pending.instant
+        seen_at = _seen_at(instant, known.get(instant.time), now=now)
+        alone = watch.left_alone_until(pending, seen_at, now=now)
+        found.setdefault(service, []).append(
+            PendingStatus(
+                time=instant.time,
+                action=instant.action.value,
+                state=instant.state.value,
+                since=_since(instant, timeline, known, written, now=now),
+                holds_back=_holds_back(pending, timeline),
+                owner=PendingOwner.THIS_TABLE if watch.is_ours(pending) else PendingOwner.OTHER,
+                seen_at=format_time(seen_at),
+                left_alone_until=format_time(alone) if alone else None,
+            )
+        )
+    return {service: tuple(items) for service, items in found.items()}
+
+
+def _seen_at(instant: Instant, known: PendingStatus | None, *, now: datetime) -> datetime:
+    """Return since when the operator has seen an instant in its state: its time may be from any clock."""
+    if known is None or known.state != instant.state.value:
+        return now
+    return parse_time(known.seen_at) or now
+
+
+def _since(
+    instant: Instant,
+    timeline: Timeline,
+    known: Mapping[str, PendingStatus],
+    written: Mapping[str, int],
+    *,
+    now: datetime,
+) -> str:
+    if timeline.properties.timezone is TimelineZone.UTC:
+        requested = instant_time(instant.time)
+        if requested is not None:
+            return format_time(requested)
+    if instant.time in known:
+        return known[instant.time].since
+    if instant.time in written:
+        return format_time(datetime.fromtimestamp(written[instant.time] / 1000, now.tzinfo))
+    return format_time(now)
+
+
+def _holds_back(pending: PendingInstant, timeline: Timeline) -> str:
+    text = _HOLDS_BACK[pending.kind]
+    if text and timeline.properties.version <= _LAST_VERSION_THAT_BLOCKS_METADATA:
+        return text + _METADATA_TABLE_WAITS
+    return text
+
+
+def overdue(
+    pending: Iterable[PendingStatus], *, alarm: timedelta, now: datetime
+) -> tuple[tuple[PendingStatus, ...], datetime | None]:
+    """Return the instants that have been pending for longer than `alarm`, and when the next one will have been."""
+    late: list[PendingStatus] = []
+    following: datetime | None = None
+    for one in pending:
+        since = parse_time(one.since)
+        if since is None:
+            continue
+        if now - since >= alarm:
+            late.append(one)
+        elif following is None or since + alarm < following:
+            following = since + alarm
+    return tuple(sorted(late, key=lambda one: one.time)), following

@@ -1,0 +1,61 @@
+"""Requests to read files once more, and files that are passed over although they may never have been read.
+
+A request starts one run at once and is then given to every run until one has served it: the commit of that run says so,
+so that a run after a crash knows.
+"""
+
+from collections.abc import Iterable
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
+from hudi_operator.api.table_status import RescanState, RescanStatus, RunStatus, ServiceStatus
+from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.runs.failures import failure_kind
+
+INPUT_SKIPPED = "FilesSkipped"
+"""Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
+
+_VALUE_SHOWN = 256
+
+
+def unasked(table: HudiTable) -> str | None:
+    """Return the request for which no run has been started yet."""
+    last = table.status.rescan
+    return None if last is not None and last.value == table.open_rescan else table.open_rescan
+
+
+def rescan_after(
+    observation: Observation, finished: Iterable[RunStatus], launches: Iterable[LaunchJob]
+) -> RescanStatus | None:
+    """Return what is known of the newest request after this look."""
+    table = observation.table
+    value, last = table.metadata.annotations.get(RESCAN_ANNOTATION), table.status.rescan
+    if value is None:
+        return last
+    problem = rescan_problem(value)
+    if problem is None and table.spec.ingestion is None:
+        problem = "The spec has no ingestion, so there are no files to read."
+    if problem is not None:
+        return RescanStatus(value=value[:_VALUE_SHOWN], state=RescanState.IGNORED, message=problem)
+    if value in _served(observation, finished):
+        return RescanStatus(value=value, state=RescanState.SERVED)
+    if any(launch.job.service is Service.INGESTION for launch in launches) and table.open_rescan is not None:
+        return RescanStatus(value=value, state=RescanState.ASKED)
+    return last
+
+
+def skipped_message(memory: ServiceStatus) -> str:
+    """Return the sentence of the condition `InputSkipped`."""
+    named = ", ".join(memory.skipped)
+    return (
+        f"{memory.files_skipped:,} files of the source match and are not read, because they are older than what "
+        f"release 0.1 had read and did not match when its checkpoint was taken over: {named}. To have them read once, "
+        f"set the annotation {RESCAN_ANNOTATION}=skipped; to leave them out, narrow pathGlob."
+    )
+
+
+def _served(observation: Observation, finished: Iterable[RunStatus]) -> set[str]:
+    """Return the requests that drivers say to have served; what they wrote is confirmed."""
+    names = {run.job for run in finished if run.service is Service.INGESTION and failure_kind(run) is None}
+    outcomes = [job.outcome for job in observation.jobs if job.name in names and job.outcome is not None]
+    return {result.rescan for outcome in outcomes for result in outcome.results if result.rescan is not None}

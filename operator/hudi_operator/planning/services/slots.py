@@ -1,0 +1,199 @@
+"""Which of the due services start now, and what keeps the others waiting."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
+from hudi_operator.api.table_class import ConcurrencyLimits
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
+from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, explain
+from hudi_operator.planning.policy.drift import DRIFT, drift_reason, stops
+from hudi_operator.planning.runs.failures import forgiven
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
+from hudi_operator.planning.services.launch import launch
+from hudi_operator.planning.services.view import left_alone
+from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, Writers, foreign_message, unknown_message
+from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
+
+RUNNING = "Running"
+"""A Job of the table runs, beside which no other may."""
+
+SUSPENDED = "Suspended"
+"""The table is suspended: no new Job starts."""
+
+OBSERVED = "Observed"
+"""The table is only observed: no Job starts."""
+
+BLOCKED = "Blocked"
+"""Something in the spec or the class stands in the way; the condition Stalled says what."""
+
+CLASS_LIMIT_REACHED = "ClassLimitReached"
+"""As many Jobs run as the class allows."""
+
+NAMESPACE_LIMIT_REACHED = "NamespaceLimitReached"
+"""As many Jobs of the class run in the namespace as it allows."""
+
+RESTING = frozenset({SUSPENDED, OBSERVED, BLOCKED, OWNED_ELSEWHERE, FOREIGN_WRITER, DRIFT, TimelineTrouble.UNSUPPORTED})
+"""Reasons for which nothing starts until a person has done something."""
+
+_FIRST = Priority.PENDING - 1
+
+Hindrance = tuple[str, str]
+"""Why nothing may be started, as a word and a sentence."""
+
+
+PATIENCE = 10
+"""How often a due service is passed over before it goes first, whatever else is pending or requested."""
+
+
+def in_order(judged: Mapping[Service, Dueness], memory: ServicesStatus) -> list[Service]:
+    """Return the due services in the order in which they may start.
+
+    Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
+    turns with services that are far behind.
+    """
+    due = [service for service in SERVICES if judged[service].due]
+    return sorted(due, key=lambda service: _rank(judged[service], service, memory.of(service).passed_over))
+
+
+def _rank(dueness: Dueness, service: Service, passed_over: int) -> tuple[int, int, str, int]:
+    instant, place = dueness.instant or "", SERVICES.index(service)
+    if passed_over >= PATIENCE:
+        return _FIRST, -passed_over, instant, place
+    if dueness.priority is Priority.STARVING and passed_over:
+        return Priority.REQUESTED, -passed_over, instant, place
+    in_turn = -passed_over if dueness.priority is Priority.REQUESTED else 0
+    return dueness.priority, in_turn, instant, place
+
+
+def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> Hindrance | None:
+    """Return the Job beside which a service must not start.
+
+    A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion.
+    """
+    for job in active:
+        beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
+        if mode is ConcurrencyMode.SERIALIZED or not beside:
+            return RUNNING, f"Job {job.name}: {job.state}."
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """What starts now, and all Jobs that are active then."""
+
+    launches: tuple[LaunchJob, ...] = ()
+    active: tuple[ActiveJob, ...] = ()
+
+
+def start(case: Case, judged: Mapping[Service, Dueness], hindrance: Hindrance | None) -> Started:
+    """Return what may start now, the most urgent first, beside the Jobs that are active."""
+    active, launches = case.active, list[LaunchJob]()
+    for service in in_order(judged, case.services) if hindrance is None else ():
+        if _waits_for(case, service, active) is None:
+            launches.append(launch(case, service, judged[service]))
+            active = (*active, launches[-1].job)
+    return Started(launches=tuple(launches), active=active)
+
+
+def explained(
+    case: Case, judged: Mapping[Service, Dueness], started: Started, hindrance: Hindrance | None
+) -> ServicesStatus:
+    """Return what is remembered of all services, with why each is due or not and what keeps it waiting."""
+    launched = {launch.job.service for launch in started.launches}
+    after: dict[Service, ServiceStatus] = {}
+    for service, dueness in judged.items():
+        memory = case.services.of(service)
+        if dueness.reason is Reason.BELOW_THRESHOLD:
+            memory = forgiven(memory)  # what failed is not due any more: somebody else has done it
+        waits = None if service in launched else _waits_for(case, service, started.active, hindrance)
+        beside = surroundings(case, service)
+        memory = memory.model_copy(update={"passed_over": _passed_over(case, service, dueness, launched)})
+        after[service] = explain(memory, dueness, hindrance=waits, now=case.now, surroundings=beside)
+    return case.services.replaced(after)
+
+
+def _passed_over(case: Case, service: Service, dueness: Dueness, launched: Collection[Service]) -> int:
+    """Return how often others have been started while this service was due and could have been."""
+    before = case.services.of(service).passed_over
+    if service in launched:
+        return 0
+    if not dueness.due:
+        return before if case.active else 0  # what is due may not be seen while a Job runs
+    could_start = _waits_for(case, service, case.active) is None
+    return before + 1 if launched and could_start else before
+
+
+def _waits_for(
+    case: Case, service: Service, active: Sequence[ActiveJob], hindrance: Hindrance | None = None
+) -> Hindrance | None:
+    return (
+        occupied(service, active, case.table.spec.concurrency.mode)
+        or hindrance
+        or limit_reached(case.observation, active)
+    )
+
+
+def hindrance_of(
+    observation: Observation,
+    writers: Writers,
+    *,
+    drift: tuple[Difference, ...],
+    owned_elsewhere: str | None,
+) -> Hindrance | None:
+    """Return why nothing new may be started for this table now, whatever runs."""
+    return next(_hindrances(observation, writers, drift, owned_elsewhere), None)
+
+
+def waits_for_stranger(case: Case) -> Hindrance | None:
+    """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
+    stranger = stranger_at_work(case)
+    if stranger is None:
+        return None
+    return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
+
+
+def _hindrances(
+    observation: Observation, writers: Writers, drift: tuple[Difference, ...], owned_elsewhere: str | None
+) -> Iterator[Hindrance]:
+    spec = observation.table.spec
+    if spec.suspend:
+        yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        yield OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
+    if observation.obstacles or observation.table_class is None:
+        yield BLOCKED, blocked_message(observation)
+    if owned_elsewhere is not None:
+        yield OWNED_ELSEWHERE, owned_elsewhere
+    if stops(drift):
+        yield drift_reason(drift), differences_message(drift)
+    if writers.foreign:
+        yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+    if writers.unknown:
+        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
+    if (stuck := savepointed_rollback(observation.look)) is not None:
+        yield ROLLBACK_OF_SAVEPOINT, stuck
+    if observation.look.trouble is not None:
+        yield observation.look.trouble.value, observation.look.message
+
+
+def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hindrance | None:
+    """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
+    table_class = observation.table_class
+    limits = table_class.spec.concurrency if table_class else ConcurrencyLimits()
+    in_class = observation.running_in_class + len(active)
+    in_namespace = observation.running_in_namespace + len(active)
+    if limits.running_jobs is not None and in_class >= limits.running_jobs:
+        return CLASS_LIMIT_REACHED, f"The class runs {in_class} jobs, as many as it allows."
+    if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
+        return NAMESPACE_LIMIT_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
+    return None
+
+
+def blocked_message(observation: Observation) -> str:
+    """Return the sentence of what blocks the table."""
+    return observation.obstacles[0].message if observation.obstacles else "The table's class is not known."

@@ -1,0 +1,89 @@
+"""What a table service is judged by, and the work that it finds pending."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_jobs.contract import RunMode
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE
+from hudi_operator.timeline import State, Timeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedWrite:
+    """An inflight write that nobody will complete; `from_` is when it may be rolled back, `why` what became of it."""
+
+    time: str
+    from_: datetime
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceView:
+    """What one table service is judged by, with its pending instants, oldest first.
+
+    `pending` are those that it has to deal with, `others` those that are left alone.
+    """
+
+    spec: HudiTableSpec
+    memory: ServiceStatus
+    timeline: Timeline
+    now: datetime
+    pending: tuple[PendingStatus, ...] = ()
+    others: tuple[PendingStatus, ...] = ()
+    failed_writes: tuple[FailedWrite, ...] = ()
+    metadata: Timeline | None = None
+
+
+def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heartbeat: bool = False) -> Dueness | None:
+    """Return how the oldest of these pending plans is dealt with, or None if there is none.
+
+    `waits_for_heartbeat`: an inflight one may look alive to Hudi for two minutes after its run has ended.
+    """
+    oldest = next((one for one in view.pending if one.time in times), None)
+    if oldest is None:
+        return None
+    name = named(oldest)
+    alive_until = _last_sign(view, oldest) + HEARTBEAT_TOLERANCE
+    if waits_for_heartbeat and oldest.state == State.INFLIGHT.value and view.now < alive_until:
+        return Dueness(
+            due=False,
+            reason=Reason.WAITING_FOR_HEARTBEAT,
+            message=f"The inflight {name} is finished from {format_time(alive_until)} on: until then Hudi may take its "
+            "run for alive.",
+            at=alive_until,
+        )
+    return Dueness(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=f"The {oldest.state.lower()} {name} is dealt with before a new plan is made.",
+        priority=Priority.PENDING,
+        run_mode=RunMode.EXECUTE,
+        instant=oldest.time,
+    )
+
+
+def named(pending: PendingStatus) -> str:
+    """Return what a pending instant is called in a sentence, with whose it is where it is not ours."""
+    name = f"{pending.action} {pending.time}"
+    return name if pending.owner is PendingOwner.THIS_TABLE else f"{name} of another tool or an unknown run"
+
+
+def left_alone(pending: PendingStatus) -> str:
+    """Return the sentence about a pending instant that is left alone."""
+    return (
+        f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because it may "
+        "be at work."
+    )
+
+
+def _last_sign(view: ServiceView, pending: PendingStatus) -> datetime:
+    """Return when a run may last have worked on a pending instant."""
+    last = view.memory.last_run
+    signs = (parse_time(pending.since), parse_time(last.finished_at) if last else None)
+    return max((sign for sign in signs if sign is not None), default=view.now)

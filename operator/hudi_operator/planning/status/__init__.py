@@ -1,0 +1,1 @@
+"""The status that people see: conditions, services and Events."""

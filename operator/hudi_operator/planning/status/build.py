@@ -1,0 +1,137 @@
+"""The status that follows from a look and a plan. One function makes it, on every path."""
+
+from datetime import datetime
+
+from hudi_jobs.contract import TableType
+from hudi_operator.api.base import quantity_bytes
+from hudi_operator.api.conditions import Condition
+from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import (
+    INSTANTS_SHOWN,
+    FilesStatus,
+    HudiTableStatus,
+    InstantStatus,
+    TimelineStatus,
+)
+from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.dueness import count_range
+from hudi_operator.planning.runs.windows import known_runs
+from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
+from hudi_operator.planning.writers.acts import acts_of
+from hudi_operator.timeline import Instant, Problem, Timeline
+from hudi_operator.timeline.files import FileSummary
+
+_TYPES = {one.hudi_name: one for one in TableType}
+_PENDING_SHOWN = 100
+_PROBLEMS_SHOWN = 10
+_MESSAGE_LIMIT = 512
+
+
+def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
+    """Return the status after this look; it equals the previous one when nothing has changed."""
+    table = observation.table
+    previous = table.status
+    conditions = build_conditions(observation, plan, now=now)
+    return HudiTableStatus(
+        observed_generation=table.metadata.generation,
+        last_handled_reconcile_at=plan.answered or previous.last_handled_reconcile_at,
+        rescan=plan.rescan,
+        message=_message(conditions, observation, plan),
+        conditions=tuple(condition.carried_over(previous.conditions) for condition in conditions),
+        timeline=_timeline(observation, previous.timeline, plan),
+        owner=plan.owner,
+        takeover=plan.takeover,
+        services=plan.services,
+        active_jobs=plan.active_jobs,
+        left_behind=plan.left_behind,
+        history=plan.history,
+    )
+
+
+def build_invalid_status(invalid: InvalidObject, *, now: datetime) -> HudiTableStatus:
+    """Return the status of a table whose spec this version cannot read: what was known stays, and it is stalled."""
+    conditions = invalid_conditions(invalid, now=now)
+    return invalid.status.model_copy(
+        update={
+            "observed_generation": invalid.metadata.generation,
+            "message": conditions[0].message[:_MESSAGE_LIMIT],
+            "conditions": tuple(condition.carried_over(invalid.status.conditions) for condition in conditions),
+        }
+    )
+
+
+def timeline_status(
+    timeline: Timeline, files: FileSummary | None = None, damage: tuple[Problem, ...] = ()
+) -> TimelineStatus:
+    """Return what status shows of a timeline: counts, pending and newest instants, and what is amiss."""
+    counters = timeline.counters
+    pending = timeline.pending
+    return TimelineStatus(
+        table_type=_TYPES[timeline.properties.table_type.value].value,
+        table_version=timeline.properties.version,
+        layout_version=int(timeline.properties.layout),
+        time_zone=timeline.properties.timezone.value,
+        latest_completed=_instant(counters.latest_completed) if counters.latest_completed else None,
+        pending=tuple(_instant(instant) for instant in pending[:_PENDING_SHOWN]),
+        pending_count=len(pending),
+        instants=tuple(_instant(instant) for instant in timeline.instants[-INSTANTS_SHOWN:]),
+        completed_commits=counters.completed_commits,
+        delta_commits_since_compaction=counters.delta_commits_since_compaction,
+        commits_since_clustering=counters.commits_since_clustering,
+        commits_since_clean=counters.commits_since_clean,
+        delta_commits_since_compaction_range=count_range(counters.delta_commits_since_compaction_bounds),
+        commits_since_clustering_range=count_range(counters.commits_since_clustering_bounds),
+        commits_since_clean_range=count_range(counters.commits_since_clean_bounds),
+        files=_files(files) if files else None,
+        problems=tuple(f"{one.file}: {one.reason}"[:300] for one in (*damage, *timeline.problems)[:_PROBLEMS_SHOWN]),
+    )
+
+
+def small_file_limit(spec: HudiTableSpec) -> int:
+    """Return the size in bytes below which a base file of this table counts as small."""
+    if spec.clustering.mode is not ServiceMode.DISABLED:
+        return quantity_bytes(spec.clustering.plan.small_file_limit)
+    return quantity_bytes(spec.file_sizing.small_file_limit)
+
+
+def _files(summary: FileSummary) -> FilesStatus:
+    return FilesStatus(
+        commits=summary.commits,
+        base_files=summary.base_files,
+        small_files=summary.small_base_files,
+        average_bytes=summary.average_base_bytes or 0,
+    )
+
+
+def _instant(instant: Instant) -> InstantStatus:
+    return InstantStatus(
+        time=instant.time,
+        action=instant.action.value,
+        state=instant.state.value,
+        completed_at=instant.completed_at,
+    )
+
+
+def _timeline(observation: Observation, previous: TimelineStatus | None, plan: Plan) -> TimelineStatus | None:
+    if observation.is_hidden:
+        # Up to where no other writer was found is kept of a table that has had runs: their folder was its own.
+        verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
+        return TimelineStatus(verified_up_to=verified) if verified else None
+    if observation.look.timeline is not None:
+        damage = tuple(one.problem for one in observation.look.damaged)
+        shown = timeline_status(observation.look.timeline, observation.look.files, damage)
+        acts = acts_of(observation)
+        return shown.model_copy(update={"verified_up_to": plan.verified_up_to, "acts": acts})
+    return previous if observation.look.trouble is not None else None
+
+
+def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:
+    ready = conditions[0]
+    if ready.status == "True" and plan.active_jobs:
+        job = plan.active_jobs[0]
+        return f"{job.service.value} is {job.state.lower()}."
+    if ready.status == "True" and observation.table.spec.suspend:
+        return "Suspended."
+    return ready.message[:_MESSAGE_LIMIT]

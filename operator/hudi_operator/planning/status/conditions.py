@@ -1,0 +1,166 @@
+"""The conditions that follow from a look and a plan, by the rules of kstatus."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_jobs.contract import Service, differences_message
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.resources import InvalidObject
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.planning.model import Blocked, Observation, Plan, TimelineTrouble
+from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.policy.drift import drift_reason
+from hudi_operator.planning.runs.failures import attempts, failure_kind
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.services.rescan import INPUT_SKIPPED, skipped_message
+from hudi_operator.planning.services.slots import OBSERVED, RESTING
+from hudi_operator.planning.status.readiness import PROGRESSING, Readiness, readiness
+from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message
+from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+
+_CONDITION_OF = {
+    Service.INGESTION: ConditionType.INGESTED,
+    Service.COMPACTION: ConditionType.COMPACTED,
+    Service.CLUSTERING: ConditionType.CLUSTERED,
+    Service.CLEANING: ConditionType.CLEANED,
+    Service.ARCHIVAL: ConditionType.ARCHIVED,
+}
+
+
+def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> tuple[Condition, ...]:
+    """Return all conditions of a table, Ready first."""
+    verdict = readiness(observation, plan)
+    make = ConditionMaker(generation=observation.table.metadata.generation, now=now)
+    return (
+        make(ConditionType.READY, verdict.ready, verdict.reason, verdict.message),
+        *_abnormal(observation, plan, verdict, make),
+        *_services(observation.table.spec, plan, make),
+    )
+
+
+def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condition, ...]:
+    """Return the conditions of a table whose spec this version of the operator cannot read."""
+    make = ConditionMaker(generation=invalid.metadata.generation, now=now)
+    message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
+    return (
+        make(ConditionType.READY, ConditionStatus.FALSE, Blocked.INVALID_SPEC, message),
+        make(ConditionType.STALLED, ConditionStatus.TRUE, Blocked.INVALID_SPEC, message),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionMaker:
+    """Makes conditions that speak about one generation of a spec, as of one moment."""
+
+    generation: int
+    now: datetime
+
+    def __call__(self, kind: ConditionType, status: ConditionStatus, reason: str, message: str) -> Condition:
+        """Return a condition; a message that is too long loses its end."""
+        return Condition(
+            type=kind,
+            status=status,
+            observed_generation=self.generation,
+            last_transition_time=format_time(self.now),
+            reason=reason,
+            message=message[:MESSAGE_LIMIT],
+        )
+
+
+def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield the conditions that stand only while they are true."""
+    if verdict.stalled:
+        yield make(ConditionType.STALLED, ConditionStatus.TRUE, verdict.reason, verdict.message)
+    elif verdict.reconciling is not None:
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, verdict.reconciling, verdict.work)
+    if observation.table.spec.suspend:
+        message = "No new job starts until spec.suspend is false; running jobs finish."
+        yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, "Suspended", message)
+    if plan.owned_elsewhere is not None:
+        yield make(ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, OWNED_ELSEWHERE, plan.owned_elsewhere)
+    if plan.foreign:
+        message = foreign_message(plan.foreign, plan.acceptance_ignored)
+        yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, FOREIGN_WRITER, message)
+    if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
+        message = skipped_message(plan.services.ingestion)
+        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
+    if plan.drift:
+        message = differences_message(plan.drift)
+        yield make(ConditionType.DRIFT, ConditionStatus.TRUE, drift_reason(plan.drift), message)
+    if plan.overdue:
+        message = _overdue_message(plan.overdue)
+        yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, "Overdue", message)
+
+
+def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
+    oldest = overdue[0]
+    whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it"
+    if oldest.left_alone_until is not None:
+        whose += f", and it is left alone until {oldest.left_alone_until}"
+    others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
+    return (
+        f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
+        f"{f'{whose}. ' if whose else ''}{oldest.holds_back}{others} See the service under status.services for what is "
+        "done about it."
+    )
+
+
+def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator[Condition]:
+    for service in SERVICES:
+        memory = plan.services.of(service)
+        if service is Service.INGESTION:
+            if spec.ingestion is not None:
+                yield make(_CONDITION_OF[service], *_ingested(memory))
+        elif spec.mode_of(service) is not ServiceMode.DISABLED:
+            yield make(_CONDITION_OF[service], *_served(memory))
+
+
+_Answer = tuple[ConditionStatus, str, str]
+_NO_RUN_YET = (ConditionStatus.UNKNOWN, PROGRESSING, "No run of this spec has ended yet.")
+
+
+def _ingested(memory: ServiceStatus) -> _Answer:
+    last = memory.last_run
+    if last is None or (failure_kind(last) is not None and attempts(memory) == 0):
+        return _rests(memory) or _NO_RUN_YET
+    return _failed(memory) or (ConditionStatus.TRUE, last.outcome, last.message or "Up to date.")
+
+
+_CANNOT_TELL = frozenset({Reason.NO_TABLE, Reason.COUNTER_UNCERTAIN, Reason.INLINE, *TimelineTrouble})
+
+
+def _served(memory: ServiceStatus) -> _Answer:
+    """Return whether a table service has done what was due; what is not due yet is no failure."""
+    last = memory.last_run
+    failed = _failed(memory)
+    if failed is not None:
+        return failed
+    if memory.reason in _CANNOT_TELL:
+        return ConditionStatus.UNKNOWN, memory.reason, memory.message
+    rests = _rests(memory)
+    if rests is not None and memory.reason == OBSERVED:
+        return rests  # whatever an earlier run of ours left, it is another tool that has something to do
+    if last is not None and failure_kind(last) is None:
+        return ConditionStatus.TRUE, last.outcome, last.message or "Up to date."
+    if memory.due:
+        return rests or _NO_RUN_YET
+    return ConditionStatus.TRUE, memory.reason, memory.message
+
+
+def _rests(memory: ServiceStatus) -> _Answer | None:
+    """Return what would be due of a table on which nothing starts until a person has done something."""
+    if not memory.due or memory.reason not in RESTING:
+        return None
+    return ConditionStatus.UNKNOWN, memory.reason, memory.message
+
+
+def _failed(memory: ServiceStatus) -> _Answer | None:
+    last = memory.last_run
+    if last is None or failure_kind(last) is None or attempts(memory) == 0:
+        return None
+    return ConditionStatus.FALSE, last.reason or last.outcome, f"{last.message} {memory.message}"

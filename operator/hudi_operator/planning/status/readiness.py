@@ -1,0 +1,229 @@
+"""Whether a table is ready, and whether the operator is still at it or needs a person."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hudi_jobs.contract import Service, differences_message
+from hudi_operator.api.conditions import ConditionStatus
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble, TimelineTrouble
+from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.policy.drift import drift_reason, stops
+from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message, unknown_message
+from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
+from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET
+
+PROGRESSING = "Progressing"
+"""The first run of a spec is under way."""
+PROGRESSING_WITH_RETRY = "ProgressingWithRetry"
+"""A failure is tried again."""
+
+TABLE_NOT_FOUND = "TableNotFound"
+"""There is no table where one is to be observed."""
+
+_HOPELESS = frozenset({Reason.WAITING_FOR_SPEC_CHANGE, Reason.RETRIES_EXHAUSTED})
+
+_START_ADVICE = {
+    PodTrouble.IMAGE_PULL_FAILED.value: "Check sparkImage and imagePullSecretNames of the class.",
+    PodTrouble.UNSCHEDULABLE.value: "No node has room for it: ask for less, or add nodes.",
+    PodTrouble.CONFIGURATION.value: "A Secret or service account that the class names is missing in the namespace.",
+    PodTrouble.FORBIDDEN.value: "The namespace refuses the pod: check its quota, limits and Pod Security level.",
+    PodTrouble.START_TIMEOUT.value: "The Events of the pod say more; job.startTimeout of the class bounds the start.",
+    PodTrouble.INIT_FAILED.value: "Whoever injects containers into the pods of this namespace can say more.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readiness:
+    """How the table is; `work` is what the operator is at while it reconciles."""
+
+    ready: ConditionStatus
+    reason: str
+    message: str
+    reconciling: str | None = None
+    work: str = ""
+    stalled: bool = False
+
+
+def readiness(observation: Observation, plan: Plan) -> Readiness:
+    """Return how a table is after this look."""
+    return (
+        _blocked(observation)
+        or _owned_elsewhere(plan)
+        or _drifted(plan)
+        or _foreign(plan)
+        or _stuck(observation)
+        or _waiting_for_quiet(plan)
+        or _starting_trouble(plan)
+        or _failing(observation, plan)
+        or _unreadable(observation, plan)
+        or _damaged(observation, plan)
+        or _missing(observation)
+        or _working(observation, plan)
+    )
+
+
+def _blocked(observation: Observation) -> Readiness | None:
+    if not observation.obstacles:
+        return None
+    message = " ".join(obstacle.message for obstacle in observation.obstacles)
+    return Readiness(ready=ConditionStatus.FALSE, reason=observation.obstacles[0].reason, message=message, stalled=True)
+
+
+def _owned_elsewhere(plan: Plan) -> Readiness | None:
+    if plan.owned_elsewhere is None:
+        return None
+    return Readiness(ready=ConditionStatus.FALSE, reason=OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True)
+
+
+def _drifted(plan: Plan) -> Readiness | None:
+    if not stops(plan.drift):
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=drift_reason(plan.drift),
+        message=differences_message(plan.drift),
+        stalled=True,
+    )
+
+
+def _foreign(plan: Plan) -> Readiness | None:
+    if not plan.foreign:
+        return None
+    message = foreign_message(plan.foreign, plan.acceptance_ignored)
+    return Readiness(ready=ConditionStatus.FALSE, reason=FOREIGN_WRITER, message=message, stalled=True)
+
+
+def _waiting_for_quiet(plan: Plan) -> Readiness | None:
+    """Return how a table is that others may still write; one that cannot be read says that instead."""
+    if plan.waits_for_quiet is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=WAITING_FOR_QUIET,
+        message=plan.waits_for_quiet,
+        reconciling=WAITING_FOR_QUIET,
+        work=plan.waits_for_quiet,
+    )
+
+
+def _stuck(observation: Observation) -> Readiness | None:
+    message = savepointed_rollback(observation.look)
+    if message is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        return None
+    return Readiness(ready=ConditionStatus.FALSE, reason=ROLLBACK_OF_SAVEPOINT, message=message, stalled=True)
+
+
+def _starting_trouble(plan: Plan) -> Readiness | None:
+    for job in plan.active_jobs:
+        if job.state in START_TROUBLES:
+            return Readiness(
+                ready=ConditionStatus.FALSE,
+                reason=job.state,
+                message=f"Job {job.name} cannot start: {job.message} {_START_ADVICE.get(job.state, '')}".strip(),
+                reconciling=PROGRESSING_WITH_RETRY,
+                work=plan.services.of(job.service).message,
+            )
+    return None
+
+
+def _failing(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return what the first failing service says."""
+    spec = observation.table.spec
+    resting = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
+    for service, memory in _in_trouble(plan):
+        last = memory.last_run
+        if last is None:
+            continue
+        hopeless, exhausted = memory.reason in _HOPELESS, memory.reason == Reason.RETRIES_EXHAUSTED
+        what = "" if service is Service.INGESTION else f"{service}: "
+        advice = memory.message if exhausted else _START_ADVICE.get(last.reason or "", "")
+        return Readiness(
+            ready=ConditionStatus.FALSE,
+            reason=Reason.RETRIES_EXHAUSTED if exhausted else last.reason or "Failed",
+            message=f"{what}{last.message} {advice}".strip(),
+            reconciling=None if hopeless or resting else PROGRESSING_WITH_RETRY,
+            work=f"{what}{memory.message}",
+            stalled=hopeless,
+        )
+    return None
+
+
+def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
+    """Yield services whose runs fail, those that need a person first; table services may well give way to a writer."""
+    services = [(service, plan.services.of(service)) for service in SERVICES]
+    for service, memory in sorted(services, key=lambda pair: pair[1].reason not in _HOPELESS):
+        kind = failure_kind(memory.last_run) if memory.last_run else None
+        harmless = kind is None or (kind is FailureKind.CONFLICT and service is not Service.INGESTION)
+        if attempts(memory) and not harmless:
+            yield service, memory
+
+
+def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
+    look = observation.look
+    if look.trouble is None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=look.trouble,
+        message=look.message,
+        reconciling=PROGRESSING_WITH_RETRY,
+        work=plan.services.ingestion.message,
+    )
+
+
+def _damaged(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return what is said of recent commits that cannot be understood: readers and writers of the table need them."""
+    damaged = observation.look.damaged
+    if not damaged:
+        return None
+    message = f"{damaged[0].problem.file}: {damaged[0].problem.reason} Restore the file."
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=TimelineTrouble.CORRUPT,
+        message=unknown_message(plan.unknown, plan.acceptance_ignored) if plan.unknown else message,
+        stalled=bool(plan.unknown),
+    )
+
+
+def _missing(observation: Observation) -> Readiness | None:
+    """Return what is said of a table that is observed and is not there: nothing will make it."""
+    spec = observation.table.spec
+    if spec.management_policy is not ManagementPolicy.OBSERVE or observation.look.timeline is not None:
+        return None
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=TABLE_NOT_FOUND,
+        message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool has made "
+        "one; the operator makes none while spec.managementPolicy is Observe.",
+    )
+
+
+def _working(observation: Observation, plan: Plan) -> Readiness:
+    spec, ingestion = observation.table.spec, plan.services.ingestion
+    last = ingestion.last_run
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        return _ready("Observed", "The table is observed.")
+    if spec.ingestion is None:
+        return _ready("Succeeded", "The spec is accepted.")
+    if last is not None and failure_kind(last) is None:
+        return _ready(last.outcome, last.message or "Up to date.")
+    if spec.suspend:
+        return _ready("Suspended", "Suspended before the first run.")
+    if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
+        return _ready(ingestion.reason, ingestion.message)
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=PROGRESSING,
+        message="The first run of this spec is under way." if last is None else "Another attempt is under way.",
+        reconciling=PROGRESSING,
+        work=ingestion.message,
+    )
+
+
+def _ready(reason: str, message: str) -> Readiness:
+    return Readiness(ready=ConditionStatus.TRUE, reason=reason, message=message)

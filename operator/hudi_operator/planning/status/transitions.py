@@ -1,0 +1,78 @@
+"""What is worth an Event: a condition that changed, and a run that ended differently than the one before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hudi_jobs.contract import Effect
+from hudi_operator.api.act_status import PendingOwner
+from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning.runs.affected import affected_message
+from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts
+from hudi_operator.timeline import Action
+
+RESUMED = "Resumed"
+"""The table is suspended no longer."""
+STATUS_UNREADABLE = "StatusUnreadable"
+"""Parts of the stored status cannot be read by this version of the operator, and are made anew; a Warning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transition:
+    """One change that a person may want to know of."""
+
+    warning: bool
+    reason: str
+    message: str
+
+
+_ALARMS = (
+    ConditionType.OWNED_ELSEWHERE,
+    ConditionType.FOREIGN_WRITER,
+    ConditionType.DRIFT,
+    ConditionType.PENDING_INSTANT_OVERDUE,
+)
+_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, *_ALARMS)
+
+
+def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transition, ...]:
+    """Return the Events that the change from one status to the next deserves; none when nothing changed."""
+    found = [
+        transition
+        for kind in _WATCHED
+        if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
+    ]
+    return (*found, *_affected(before, after), *_acts(before, after))
+
+
+def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield what runs that have ended since did to instants of others, and to what earlier runs had left."""
+    told = {run.job for run in before.history}
+    for run in reversed(after.history):
+        for one in run.affected or () if run.job not in told else ():
+            warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
+            yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
+
+
+def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield what others did to the history of the table since the last look."""
+    for act in new_acts(before.timeline, after.timeline):
+        warning = act.action != Action.SAVEPOINT
+        yield Transition(warning=warning, reason=ACT_REASONS[act.action], message=act_message(act))
+
+
+def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
+    if after is None:
+        if before is not None and before.type is ConditionType.SUSPENDED:
+            return Transition(warning=False, reason=RESUMED, message="New jobs may start again.")
+        return None
+    if before is not None and before.status is after.status and _word(before) == _word(after):
+        return None
+    not_ready = after.type is ConditionType.READY and after.status is ConditionStatus.FALSE
+    warning = not_ready or after.type in _ALARMS
+    return Transition(warning=warning, reason=after.reason, message=after.message)
+
+
+def _word(condition: Condition) -> str:
+    """Return what must differ for an Event: a ready table stays so whether its last run had something to do or not."""
+    return "" if condition.status is ConditionStatus.TRUE else condition.reason

@@ -1,0 +1,1 @@
+"""Whose work is whose: other writers, their instants, takeover."""

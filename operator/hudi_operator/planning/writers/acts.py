@@ -1,0 +1,160 @@
+"""What people and other tools do to the history of a table: savepoints, restores, rollbacks of completed commits.
+
+They are told and stop nothing: whoever restores a table wants what it then holds. The next ingestion goes on from the
+newest checkpoint that the timeline still has, so that the input of undone commits is read again.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from hudi_jobs.contract import Outcome
+from hudi_operator.api.act_status import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
+from hudi_operator.api.resources import RESCAN_ANNOTATION
+from hudi_operator.api.table_status import RunStatus, ServicesStatus, TimelineStatus
+from hudi_operator.planning.model import Observation, TimelineLook, Undoing
+from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.planning.runs.windows import known_runs
+from hudi_operator.timeline import Action, Instant, Timeline
+from hudi_operator.timeline.counters import COMMITS
+
+RESTORED = "Restored"
+"""Somebody restored the table; a Warning."""
+COMMITS_UNDONE = "CommitsUndone"
+"""Somebody rolled completed commits back; a Warning."""
+SAVEPOINTED = "Savepointed"
+"""Somebody made a savepoint."""
+
+ACT_REASONS: Mapping[str, str] = {
+    Action.RESTORE.value: RESTORED,
+    Action.ROLLBACK.value: COMMITS_UNDONE,
+    Action.SAVEPOINT.value: SAVEPOINTED,
+}
+_NAMED = 3
+
+
+def mark_undone(
+    services: ServicesStatus, history: tuple[RunStatus, ...], look: TimelineLook
+) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
+    """Return what is remembered of runs, with the restore or rollback that undid the instants of some.
+
+    Only what a completed restore or rollback names counts as undone: an instant that is merely gone was archived.
+    """
+    undone = _undone(look)
+    if not undone:
+        return services, history
+    last = {service: services.of(service).last_run for service in SERVICES}
+    marked = {
+        service: services.of(service).model_copy(update={"last_run": _marked(run, undone)})
+        for service, run in last.items()
+        if run is not None and run.instant in undone
+    }
+    return services.replaced(marked), tuple(_marked(run, undone) for run in history)
+
+
+def _marked(run: RunStatus, undone: Mapping[str, str]) -> RunStatus:
+    by = undone.get(run.instant or "")
+    return run if by is None or run.undone_by is not None else run.model_copy(update={"undone_by": by})
+
+
+def _undone(look: TimelineLook) -> dict[str, str]:
+    """Map the instants that were undone, and have not completed again, to what undid them."""
+    if look.timeline is None:
+        return {}
+    completed = _completed_times(look.timeline)
+    done = (one for one in look.undoings if one.instant.is_completed)
+    return {time: one.instant.time for one in done for time in one.targets if time not in completed}
+
+
+def _completed_times(timeline: Timeline) -> frozenset[str]:
+    """Return what has completed, savepoints not counted: they have the times of their commits, and outlive them."""
+    ignored = {Action.SAVEPOINT, Action.ROLLBACK, Action.RESTORE}
+    return frozenset(one.time for one in timeline.completed if one.action not in ignored)
+
+
+def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
+    """Return the newest acts in a timeline that can be read, newest first; what was known of each stays."""
+    status, timeline = observation.table.status, observation.look.timeline
+    if timeline is None:
+        return ()
+    known = {(one.time, one.action): one for one in (status.timeline.acts or () if status.timeline else ())}
+    owner = PendingOwner.THIS_TABLE if status.active_jobs else PendingOwner.OTHER
+    undoings = {one.instant: one for one in observation.look.undoings}
+    were_completed = _were_completed(observation)
+    found: list[Instant] = []
+    for one in timeline.completed:
+        is_known = (one.time, one.action.value) in known
+        undoes = one in undoings and not were_completed.isdisjoint(undoings[one].targets)
+        if one.action in {Action.SAVEPOINT, Action.RESTORE} or (one.action is Action.ROLLBACK and (is_known or undoes)):
+            found.append(one)
+    newest = sorted(found, key=lambda one: (one.completion, one.time), reverse=True)[:ACTS_SHOWN]
+    return tuple(
+        known.get((one.time, one.action.value)) or _act(one, undoings.get(one), owner, timeline) for one in newest
+    )
+
+
+def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timeline: Timeline) -> ActStatus:
+    targets = sorted(undoing.targets) if undoing else []
+    commits = [one for one in timeline.completed if one.action in COMMITS]
+    followed = any(targets and targets[-1] < one.time and one.completion < instant.completion for one in commits)
+    return ActStatus(
+        time=instant.time,
+        action=instant.action.value,
+        completed_at=instant.completed_at,
+        # No run of ours restores, or rolls back what has completed.
+        owner=owner if instant.action is Action.SAVEPOINT else PendingOwner.OTHER,
+        undone=tuple(targets[:UNDONE_SHOWN]),
+        undone_count=len(targets),
+        input_lost=followed and instant.action is Action.ROLLBACK,
+    )
+
+
+def _were_completed(observation: Observation) -> frozenset[str]:
+    """Return the instants that are known to have completed, have not now, and that no restore has undone."""
+    status, look = observation.table.status, observation.look
+    shown = status.timeline.instants if status.timeline else ()
+    times = {one.time for one in shown if one.state == "COMPLETED" and one.action not in ACT_REASONS}
+    runs = known_runs(status.services, status.history)
+    times |= {run.instant for run in runs if run.instant and run.outcome is Outcome.SUCCEEDED and not run.undone_by}
+    restored = {time for one in look.undoings if one.instant.action is Action.RESTORE for time in one.targets}
+    completed = _completed_times(look.timeline) if look.timeline else frozenset[str]()
+    return frozenset(times - restored - completed)
+
+
+def new_acts(before: TimelineStatus | None, after: TimelineStatus | None) -> Iterator[ActStatus]:
+    """Yield the acts of others that have come since an earlier look, oldest first; a first look tells of none."""
+    if before is None or before.acts is None or after is None:
+        return
+    known = {(one.time, one.action) for one in before.acts}
+    # Of a list that was full, an older one may come into sight when a newer one goes.
+    oldest = min(map(_moment, before.acts)) if len(before.acts) == ACTS_SHOWN else ""
+    for one in reversed(after.acts or ()):
+        if (one.time, one.action) not in known and one.owner is PendingOwner.OTHER and _moment(one) > oldest:
+            yield one
+
+
+def _moment(act: ActStatus) -> str:
+    return act.completed_at or act.time
+
+
+def act_message(act: ActStatus) -> str:
+    """Return the sentence that tells of an act, and what follows from it."""
+    if act.action == Action.SAVEPOINT:
+        return f"Savepoint of {act.time}: its files are kept by cleaning, and archival stops before it."
+    what = "Restored" if act.action == Action.RESTORE else "Completed commits were rolled back"
+    undid = f"{what} by {act.action} {act.time} of another tool: undid {_named(act.undone, act.undone_count)}."
+    if act.input_lost:
+        return (
+            f"{undid} Later commits count the files that these had read as read, so that ingestion does not read them "
+            f"again: ask for it with the annotation {RESCAN_ANNOTATION}, where rows are missing."
+        )
+    return (
+        f"{undid} Ingestion goes on from the newest checkpoint that the timeline holds, so that files of undone "
+        "commits are read again."
+    )
+
+
+def _named(times: Collection[str], count: int) -> str:
+    if not times:
+        return "no instant that is known"
+    shown = list(times)[:_NAMED]
+    more = f" and {count - len(shown)} more" if count > len(shown) else ""
+    return f"{', '.join(shown)}{more}"

@@ -1,0 +1,108 @@
+"""What of a timeline runs of ours may have made without leaving their names.
+
+Hudi runs services inside a writer without its notes, and offers no way to give a clean any. So it is told by when runs
+were at work; whoever is wrongly taken for another writer stops a table for nothing, so doubt speaks for ours.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.times import instant_time, parse_time
+from hudi_operator.planning.runs.windows import Window, windows_of
+from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.timeline import Action, Instant, TimelineZone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Authorship:
+    """What is remembered of runs: the instants that they made, their names, and when they may have made others.
+
+    A clean never names its run: Hudi's client has no way to say it. So `cleanings` are the times of those runs alone
+    that may clean, and `others` those of all, in which Hudi may have run another service inside the writer.
+    """
+
+    instants: frozenset[str]
+    names: frozenset[str]
+    is_sure: bool
+    others: tuple[Window, ...]
+    cleanings: tuple[Window, ...]
+    is_lost: bool
+    """Whether runs are seen that are not remembered, as after a restore of the cluster: they may have made anything."""
+
+    @classmethod
+    def of(
+        cls,
+        observation: Observation,
+        runs: Collection[RunStatus],
+        active: tuple[ActiveJob, ...],
+        windows: tuple[Window, ...],
+    ) -> Self:
+        """Gather what is remembered of the runs of a table."""
+        names = frozenset((*(job.name for job in active), *(run.job for run in runs)))
+        by_marks, by_runs = _windows_of_marks(observation, names), windows
+        cleaning = _services_that_clean(observation, active)
+        cleanings = windows_of(
+            (run for run in runs if run.service in cleaning), (job for job in active if job.service in cleaning)
+        )
+        timeline = observation.look.timeline
+        if timeline is not None and timeline.properties.timezone is not TimelineZone.UTC:
+            # The times of runs are in UTC. What completed while there was a Job is not told apart from its doing.
+            at_work = (*active, *observation.table.status.active_jobs)
+            by_runs = cleanings = (Window.always(),) if at_work else ()
+        return cls(
+            instants=frozenset(run.instant for run in runs if run.instant is not None),
+            names=names,
+            is_sure=bool(windows),
+            others=(*by_runs, *by_marks),
+            cleanings=(*cleanings, *by_marks) if Service.INGESTION in cleaning else cleanings,
+            is_lost=_has_forgotten_jobs(observation, runs, names) or _has_forgotten_marks(observation, names),
+        )
+
+    def may_have_made(self, instant: Instant) -> bool:
+        """Whether an instant that names no run may be a run's all the same."""
+        windows = self.cleanings if instant.action is Action.CLEAN else self.others
+        times = (instant.time, instant.completion)
+        return self.is_lost or any(window.holds(time) for window in windows for time in times)
+
+
+def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple[Window, ...]:
+    """Return when commits of ours were made, by the clock that also dated what Hudi did inside their writers."""
+    ours = (one.instant for one in observation.look.marks if is_ours(one, observation, runs=names, sure=False))
+    times = ((instant_time(one.time), instant_time(one.completion)) for one in ours)
+    return tuple(Window(start=start, end=end) for start, end in times if start is not None and end is not None)
+
+
+def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], names: Collection[str]) -> bool:
+    """Whether a Job has ended that is younger than the last run of its service that is remembered."""
+    ends: dict[Service, datetime] = {}
+    for run in runs:
+        ended = parse_time(run.finished_at)
+        if ended is not None:
+            ends[run.service] = max(ended, ends.get(run.service, ended))
+    forgotten = (job for job in observation.jobs if job.name not in names)
+    return any(job.service not in ends or job.created_at > ends[job.service] for job in forgotten)
+
+
+def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bool:
+    """Whether a run that is not remembered has committed since the last look."""
+    known = observation.table.status.timeline
+    verified = known.verified_up_to if known else None
+    return verified is not None and any(
+        one.run not in names and one.instant.completion > verified
+        for one in observation.look.marks
+        if is_ours(one, observation, runs=names, sure=True)
+    )
+
+
+def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service]:
+    """Return the services whose runs may clean; a run of another generation of the spec may have cleaned inline."""
+    generation = observation.table.metadata.generation
+    others = any(job.generation != generation for job in (*active, *observation.table.status.active_jobs))
+    inline = observation.table.spec.cleaning.mode is ServiceMode.INLINE
+    return frozenset({Service.CLEANING, Service.INGESTION} if inline or others else {Service.CLEANING})

@@ -1,0 +1,184 @@
+"""A table that others have written is taken over only after quiet.
+
+It is *adopted* when nothing names a run of this operator: neither its status nor its timeline. A cron job may still
+write to such a table, and the first run beside it would lose rows. So the operator watches first, in Observe too, and
+starts nothing on a Serialized table before nothing has moved for as long as the class asks. Only its own clock counts:
+a memory that is lost, or that cannot be right, begins anew.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from statistics import median
+
+from hudi_jobs.contract import ConcurrencyMode
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_class import TakeoverSettings
+from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.takeover_status import WRITERS_NAMED, Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.planning.model import Observation, TimelineLook
+from hudi_operator.planning.model.times import format_time, instant_time, parse_time
+from hudi_operator.planning.writers.foreign import may_lack_mark
+from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.timeline import Timeline
+from hudi_operator.timeline.counters import COMMITS
+
+WAITING_FOR_QUIET = "WaitingForQuiet"
+"""Others wrote the table, and it has not been still for as long as its class asks."""
+
+_PENDING_NAMED = 3
+_WRITER_LIMIT = 256
+_LONGEST_SHOWN = timedelta(days=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Takeover:
+    """What is remembered of a takeover; `waits` says why nothing starts, and `until` when that may end."""
+
+    status: TakeoverStatus | None = None
+    waits: str | None = None
+    until: datetime | None = None
+
+
+def check_takeover(
+    observation: Observation,
+    settings: TakeoverSettings,
+    *,
+    runs: Collection[RunStatus],
+    active: Collection[ActiveJob],
+    now: datetime,
+) -> Takeover:
+    """Return how far the takeover of a table has come after this look."""
+    before, look = observation.table.status.takeover, observation.look
+    if look.trouble is not None:
+        return Takeover(status=before)
+    if look.timeline is None:
+        return Takeover()
+    begins = _is_adopted(observation, runs, active) if before is None else _is_left_to_others(observation, before)
+    if not begins and (before is None or before.phase is TakeoverPhase.DONE):
+        return Takeover(status=before)
+    watched = _watched(None if begins else before, look, now=now)
+    return _judged(observation, settings, watched, since=parse_time(watched.since) or now, now=now)
+
+
+def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
+    """Return what is kept of a table that may not be looked at: that it was taken over, and nothing of its timeline."""
+    if before is None or before.phase is not TakeoverPhase.DONE:
+        return None
+    return before.model_copy(update={"savepoint": None, "writers": (), "seen": None})
+
+
+def _judged(
+    observation: Observation, settings: TakeoverSettings, watched: TakeoverStatus, *, since: datetime, now: datetime
+) -> Takeover:
+    spec = observation.table.spec
+    is_observed = spec.management_policy is ManagementPolicy.OBSERVE
+    until = since + parse_duration(settings.quiet_for)
+    if is_observed:
+        quiet = now >= until
+        phase = TakeoverPhase.QUIET if quiet else TakeoverPhase.WATCHING
+        return Takeover(status=watched.model_copy(update={"phase": phase}), until=None if quiet else until)
+    if now >= until or spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
+        protection = Protection.WANTED if settings.savepoint else None
+        done = TakeoverStatus(phase=TakeoverPhase.DONE, since=format_time(now), protection=protection)
+        return Takeover(status=done)
+    status = watched.model_copy(update={"phase": TakeoverPhase.WATCHING})
+    return Takeover(status=status, waits=_message(status, settings, until=until), until=until)
+
+
+def _is_adopted(observation: Observation, runs: Collection[RunStatus], active: Collection[ActiveJob]) -> bool:
+    """Tell whether nothing names a run of ours; a resource that is declared again goes on with its operator's table."""
+    look = observation.look
+    is_known = runs or active or observation.table.status.left_behind
+    marks = (*look.marks, *look.planned)
+    return not is_known and not any(mark.operator in {None, observation.operator} for mark in marks)
+
+
+def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool:
+    """Whether others write a table again that was taken over, while it is only observed."""
+    known = observation.table.status.timeline
+    verified = known.verified_up_to if known else None
+    is_observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
+    if before.phase is not TakeoverPhase.DONE or not is_observed or verified is None:
+        return False
+    look, timeline = observation.look, observation.look.timeline
+    assert timeline is not None, "only a table is watched"
+    marked = (one.instant for one in look.marks if not is_ours(one, observation, runs=(), sure=False))
+    unmarked = (one for one in look.unmarked if not may_lack_mark(one, look, timeline))
+    damaged = (one.instant for one in look.damaged)  # whose they are is not known
+    return any(one.completion > verified for one in (*marked, *unmarked, *damaged))
+
+
+def _watched(before: TakeoverStatus | None, look: TimelineLook, *, now: datetime) -> TakeoverStatus:
+    """Return since when nothing has moved; a memory of a time that has not come yet is none."""
+    seen = _fingerprint(look)
+    since = parse_time(before.since) if before is not None and before.seen == seen else None
+    still = since if since is not None and since <= now else now
+    return TakeoverStatus(since=format_time(still), seen=seen, writers=tuple(_writers(look)))
+
+
+def _fingerprint(look: TimelineLook) -> str:
+    """Return a text that changes with the newest instant of any state, the pending ones, and any heartbeat."""
+    timeline = look.timeline
+    assert timeline is not None, "only a table is watched"
+    newest = max((max(one.time, one.completion) for one in timeline.instants), default="")
+    pending = sorted((one.time, one.action.value, one.state.value) for one in timeline.pending)
+    seen = repr((newest, timeline.properties.version, pending, sorted(look.heartbeats)))
+    return hashlib.sha256(seen.encode()).hexdigest()[:32]
+
+
+def _writers(look: TimelineLook) -> Iterator[str]:
+    """Name who may still write: what is pending, and the pace of the newest commits."""
+    timeline = look.timeline
+    assert timeline is not None, "only a table is watched"
+    beats = dict(look.heartbeats)
+    for one in timeline.pending[-_PENDING_NAMED:]:
+        beat = beats.get(one.time)
+        sign = "no heartbeat"
+        if beat is not None:
+            sign = f"a heartbeat of {format_time(datetime.fromtimestamp(beat / 1000, UTC))}"
+        yield f"{one.action.value} {one.time} is {one.state.value.lower()}, with {sign}"[:_WRITER_LIMIT]
+    more = len(timeline.pending) - _PENDING_NAMED
+    if more > 0:
+        yield f"{more} more instants are pending"
+    yield from _pace(look, timeline)
+
+
+def _pace(look: TimelineLook, timeline: Timeline) -> Iterator[str]:
+    commits = [one for one in timeline.completed if one.action in COMMITS]
+    if not commits:
+        return
+    newest = sorted(commits, key=lambda one: one.completion)[-10:]
+    last = newest[-1]
+    text = f"{last.action.value} {last.time}"
+    operation = dict(look.operations).get(last.time)
+    if operation is not None:
+        text += f" ({operation})"
+    text += " is the newest commit"
+    moments = sorted(moment for one in newest if (moment := instant_time(one.time)) is not None)
+    gaps = [following - one for one, following in pairwise(moments)]
+    if len(gaps) > 1:
+        pace = timedelta(seconds=median(gap.total_seconds() for gap in gaps))
+        text += f"; of the newest {len(newest)}, one came about every {_length(pace)}"
+    yield text[:_WRITER_LIMIT]
+
+
+def _length(gap: timedelta) -> str:
+    seconds = int(gap.total_seconds())
+    if seconds < 2 * 60:
+        return f"{seconds}s"
+    if gap < timedelta(hours=2):
+        return f"{round(seconds / 60)}m"
+    return f"{round(seconds / 3600)}h" if gap < _LONGEST_SHOWN else f"{gap.days} days"
+
+
+def _message(status: TakeoverStatus, settings: TakeoverSettings, *, until: datetime) -> str:
+    seen = f" Seen: {'; '.join(status.writers)}." if status.writers else ""
+    return (
+        f"Others wrote this table, and nothing starts before nothing has moved in it for {settings.quiet_for}: nothing "
+        f"has since {status.since}, so it is taken over at {format_time(until)} if that stays so.{seen} Stop "
+        "every other writer, or let all of them write under a lock (spec.concurrency.mode: Optimistic)."
+    )[: WRITERS_NAMED * _WRITER_LIMIT]

@@ -1,0 +1,186 @@
+"""Whose a pending instant is, and until when it is left alone.
+
+Hudi itself takes over what it finds: it rolls a pending clustering back before it executes it, and deletes files of a
+write outside of the lock, while a driver that lives needs only its inflight file to commit. So the operator deals only
+with what a run of this table has begun and no longer works on, and with what nobody can be at work on any more.
+
+No two clocks are compared to tell whose an instant is. How long one has been there counts from when the operator first
+saw it, by its own clock; a heartbeat, which the store dates, counts for longer by what the two clocks may differ.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
+from hudi_operator.api.base import parse_duration
+from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.table_services import ServiceMode
+from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob, RunStatus
+from hudi_operator.api.takeover_status import Protection
+from hudi_operator.planning.model import START_TROUBLES, Observation
+from hudi_operator.planning.runs.failures import JOB_REFUSED
+from hudi_operator.planning.runs.windows import SKEW
+from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.timeline import PendingInstant, PendingKind, State, pending_instants
+
+HEARTBEAT_TOLERANCE = timedelta(seconds=120)
+"""How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
+
+_PLANS = frozenset({PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING})
+_PLANNED_BY = {
+    PendingKind.COMPACTION: Service.COMPACTION,
+    PendingKind.LOG_COMPACTION: Service.COMPACTION,
+    PendingKind.CLUSTERING: Service.CLUSTERING,
+}
+_NEVER_STARTED = frozenset({*START_TROUBLES, JOB_REFUSED})
+_FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
+_MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
+"""A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """What tells whose pending instants are.
+
+    `planned` maps plans to the runs that they name, `heartbeats` instants to their last sign in milliseconds since
+    1970. `left_behind` are instants that ended runs of this table began.
+    """
+
+    is_serialized: bool
+    alarm: timedelta
+    active: tuple[ActiveJob, ...] = ()
+    left_behind: frozenset[str] = frozenset()
+    planned: Mapping[str, str]
+    heartbeats: Mapping[str, int]
+    disabled: frozenset[Service] = frozenset()
+
+    def is_busy(self, pending: PendingInstant) -> bool:
+        """Whether a Job of this table that still runs may be at work on an instant."""
+        time = pending.instant.time
+        return any(
+            job.name == self.planned.get(time) or _is_new_since(job, pending, is_serialized=self.is_serialized)
+            for job in self.active
+        )
+
+    def is_ours(self, pending: PendingInstant) -> bool:
+        """Whether a run of this table began an instant."""
+        time = pending.instant.time
+        return time in self.left_behind or time in self.planned or self.is_busy(pending)
+
+    def left_alone_until(self, pending: PendingInstant, seen_at: datetime, *, now: datetime) -> datetime | None:
+        """Return until when an instant is left alone; None when nobody else can be at work on it.
+
+        Nobody else writes to a serialized table by contract, so a plan there that nobody has begun to execute is taken
+        over. What has been begun by nobody that is known is left alone there too: it may live.
+        """
+        if self.is_ours(pending):
+            return None
+        if self.is_serialized and _is_unclaimed_plan(pending) and _PLANNED_BY[pending.kind] not in self.disabled:
+            return None
+        overdue = seen_at + self.alarm
+        if now < overdue:
+            return overdue
+        sign = self.heartbeats.get(pending.instant.time)
+        dead = None if sign is None else datetime.fromtimestamp(sign / 1000, UTC) + HEARTBEAT_TOLERANCE + SKEW
+        return dead if dead is not None and now < dead else None
+
+
+def watch_of(
+    observation: Observation,
+    table_class: HudiTableClassSpec,
+    *,
+    active: tuple[ActiveJob, ...],
+    left_behind: Iterable[str],
+) -> Watch:
+    """Return what is known about who began what."""
+    spec, look = observation.table.spec, observation.look
+    planned = (Service.COMPACTION, Service.CLUSTERING)
+    return Watch(
+        is_serialized=spec.concurrency.mode is ConcurrencyMode.SERIALIZED,
+        alarm=parse_duration(table_class.pending_instant_alarm),
+        active=active,
+        left_behind=frozenset(left_behind),
+        planned={one.instant.time: one.run for one in look.planned if is_ours(one, observation, runs=(), sure=False)},
+        heartbeats=dict(look.heartbeats),
+        disabled=frozenset(service for service in planned if spec.mode_of(service) is ServiceMode.DISABLED),
+    )
+
+
+def left_behind(observation: Observation, finished: Iterable[RunStatus]) -> tuple[str, ...]:
+    """Return the pending instants that ended runs of this table began: those known before, and those just found.
+
+    What is pending when a run has ended and was not when it was decided may be the run's own. Nothing is forgotten
+    before the timeline holds it no longer, however many runs fail meanwhile.
+    """
+    known, timeline = observation.table.status.left_behind, observation.look.timeline
+    if timeline is None:
+        return known
+    decided = {job.name: job for job in observation.table.status.active_jobs}
+    pending = pending_instants(timeline)
+    found = {
+        time
+        for run in finished
+        if run.job in decided
+        for time in _left_by(run, decided[run.job], pending, observation=observation)
+    }
+    left = (one.instant.time for one in pending if one.instant.time in known or one.instant.time in found)
+    return tuple(left)[:PENDING_REMEMBERED]
+
+
+def _left_by(
+    run: RunStatus, job: ActiveJob, pending: Iterable[PendingInstant], *, observation: Observation
+) -> frozenset[str]:
+    """Return what an ended run may have begun and left.
+
+    In a Serialized table nobody looks at a heartbeat before a write is rolled back, so a write counts only if it can be
+    nobody else's: a run makes one write, shows no heartbeat there, and says up to where its instants may be. A run that
+    said nothing is not believed to have made a write in the first cycle after a takeover.
+    """
+    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    newest = _newest_made(observation, run.job)
+    left = [
+        one
+        for one in pending
+        if _may_have_left(run, one, is_serialized=is_serialized)
+        and _is_new_since(job, one, is_serialized=is_serialized)
+        and (newest is None or one.instant.time <= newest)
+    ]
+    writes = {one.instant.time for one in left if one.kind is PendingKind.WRITE}
+    if is_serialized and writes:
+        takeover = observation.table.status.takeover
+        is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
+        shown = {time for time, _ in observation.look.heartbeats}
+        if len(writes) > 1 or writes & shown or (newest is None and is_new):
+            return frozenset(one.instant.time for one in left) - writes
+    return frozenset(one.instant.time for one in left)
+
+
+def _newest_made(observation: Observation, job: str) -> str | None:
+    """Return the newest instant that a run has made by its own word; None where it left none."""
+    outcome = next((one.outcome for one in observation.jobs if one.name == job), None)
+    return outcome.results[0].newest_instant if outcome and outcome.results else None
+
+
+def _may_have_left(run: RunStatus, pending: PendingInstant, *, is_serialized: bool) -> bool:
+    """Tell whether a run may have begun an instant; what follows its commit may fail although it has succeeded."""
+    if run.outcome is Outcome.SUCCEEDED:
+        return is_serialized and pending.kind is not PendingKind.WRITE
+    return run.outcome in _MAY_LEAVE_WORK and run.reason not in _NEVER_STARTED
+
+
+def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
+    """Whether an instant came while a Job was at work and is of a kind that it makes.
+
+    A write is made by an ingestion alone. Beside others the rest is said only of a clean or rollback by a table
+    service: plans name their runs, and a write is looked at once more by its run's driver, by the heartbeat.
+    """
+    if job.pending is None or pending.instant.time in job.pending:
+        return False
+    if pending.kind is PendingKind.WRITE:
+        return job.service is Service.INGESTION
+    return is_serialized or (pending.kind is PendingKind.OTHER and job.service is not Service.INGESTION)
+
+
+def _is_unclaimed_plan(pending: PendingInstant) -> bool:
+    return pending.kind in _PLANS and pending.instant.state is State.REQUESTED
