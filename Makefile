@@ -1,9 +1,9 @@
 # Every target works on a fresh Debian 12 machine as root with git, make, python3 and Go 1.24 or newer.
+# check, unit, format, crds, docs and run need only python3 or uv, on any Linux or macOS, and no root.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 PYTHON := .venv/bin/python
-export UV_PYTHON_DOWNLOADS := never
 
 .PHONY: help
 help: ## Show this list
@@ -27,7 +27,7 @@ fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour
 test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
 	@$(PYTHON) dev/run_tests.py faults
 
-##@ Local cluster (CLUSTER=current uses the cluster that KUBECONFIG points to)
+##@ Local cluster (CLUSTER=current uses the cluster that KUBECONFIG points to, CLUSTER=kind one of kind)
 .PHONY: cluster-up cluster-down cluster-status images deploy
 cluster-up: ## Start the local cluster, or repair it
 	@dev/cluster up
@@ -45,22 +45,34 @@ deploy: bootstrap images ## Install or upgrade the chart in the local cluster
 	@PYTHONPATH=dev $(PYTHON) dev/deploy.py
 
 ##@ While working on the code
-.PHONY: bootstrap check format crds unit integration
+.PHONY: bootstrap python check format crds docs unit integration run
 bootstrap: ## Install uv and Java where they are missing, and make .venv
 	@dev/bootstrap >/dev/null
 
-check: bootstrap ## Lint, types, layers and generated files
+python: ## Make .venv with nothing but python3 or uv
+	@dev/bootstrap --python-only >/dev/null
+
+check: python ## Lint, types, layers, generated files and documentation
 	@$(PYTHON) dev/run_tests.py check
 
-format: bootstrap ## Format the code
+format: python ## Format the code
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix-only --quiet .
 
-crds: bootstrap ## Generate crds/ and the chart's copy from the models
+crds: python ## Generate crds/ and the chart's copy from the models
 	@$(PYTHON) -m hudi_operator.api.crd --write
 
-unit: bootstrap ## Tests that need neither Spark nor a cluster
-	@$(PYTHON) dev/run_tests.py check unit
+docs: python ## Show the documentation at http://127.0.0.1:8000 and follow changes
+	@.venv/bin/mkdocs serve
+
+# On all cores, because nothing runs beside them; `make test` fills the cores with lanes.
+unit: python ## Tests that need neither Spark nor a cluster
+	@PYTEST_ADDOPTS="-n auto --dist=loadfile" $(PYTHON) dev/run_tests.py check unit
 
 integration: bootstrap ## Tests with real Spark, Hudi and S3, without a cluster
 	@$(PYTHON) dev/run_tests.py integration
+
+run: python ## Run the operator on this machine against the cluster of KUBECONFIG; SPARK_IMAGE names the image of its Jobs
+	@[ -z "$${SPARK_IMAGE:-}" ] && [ -e .dev/images.env ] && . .dev/images.env; \
+	  export HUDI_OPERATOR_SPARK_IMAGE="$${SPARK_IMAGE:-}" HUDI_OPERATOR_LOG_FORMAT=text; \
+	  exec .venv/bin/hudi-operator run

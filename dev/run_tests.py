@@ -54,6 +54,7 @@ CHECKS: dict[str, Sequence[str]] = {
     "layers": ("lint-imports",),
     "crds": ("python", "-m", "hudi_operator.api.crd", "--check"),
     "reference": ("python", "-m", "hudi_operator.cli.reference", "--check"),
+    "docs": ("mkdocs", "build", "--strict", "--site-dir", ".dev/site"),
 }
 PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
@@ -257,6 +258,8 @@ def run_lane(groups: Sequence[Group]) -> list[Result]:
 
 def main() -> int:
     """Run the stages that were asked for, or all."""
+    if unknown := set(sys.argv[1:]) - {*STAGES, "all"}:
+        sys.exit(f"There is no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)} and all.")
     wanted = [stage for stage in STAGES if stage in sys.argv[1:] or "all" in sys.argv[1:]]
     wanted = wanted or [stage for stage in STAGES if stage not in ON_REQUEST]
     REPORTS.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from localcluster.settings import CURRENT, DevError
 
 DESCRIPTION = """\
 A real single-node Kubernetes on this machine, with CoreDNS and an S3 server.
-With CLUSTER=current nothing local is started, and the cluster that KUBECONFIG points to is used."""
+With CLUSTER=current or CLUSTER=kind nothing local is started, and the cluster that KUBECONFIG points to is used."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""CLUSTER=current: development in a cluster that is there already."""
+"""CLUSTER=current and CLUSTER=kind: development in a cluster that is there already."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 from localcluster import containers, lifecycle, toolchain, workloads
 from localcluster.base_image import BUILDAH
 from localcluster.console import output_of, say
-from localcluster.settings import KUBECONFIG, STATE, DevError, tool, tool_image, tools_digest
+from localcluster.settings import KIND, KUBECONFIG, STATE, DevError, tool, tool_image, tools_digest
 
 
 def use_current() -> None:
@@ -16,7 +16,7 @@ def use_current() -> None:
     given = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     source = Path(given.split(":")[0]).resolve()
     if not source.exists():
-        raise DevError(f"CLUSTER=current needs a kubeconfig, and {source} does not exist. Set KUBECONFIG.")
+        raise DevError(f"This needs a kubeconfig, and {source} does not exist. Set KUBECONFIG.")
     STATE.mkdir(exist_ok=True)
     if source != KUBECONFIG.resolve():
         shutil.copyfile(source, KUBECONFIG)
@@ -27,7 +27,7 @@ def use_current() -> None:
     workloads.apply("s3.yaml", s3_image=s3_image())
     workloads.wait_for_deployments(("storage", "s3"))
     lifecycle.make_buckets()
-    if not os.environ.get("IMAGE_REPOSITORY"):
+    if not KIND and not os.environ.get("IMAGE_REPOSITORY"):
         say("before `make images`, set IMAGE_REPOSITORY to a registry path that this cluster pulls from")
 
 
@@ -35,6 +35,8 @@ def s3_image() -> str:
     """Return the image of the S3 server: the one that S3_IMAGE names, or ours, pushed to IMAGE_REPOSITORY."""
     if chosen := os.environ.get("S3_IMAGE"):
         return chosen
+    if KIND:
+        raise DevError("Set S3_IMAGE to an image of the Versity gateway that the nodes of kind can pull.")
     repository = os.environ.get("IMAGE_REPOSITORY")
     if not repository:
         raise DevError(

@@ -11,7 +11,7 @@ from pathlib import Path
 from localcluster import base_image, containers, image_loading, mounts, toolchain
 from localcluster.base_image import BUILDAH
 from localcluster.console import alone, interrupt_on_termination, output_of, run_logged, say, stop_with, succeeds
-from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, CURRENT, LOGS, STATE, DevError
+from localcluster.settings import CACHE, CHECKOUT, CONTAINERD_SOCKET, CURRENT, KIND, LOGS, STATE, DevError
 
 LOCAL_REPOSITORY = "hudi-operator.io"
 RECORD = STATE / "images.env"
@@ -97,6 +97,10 @@ def main() -> None:
 def provide(image: Image) -> str:
     """Make one image known to the cluster and return its name."""
     name = image.name()
+    if KIND:
+        build_with_docker(image, name)
+        load_into_kind(name)
+        return name
     if CURRENT and not os.environ.get("IMAGE_REPOSITORY"):
         raise DevError("Set IMAGE_REPOSITORY to a registry path that you may push to and the cluster pulls from.")
     if not CURRENT and not CONTAINERD_SOCKET.exists():
@@ -175,6 +179,13 @@ def build_with_docker(image: Image, name: str) -> None:
         what=f"building {image.target}",
         environment=os.environ | {"DOCKER_BUILDKIT": "1"},
     )
+
+
+def load_into_kind(name: str) -> None:
+    """Hand an image over from docker to the nodes of the cluster that KIND_CLUSTER names, by default `kind`."""
+    say(f"loading {name}")
+    cluster = os.environ.get("KIND_CLUSTER") or "kind"
+    output_of(["kind", "load", "docker-image", name, "--name", cluster], timeout=600)
 
 
 def load_from_docker(name: str) -> None:

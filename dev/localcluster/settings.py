@@ -25,7 +25,10 @@ CHECKOUT = SOURCE.parent
 STATE = CHECKOUT / ".dev"
 RUN = Path("/run/hudi-operator-dev")
 
-CURRENT = os.environ.get("CLUSTER") == "current"
+KIND = os.environ.get("CLUSTER") == "kind"
+"""Whether the cluster is one of kind's: docker builds the images, and `kind load` hands them to the nodes."""
+
+CURRENT = KIND or os.environ.get("CLUSTER") == "current"
 """Whether the cluster is the one that KUBECONFIG points to, and not ours to start, empty or stop."""
 
 

@@ -1,0 +1,21 @@
+"""Links between pages outside of the documentation site; `mkdocs build --strict` checks those inside of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("dev/**/*.md"), *ROOT.glob("benchmarks/*/README.md")]
+_LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    missing = [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_the_readme_links_to_every_page_of_the_documentation() -> None:
+    linked = set(_LINK.findall((ROOT / "README.md").read_text()))
+    assert {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} - {"docs/index.md"} <= linked
