@@ -9,15 +9,18 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.control.keys import TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
+from hudi_operator.kube.api import Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineLook
 
 Document = dict[str, Any]
@@ -36,12 +39,16 @@ class MemoryCluster:
         self.classes: dict[str, Document] = {}
         self.jobs: dict[str, Document] = {}
         self.pods: dict[str, Document] = {}
+        self.others: dict[Kind, dict[str, Document]] = {}
+        """Objects of all other kinds."""
         self.cut_off: set[str] = set()
         """Pods on a lost node: they go only when the node is back or removed."""
         self.claims: dict[str, Document] = {}
         self.events: list[tuple[str, str, str]] = []
         self.created: list[str] = []
         self.writes = 0
+        self.calls: list[str] = []
+        """What was asked for, in words."""
         self.kill_at: tuple[int, bool] | None = None
         """Number of the write at which the process dies, and whether the write takes effect."""
         self.lose: Callable[[int], bool] = lambda _number: False
@@ -59,7 +66,7 @@ class MemoryCluster:
         self.outcome: Outcome | None = Outcome.SUCCEEDED
         self.affected: tuple[AffectedInstant, ...] = ()
         """How the next Job ends; None when it does not."""
-        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         """What the API server's clock says."""
         self._numbers = itertools.count(1)
 
@@ -130,55 +137,66 @@ class MemoryCluster:
 
     # What the operator calls, as `KubernetesClient` and `TimelineLooks` have it
 
-    async def get_table(self, _namespace: str, name: str) -> Document | None:
-        return copy.deepcopy(self.tables.get(name))
+    def of_kind(self, kind: Kind) -> dict[str, Document]:
+        """The documents of a kind by name."""
+        kinds = {TABLE: self.tables, TABLE_CLASS: self.classes, JOB: self.jobs, POD: self.pods}
+        return kinds[kind] if kind in kinds else self.others.setdefault(kind, {})
 
-    async def get_class(self, name: str) -> Document | None:
-        return self.classes.get(name)
+    async def get(self, key: ObjectKey) -> Document | None:
+        self.calls.append(f"get {key.kind}")
+        return copy.deepcopy(self.of_kind(key.kind).get(key.name))
+
+    async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
+        return [one async for one in self.each(kind, namespace, label_selector=label_selector)]
+
+    async def each(
+        self, kind: Kind, _namespace: str | None = None, *, label_selector: str | None = None
+    ) -> AsyncIterator[Document]:
+        self.calls.append(f"list {kind}")
+        for document in list(self.of_kind(kind).values()):
+            if label_selector is None or _selects(label_selector, document):
+                yield copy.deepcopy(document)
+
+    async def create(self, kind: Kind, _namespace: str, manifest: Mapping[str, Any]) -> Document:
+        self.calls.append(f"create {kind}")
+        assert kind == JOB
+        return self._write(lambda: self._create_job(manifest))
+
+    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
+        self.calls.append(f"delete {key.kind}")
+        if key.kind == POD:
+            return self._write(lambda: self._delete_pod(key.name, uid))
+        return self._write(lambda: self._delete(self.of_kind(key.kind), key.name, uid))
+
+    async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
+        self.calls.append(f"replace the status of {kind}")
+        if document.get("status") == status:
+            return document
+        return self._write(lambda: self._replace(kind, document, status=dict(status)))
+
+    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+        self.calls.append(f"set finalizers of {kind}")
+        return self._write(lambda: self._set_finalizers(kind, document, finalizers))
+
+    def now(self) -> datetime:
+        return self.clock()
 
     async def namespace_labels(self, name: str) -> dict[str, str]:
         if self.labels_are_secret:
             raise Forbidden("namespaces is forbidden", status=403)
         return self.labels.get(name, {})
 
-    async def replace_class_status(self, table_class: Document, status: Mapping[str, Any]) -> Document:
-        if table_class.get("status") == status:
-            return table_class
-        return self._write(lambda: self.classes[table_class["metadata"]["name"]].update(status=dict(status)) or {})
-
-    async def list_classes(self) -> list[Document]:
-        return list(self.classes.values())
-
-    async def replace_table_status(self, table: Document, status: Mapping[str, Any]) -> Document:
-        if table.get("status") == status:
-            return table
-        return self._write(lambda: self._replace(table, status=dict(status)))
-
-    async def remove_finalizer(self, table: Document, finalizer: str) -> Document | None:
-        return self._write(lambda: self._release(table, finalizer))
-
-    async def list_jobs(self, label_selector: str, _namespace: str | None = None) -> list[Document]:
-        return [copy.deepcopy(job) for job in self.jobs.values() if _selects(label_selector, job)]
-
-    async def list_pods(self, _namespace: str, label_selector: str) -> list[Document]:
-        return [copy.deepcopy(pod) for pod in self.pods.values() if _selects(label_selector, pod)]
-
-    async def get_job(self, _namespace: str, name: str) -> Document | None:
-        return self.jobs.get(name)
-
-    async def create_job(self, _namespace: str, manifest: Mapping[str, Any]) -> Document:
-        return self._write(lambda: self._create_job(manifest))
-
-    async def delete_job(self, _namespace: str, name: str, *, uid: str) -> bool:
-        return self._write(lambda: self._delete(self.jobs, name, uid))
-
-    async def delete_pod(self, _namespace: str, name: str, *, uid: str) -> bool:
-        return self._write(lambda: self._delete_pod(name, uid))
+    async def create_claim(
+        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
+    ) -> Document:
+        return self._write(lambda: self._claim(name, holder, labels, annotations))
 
     async def get_claim(self, name: str) -> Document | None:
+        self.calls.append("get claim")
         return self.claims.get(name)
 
-    async def list_claims(self, label_selector: str) -> list[Document]:
+    async def list_claims(self, label_selector: str) -> Documents:
+        self.calls.append("list claims")
         return [claim for claim in self.claims.values() if _selects(label_selector, claim)]
 
     async def delete_claim(self, name: str, *, uid: str) -> bool:
@@ -215,24 +233,28 @@ class MemoryCluster:
             raise ApiUnavailable("the reply was lost")
         return done
 
-    def _replace(self, table: Document, **changes: Any) -> Document:
-        name = table["metadata"]["name"]
-        if self.tables[name]["metadata"]["resourceVersion"] != table["metadata"]["resourceVersion"]:
+    def _replace(self, kind: Kind, document: Document, **changes: Any) -> Document:
+        documents, name = self.of_kind(kind), document["metadata"]["name"]
+        if documents[name]["metadata"].get("resourceVersion") != document["metadata"].get("resourceVersion"):
             raise Conflict("the object has been modified", status=409)
-        changed = {**copy.deepcopy(table), **changes}
+        changed = {**copy.deepcopy(document), **changes}
         changed["metadata"]["resourceVersion"] = str(next(self._numbers))
-        self.tables[name] = changed
+        documents[name] = changed
         return copy.deepcopy(changed)
 
-    def _release(self, table: Document, finalizer: str) -> Document | None:
-        changed = self._replace(table)
-        changed["metadata"]["finalizers"].remove(finalizer)
-        name = changed["metadata"]["name"]
-        self.tables[name] = changed
-        if not changed["metadata"]["finalizers"]:
-            del self.tables[name]
-            return None
-        return copy.deepcopy(changed)
+    def _set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+        metadata = {**document["metadata"], "finalizers": list(finalizers)}
+        changed = self._replace(kind, document, metadata=metadata)
+        if not finalizers and "deletionTimestamp" in metadata:
+            del self.of_kind(kind)[metadata["name"]]
+        return changed
+
+    def _claim(self, name: str, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Document:
+        if name in self.claims:
+            raise AlreadyExists(name)
+        metadata = {"name": name, "uid": f"{name}-uid", "labels": dict(labels), "annotations": dict(annotations)}
+        self.claims[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
+        return self.claims[name]
 
     def _create_job(self, manifest: Mapping[str, Any]) -> Document:
         name = manifest["metadata"]["name"]

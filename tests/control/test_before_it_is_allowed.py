@@ -16,12 +16,12 @@ from tests.planning.world import IMAGE, UID, instant, timeline
 
 from hudi_jobs.contract import Outcome, OwnerRecord
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import table_key
 from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.planning.model import TimelineLook
+from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.files import FileSummary
 
 Document = dict[str, Any]
@@ -98,7 +98,7 @@ class Operator:
         self.cluster = cluster
         self.looks = Looks()
         self._reconciler = Reconciler(
-            kube=cast("KubernetesClient", cluster),
+            kube=cluster,
             looks=cast("TimelineLooks", self.looks),
             settings=Settings(spark_image=IMAGE),
         )
@@ -342,7 +342,7 @@ async def test_a_running_job_goes_on_behind_a_wall_and_takes_no_place_once_it_ha
     (job,) = cluster.tables["flights"]["status"]["activeJobs"]
     assert job["name"] in cluster.jobs
     running = operator._reconciler._running
-    other = TableKey("team-a", "another")
+    other = table_key("team-a", "another")
     assert running.in_class("standard", without=other) == 1
     cluster.outcome = Outcome.SUCCEEDED
     cluster.kubelet()

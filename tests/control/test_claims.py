@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.control.memory_cluster import MemoryCluster
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.control.claim_index import Claim, ClaimIndex
 from hudi_operator.control.claims import Claims
-from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import AlreadyExists
+from hudi_operator.kube.api import Documents
+from hudi_operator.kube.kinds import POD, Kind
 from hudi_operator.planning.model import Blocked
 from hudi_operator.planning.policy.paths import canonical_path, overlap
 
@@ -52,43 +52,20 @@ def test_an_index_that_everything_has_left_keeps_nothing() -> None:
     assert (index._by_path, index._by_holder, index._below) == ({}, {}, {})
 
 
-class Cluster:
-    """Leases and tables; it counts the listings."""
+class Cluster(MemoryCluster):
+    """It counts the listings of claims, and shows the pods that it is told to, whatever their labels."""
 
     def __init__(self) -> None:
-        self.leases: dict[str, Document] = {}
-        self.tables: dict[str, str] = {}
-        self.pods: list[Document] = []
+        super().__init__()
         self.listings = 0
+        self.running: list[Document] = []
 
-    async def list_claims(self, selector: str) -> list[Document]:
+    async def list_claims(self, label_selector: str) -> list[Document]:
         self.listings += 1
-        key, _, value = selector.partition("=")
-        return [lease for lease in self.leases.values() if lease["metadata"]["labels"].get(key) == value]
+        return await super().list_claims(label_selector)
 
-    async def get_claim(self, name: str) -> Document | None:
-        return self.leases.get(name)
-
-    async def create_claim(
-        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
-    ) -> Document:
-        if name in self.leases:
-            raise AlreadyExists(name)
-        metadata = {"name": name, "uid": f"lease-of-{holder}", "labels": dict(labels), "annotations": dict(annotations)}
-        self.leases[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
-        return self.leases[name]
-
-    async def delete_claim(self, name: str, *, uid: str) -> bool:
-        assert self.leases[name]["metadata"]["uid"] == uid
-        del self.leases[name]
-        return True
-
-    async def get_table(self, namespace: str, name: str) -> Document | None:
-        uid = self.tables.get(f"{namespace}/{name}")
-        return None if uid is None else {"metadata": {"uid": uid}}
-
-    async def list_pods(self, _namespace: str, _selector: str) -> list[Document]:
-        return self.pods
+    async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
+        return self.running if kind == POD else await super().list(kind, namespace, label_selector=label_selector)
 
 
 class Setting:
@@ -96,11 +73,11 @@ class Setting:
 
     def __init__(self, cluster: Cluster | None = None) -> None:
         self.cluster = cluster or Cluster()
-        self.claims = Claims(cast("KubernetesClient", self.cluster))
+        self.claims = Claims(self.cluster)
 
     def table(self, name: str, path: str, uid: str | None = None) -> HudiTable:
         uid = uid or f"uid-{name}"
-        self.cluster.tables[f"n/{name}"] = uid
+        self.cluster.tables[name] = {"metadata": {"uid": uid}}
         spec = HudiTableSpec.model_validate({"basePath": path, "type": "CopyOnWrite", "recordKey": ["id"]})
         return HudiTable(metadata=ObjectMetadata(name=name, namespace="n", uid=uid), spec=spec)
 
@@ -147,13 +124,13 @@ async def test_a_claim_whose_table_is_gone_or_another_is_taken_over_once_its_dri
     setting = Setting()
     gone = setting.table("gone", "s3a://lake/t")
     await setting.gets(gone)
-    setting.cluster.tables["n/gone"] = "the uid of a table that was made anew"
+    setting.cluster.tables["gone"]["metadata"]["uid"] = "the uid of a table that was made anew"
     of_a_job = {"ownerReferences": [{"kind": "Job", "uid": "j", "controller": True}]}
-    setting.cluster.pods = [{"metadata": of_a_job, "status": {"phase": "Running"}}]
+    setting.cluster.running = [{"metadata": of_a_job, "status": {"phase": "Running"}}]
     late = setting.table("late", "s3a://lake/t/inner")
     assert not await setting.gets(late)
     nobodys = {"metadata": {}, "status": {"phase": "Running"}}
-    setting.cluster.pods = [{"metadata": of_a_job, "status": {"phase": "Succeeded"}}, nobodys]
+    setting.cluster.running = [{"metadata": of_a_job, "status": {"phase": "Succeeded"}}, nobodys]
     assert await setting.gets(late)
     assert not await setting.gets(gone), "its claim is gone"
 
@@ -162,7 +139,7 @@ async def test_a_claim_that_was_removed_by_hand_is_free_and_its_table_notices() 
     setting = Setting()
     careless, quick = setting.table("careless", "s3a://lake/t"), setting.table("quick", "s3a://lake/t")
     await setting.gets(careless)
-    setting.cluster.leases.clear()
+    setting.cluster.claims.clear()
     assert await setting.gets(quick)
     assert not setting.claims.remembers(careless)
     assert not await setting.gets(careless)
@@ -182,7 +159,7 @@ async def test_of_two_leaders_that_do_not_know_of_each_other_one_gets_the_path()
 async def test_a_claim_that_says_nothing_of_its_table_is_left_to_a_person() -> None:
     setting = Setting()
     await setting.gets(setting.table("t", "s3a://lake/t"))
-    (lease,) = setting.cluster.leases.values()
+    (lease,) = setting.cluster.claims.values()
     lease["metadata"]["annotations"].pop("hudi-operator.io/table")
     late = setting.table("late", "s3a://lake/t")
     assert not await setting.gets(late)

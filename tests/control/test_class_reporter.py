@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from tests.control.memory_cluster import MemoryCluster
-from tests.planning.world import IMAGE, class_spec
+from tests.planning.world import class_spec
 
-from hudi_operator.control.keys import TableKey, Trigger
-from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.reconciler import Reconciler
-from hudi_operator.control.settings import Settings
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.control.class_reporter import ClassReporter
+from hudi_operator.control.keys import class_key
+from hudi_operator.runtime.controller import Trigger
 
 Document = dict[str, Any]
 
@@ -23,9 +21,7 @@ def class_document(**changes: Any) -> Document:
 
 async def look_at(cluster: MemoryCluster, name: str) -> list[str]:
     """Look at a class as the queue does; return the types of its conditions."""
-    kube = cast("KubernetesClient", cluster)
-    reconciler = Reconciler(kube=kube, looks=TimelineLooks(), settings=Settings(spark_image=IMAGE))
-    assert await reconciler.reconcile(TableKey.of_class(name), Trigger.EVENT) is None
+    await ClassReporter(cluster).reconcile(class_key(name), Trigger.EVENT)
     return [one["type"] for one in cluster.classes.get(name, {}).get("status", {}).get("conditions", [])]
 
 

@@ -18,12 +18,11 @@ from hudi_operator.control.actor import Actor
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
 from hudi_operator.control.identity import OperatorIdentity
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import table_key
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
-from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
@@ -31,7 +30,7 @@ from hudi_operator.storage import FileStamp, Listing, StorageError
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.telemetry.metrics import metrics
 
-KEY = TableKey("team-a", "flights")
+KEY = table_key("team-a", "flights")
 BASE_PATH = "s3a://lake/team-a/flights"
 CLAIM = f"table-{path_hash(canonical_path(BASE_PATH))}"
 THERE = as_declared(TimelineLook(timeline=timeline(instant("20260310115900000"))), table())
@@ -68,13 +67,13 @@ class Play:
         self.cluster = cluster
         self.looks = looks or _Looks(cluster)
         self.now = NOW
-        cluster.now = lambda: self.now
+        cluster.clock = lambda: self.now
         self.deaths = 0
         self.errors = 0
         self._start()
 
     def _start(self) -> None:
-        kube = cast("KubernetesClient", self.cluster)
+        kube = self.cluster
         looks = cast("TimelineLooks", self.looks)
         claims, running = Claims(kube), RunningJobs()
         identity = OperatorIdentity(kube, namespace="hudi-operator")
@@ -97,7 +96,7 @@ class Play:
         pytest.fail(f"the table is still there: {self.cluster.tables['flights'].get('status')}")
 
     async def one_look(self) -> None:
-        document = await self.cluster.get_table(*KEY)
+        document = await self.cluster.get(KEY)
         assert document is not None
         pause = None
         try:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
 from tests.control.memory_cluster import MemoryCluster
 
 from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.namespaces import NamespaceLabels
-from hudi_operator.kube.client import KubernetesClient
 
 
 async def test_what_rests_on_labels_reads_them_anew_and_what_does_not_shares_them() -> None:
     cluster = MemoryCluster()
-    labels = NamespaceLabels(cast("KubernetesClient", cluster))
+    labels = NamespaceLabels(cluster)
     cluster.labels = {"team-a": {"env": "prod"}}
     assert await labels.get("team-a") == {"env": "prod"}
     cluster.labels = {"team-a": {"env": "dev"}}
@@ -27,11 +25,11 @@ async def test_what_rests_on_labels_reads_them_anew_and_what_does_not_shares_the
 async def test_labels_that_may_not_be_read_are_not_taken_for_none() -> None:
     cluster = MemoryCluster()
     cluster.labels_are_secret = True
-    assert await NamespaceLabels(cast("KubernetesClient", cluster)).get("team-a") is None
+    assert await NamespaceLabels(cluster).get("team-a") is None
 
 
 async def test_however_many_names_tables_come_up_with_only_some_are_remembered() -> None:
-    kube = cast("KubernetesClient", MemoryCluster())
+    kube = MemoryCluster()
     labels, classes = NamespaceLabels(kube), TableClasses(kube)
     for number in range(2500):
         await labels.get(f"namespace-{number}")

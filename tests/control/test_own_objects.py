@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.planning.world import IMAGE, JOB, NOW, UID, active, at, minutes, obse
 from hudi_jobs.contract import Service
 from hudi_operator.control.actor import JobRefused, build_manifest
 from hudi_operator.control.own_objects import own_jobs, own_pods
+from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import CreateJob
 
@@ -132,16 +134,16 @@ def test_no_job_that_removes_data_is_built_unless_spec_and_deletion_ask_for_it(p
 async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over() -> None:
     cluster = living_table()
     operator = Operator(cluster)
-    create = cluster.create_job
+    create = cluster.create
 
-    async def first_somebody_else(namespace: str, manifest: Document) -> Document:
+    async def first_somebody_else(kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
         forged = copy.deepcopy(dict(manifest))
         forged["metadata"]["ownerReferences"] = []
-        cluster.create_job = create
+        cluster.create = create
         cluster.add_job(forged)
-        return await create(namespace, manifest)
+        return await create(kind, namespace, manifest)
 
-    cluster.create_job = first_somebody_else
+    cluster.create = first_somebody_else
     await operator.look()
     after = cluster.tables[KEY.name]["status"]
     assert "not this table's" in str(after)

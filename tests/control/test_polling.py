@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import table_key
 from hudi_operator.control.polling import LastLook, Polling, age_of
 
-KEY = TableKey("n", "t")
+KEY = table_key("n", "t")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -17,20 +17,21 @@ from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.control.finalizer import FINALIZER
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.polling import LastLook
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, KubernetesError
+from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
+from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
 Document = dict[str, Any]
-KEY = TableKey("team-a", "flights")
-READS_BEFORE_AN_ACTION = {"get_table", "get_class", "get_claim", "list_jobs", "list_pods"}
+KEY = table_key("team-a", "flights")
+READS_BEFORE_AN_ACTION = {"get HudiTable", "get HudiTableClass", "get claim", "list Job", "list Pod"}
 
 
 class Cluster(MemoryCluster):
@@ -38,56 +39,25 @@ class Cluster(MemoryCluster):
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[str] = []
         self.unavailable_jobs = 0
         self.conflicts = 0
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith(("get_", "list_", "create_", "replace_", "add_finalizer", "delete_", "each_")):
-            object.__getattribute__(self, "calls").append(name)
-        return object.__getattribute__(self, name)
 
     def add_job(self, manifest: Mapping[str, Any]) -> Document:
         job = super().add_job(manifest)
         job["metadata"]["creationTimestamp"] = format_time(self.now())
         return job
 
-    async def add_finalizer(self, table: Document, finalizer: str) -> Document:
-        if finalizer in table["metadata"].get("finalizers", ()):
-            return table
-        return self._write(lambda: self._replace(table, metadata={**table["metadata"], "finalizers": [finalizer]}))
-
-    async def replace_table_status(self, table: Document, status: Mapping[str, Any]) -> Document:
-        if self.conflicts and table.get("status") != status:
+    async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
+        if self.conflicts and document.get("status") != status:
             self.conflicts -= 1
             raise Conflict("somebody else wrote")
-        return await super().replace_table_status(table, status)
+        return await super().replace_status(kind, document, status)
 
-    async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:
+    async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
         if self.unavailable_jobs:
             self.unavailable_jobs -= 1
             raise ApiUnavailable("too many requests", status=429)
-        return await super().create_job(namespace, manifest)
-
-    async def create_claim(
-        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
-    ) -> Document:
-        return self._write(lambda: self._claim(name, holder, labels, annotations))
-
-    def _claim(self, name: str, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Document:
-        if name in self.claims:
-            raise AlreadyExists(name)
-        metadata = {"name": name, "uid": f"{name}-uid", "labels": dict(labels), "annotations": dict(annotations)}
-        self.claims[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
-        return self.claims[name]
-
-    async def each_table(self, _namespace: str | None = None) -> AsyncIterator[Document]:
-        for document in list(self.tables.values()):
-            yield document
-
-    async def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
-        for job in await self.list_jobs(label_selector, namespace):
-            yield job
+        return await super().create(kind, namespace, manifest)
 
 
 class Looks:
@@ -114,7 +84,7 @@ class Operator:
     def _start(self) -> None:
         settings = Settings(spark_image=IMAGE)
         looks = cast("TimelineLooks", Looks(self.cluster))
-        self._reconciler = Reconciler(kube=cast("KubernetesClient", self.cluster), looks=looks, settings=settings)
+        self._reconciler = Reconciler(kube=self.cluster, looks=looks, settings=settings)
 
     async def look(self, trigger: Trigger = Trigger.EVENT) -> float | None:
         return await self._reconciler.reconcile(KEY, trigger)
@@ -259,7 +229,7 @@ async def test_a_namespace_that_forbids_jobs_is_shown_and_backed_off_from() -> N
 @pytest.mark.parametrize("minutes", [-10, 10])
 async def test_a_wrong_clock_neither_puts_the_first_run_off_nor_gives_a_new_job_up(minutes: int) -> None:
     cluster = living_table()
-    cluster.now = lambda: datetime.now(UTC) + timedelta(minutes=minutes)
+    cluster.clock = lambda: datetime.now(UTC) + timedelta(minutes=minutes)
     cluster.tables["flights"]["metadata"]["creationTimestamp"] = format_time(cluster.now())
     operator = Operator(cluster)
     await operator.look()
@@ -306,7 +276,7 @@ async def test_a_poll_shows_that_the_timeline_has_moved_without_looking_for_jobs
     operator.cluster.calls.clear()
     await operator.look(Trigger.POLL)
     assert operator.status["timeline"]["completedCommits"] == 1
-    assert "list_jobs" not in operator.cluster.calls
+    assert "list Job" not in operator.cluster.calls
     operator.cluster.calls.clear()
     await operator.look(Trigger.POLL)
     assert operator.cluster.calls == []
@@ -339,7 +309,7 @@ async def test_what_a_poll_acts_on_was_read_live_in_the_same_look() -> None:
     await operator.look(Trigger.POLL)
     assert len(operator.cluster.created) == 1
     calls = operator.cluster.calls
-    before_the_decision = calls[: calls.index("replace_table_status")]
+    before_the_decision = calls[: calls.index("replace the status of HudiTable")]
     assert set(before_the_decision) >= READS_BEFORE_AN_ACTION
 
 
@@ -465,7 +435,7 @@ async def test_a_table_that_is_gone_is_forgotten() -> None:
     assert await operator.look() is None
     operator.cluster.calls.clear()
     assert await operator.look(Trigger.POLL) is None
-    assert "get_table" in operator.cluster.calls
+    assert "get HudiTable" in operator.cluster.calls
 
 
 async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_class_ends() -> None:
@@ -473,7 +443,7 @@ async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_c
     operator.cluster.classes["standard"] = class_document(concurrency={"runningJobs": 1})
     woken: list[TableKey] = []
     operator._reconciler.wake = woken.append
-    other = TableKey("team-a", "other")
+    other = table_key("team-a", "other")
     operator._reconciler._running.record(other, class_name="standard", jobs=1)
     await operator.look()
     assert operator.status["services"]["ingestion"]["reason"] == "ClassLimitReached"

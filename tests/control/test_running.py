@@ -9,12 +9,12 @@ from tests.planning.world import IMAGE, UID, active, class_spec, observe, table
 
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.control.actor import build_manifest
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.running import MOST_OF_A_TABLE, RunningJobs
 
-FLIGHTS = TableKey("team-a", "flights")
-WEATHER = TableKey("team-a", "weather")
-ORDERS = TableKey("team-b", "orders")
+FLIGHTS = table_key("team-a", "flights")
+WEATHER = table_key("team-a", "weather")
+ORDERS = table_key("team-b", "orders")
 
 
 def running() -> RunningJobs:
@@ -22,15 +22,15 @@ def running() -> RunningJobs:
     jobs.record(FLIGHTS, class_name="standard", jobs=1)
     jobs.record(WEATHER, class_name="standard", jobs=1)
     jobs.record(ORDERS, class_name="standard", jobs=1)
-    jobs.record(TableKey("team-b", "clicks"), class_name="large", jobs=2)
+    jobs.record(table_key("team-b", "clicks"), class_name="large", jobs=2)
     return jobs
 
 
 def test_a_tables_own_jobs_do_not_count_against_it() -> None:
     assert running().in_class("standard", without=FLIGHTS) == 2
     assert running().in_namespace("standard", without=FLIGHTS) == 1
-    assert running().in_class("standard", without=TableKey("team-c", "new")) == 3
-    assert running().in_namespace("standard", without=TableKey("team-c", "new")) == 0
+    assert running().in_class("standard", without=table_key("team-c", "new")) == 3
+    assert running().in_namespace("standard", without=table_key("team-c", "new")) == 0
 
 
 def test_classes_are_counted_apart() -> None:
@@ -64,7 +64,7 @@ def left_by_an_earlier_process(key: TableKey, class_name: str, **status: object)
 @pytest.mark.parametrize("table_name", ["flights", "f" * 64, "f" * 253])
 @pytest.mark.parametrize("class_name", ["standard", "s" * 64, "s" * 253])
 def test_jobs_of_an_earlier_process_count_until_their_table_is_looked_at(table_name: str, class_name: str) -> None:
-    jobs, key = RunningJobs(), TableKey("team-a", table_name)
+    jobs, key = RunningJobs(), table_key("team-a", table_name)
     jobs.seed(left_by_an_earlier_process(key, class_name), {UID: key})
     assert jobs.in_class(class_name, without=WEATHER) == 1
     assert jobs.in_namespace(class_name, without=WEATHER) == 1
@@ -104,7 +104,7 @@ def test_tables_that_wait_for_a_place_are_told_when_a_job_of_their_class_has_end
     told: list[TableKey] = []
     jobs = RunningJobs(wake=told.append)
     jobs.record(FLIGHTS, class_name="standard", jobs=1)
-    waiting = [TableKey("team-c", f"t{number}") for number in range(3)]
+    waiting = [table_key("team-c", f"t{number}") for number in range(3)]
     for key in waiting:
         jobs.wait(key, class_name="standard")
     jobs.wait(ORDERS, class_name="large")

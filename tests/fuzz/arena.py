@@ -18,17 +18,18 @@ from tests.fuzz.hostile import changed, changed_text, spoil
 from tests.planning.world import IMAGE
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError, NotFound
+from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage.local import LocalFileSystem
 
 Document = dict[str, Any]
-GOOD, HOSTILE = TableKey("team-a", "good"), TableKey("team-b", "hostile")
+GOOD, HOSTILE = table_key("team-a", "good"), table_key("team-b", "hostile")
 BEGAN = datetime(2026, 3, 10, 12, tzinfo=UTC)
 ROUND = timedelta(minutes=3)
 NEWEST_JOBS = 20
@@ -57,18 +58,12 @@ class Tenants(Cluster):
         job["metadata"]["uid"] = f"uid-of-{job['metadata']['name']}"
         return job
 
-    async def get_table(self, namespace: str, name: str) -> Document | None:
-        return await super().get_table(namespace, name)
-
-    async def list_jobs(self, label_selector: str, namespace: str | None = None) -> list[Document]:
-        return [job for job in await super().list_jobs(label_selector) if namespace in (None, _namespace(job))]
-
-    async def list_pods(self, namespace: str, label_selector: str) -> list[Document]:
-        return [pod for pod in await super().list_pods(namespace, label_selector) if _namespace(pod) == namespace]
-
-    async def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
-        for job in await self.list_jobs(label_selector, namespace):
-            yield job
+    async def each(
+        self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None
+    ) -> AsyncIterator[Document]:
+        async for document in super().each(kind, namespace, label_selector=label_selector):
+            if namespace in (None, _namespace(document)):
+                yield document
 
     def run(self, key: TableKey) -> None:
         """Let the Jobs that the operator has made for a table take a step: none, running, ended."""
@@ -146,7 +141,7 @@ class Arena:
 
     def __post_init__(self) -> None:
         self._now = BEGAN
-        self.cluster.now = lambda: self._now
+        self.cluster.clock = lambda: self._now
         self.cluster.classes["standard"] = class_document(concurrency={"runningJobs": 4, "runningJobsPerNamespace": 2})
         for key in (GOOD, HOSTILE):
             self.cluster.tables[key.name] = table_document(key)
@@ -155,7 +150,7 @@ class Arena:
 
     def _start(self) -> Reconciler:
         looks = TimelineLooks(opener=lambda _url, _options: (cast("Any", Folders(self.folder)), ""))
-        kube = cast("KubernetesClient", self.cluster)
+        kube = self.cluster
         return Reconciler(kube=kube, looks=looks, settings=Settings(spark_image=IMAGE))
 
     def _restore(self, key: TableKey) -> None:

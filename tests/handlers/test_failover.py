@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hudi_operator.control.keys import table_key
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.transport import Transport
 
@@ -72,7 +73,7 @@ class Pair:
         await self._transport.request("POST", path, body={**body, "spec": {**spec, "tableClassName": "no-such-class"}})
 
     async def status_is_written(self, name: str) -> bool:
-        table = await self._kube.get_table(self._namespace, name)
+        table = await self._kube.get(table_key(self._namespace, name))
         return bool((table or {}).get("status", {}).get("conditions"))
 
     async def serves(self, name: str) -> None:

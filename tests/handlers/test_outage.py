@@ -12,11 +12,14 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.transport import Transport
+from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.known import KnownObjects
 
 pytestmark = pytest.mark.cluster
 
@@ -111,25 +114,26 @@ async def test_the_watches_come_back_after_an_outage_and_bring_what_happened_mea
         spark_image="unused", watch_namespaces=(namespace,), resync_seconds=3600, health_port=0, metrics_port=0
     )
     kube = KubernetesClient(transport, operator_namespace=namespace)
-    process = OperatorProcess(settings=settings, kube=kube, reconcile=reconcile)
+    known = KnownObjects(CONTROLLERS)
+    process = OperatorProcess(settings=settings, kube=kube, controllers=CONTROLLERS, known=known, reconcile=reconcile)
     running = asyncio.create_task(process.run())
     try:
-        await eventually(lambda: process.sweep.completed)
+        await eventually(lambda: process.resync.completed)
         await create("before")
-        await eventually(lambda: TableKey(namespace, "before") in looks)
+        await eventually(lambda: table_key(namespace, "before") in looks)
         assert proxy.accepted > 0
 
         proxy.broken = True
         proxy.cut()
         await create("during")
         await asyncio.sleep(1)
-        assert TableKey(namespace, "during") not in looks
+        assert table_key(namespace, "during") not in looks
         assert not running.done()
 
         proxy.broken = False
-        await eventually(lambda: TableKey(namespace, "during") in looks, seconds=60)
+        await eventually(lambda: table_key(namespace, "during") in looks, seconds=60)
         await create("after")
-        await eventually(lambda: TableKey(namespace, "after") in looks, seconds=60)
+        await eventually(lambda: table_key(namespace, "after") in looks, seconds=60)
     finally:
         process.stop()
         await running

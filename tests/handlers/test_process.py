@@ -12,14 +12,17 @@ import aiohttp
 import pytest
 
 from hudi_jobs.contract import Service
+from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.finalizer import FINALIZER
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.jobs.names import job_labels
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.transport import MERGE_PATCH, Transport
+from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.known import KnownObjects
 
 pytestmark = pytest.mark.cluster
 
@@ -71,9 +74,17 @@ def start(transport: Transport, namespace: str, eventually: Eventually) -> Calla
             **changes,
         }
         kube = KubernetesClient(transport, operator_namespace=namespace)
-        process = OperatorProcess(settings=Settings(**options), kube=kube, reconcile=reconcile)
+        known = KnownObjects(CONTROLLERS)
+        settings = Settings(**options)
+        process = OperatorProcess(
+            settings=settings,
+            kube=kube,
+            controllers=CONTROLLERS,
+            known=known,
+            reconcile=reconcile,
+        )
         running = asyncio.create_task(process.run())
-        await eventually(lambda: running.done() or process.sweep.completed)
+        await eventually(lambda: running.done() or process.resync.completed)
         try:
             yield process
         finally:
@@ -139,8 +150,10 @@ async def test_a_table_is_looked_at_when_it_appears_changes_and_goes(
         await reconcile.settle()
 
         await tables.delete("after")
-        await eventually(lambda: reconcile.count("after") and TableKey(namespace, "after") not in process.known.tables)
-        assert TableKey(namespace, "before") in process.known.tables
+        await eventually(
+            lambda: reconcile.count("after") and table_key(namespace, "after") not in process.known.of_kind(TABLE)
+        )
+        assert table_key(namespace, "before") in process.known.of_kind(TABLE)
 
 
 async def test_a_write_of_the_status_alone_calls_for_no_look(
@@ -220,27 +233,27 @@ async def test_a_class_leads_to_its_tables(
         assert reconcile.count("of-another") == 0
 
 
-async def test_the_sweep_finds_what_no_event_told_of(
+async def test_the_resync_finds_what_no_event_told_of(
     start: Callable[..., Any],
     tables: Tables,
     namespace: str,
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hudi_operator.handlers.informer.Informer.table_event", lambda _self, _event: None)
+    monkeypatch.setattr("hudi_operator.runtime.informer.Informer.object_event", lambda *_: None)
     reconcile = Recorder()
     async with start(reconcile) as process:
         await tables.create("missed")
         await tables.create("gone")
-        await process.sweep.sweep()
+        await process.resync.resync()
         await eventually(lambda: reconcile.count("missed") and reconcile.count("gone"))
         await reconcile.settle()
 
         await tables.patch("missed", spec={"suspend": True})
         await tables.delete("gone")
-        await process.sweep.sweep()
+        await process.resync.resync()
         await eventually(lambda: reconcile.count("missed") and reconcile.count("gone"))
-        assert process.known.tables == {TableKey(namespace, "missed")}
+        assert process.known.of_kind(TABLE) == {table_key(namespace, "missed")}
 
 
 async def test_a_table_that_always_fails_does_not_stop_another(
@@ -288,10 +301,10 @@ async def test_a_part_that_ends_by_itself_ends_the_process_with_the_reason(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(_self: object) -> None:
-        raise RuntimeError("the sweep is broken")
+        raise RuntimeError("the resync is broken")
 
-    monkeypatch.setattr("hudi_operator.handlers.sweep.Sweep.run", fails)
-    with pytest.raises(OperatorStopped, match="the sweep has ended: the sweep is broken"):
+    monkeypatch.setattr("hudi_operator.runtime.resync.Resync.run", fails)
+    with pytest.raises(OperatorStopped, match="the resync has ended: the resync is broken"):
         async with start(Recorder()):
             pass
 

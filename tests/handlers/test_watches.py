@@ -12,12 +12,13 @@ import pytest
 from aiohttp import web
 from kopf import ConnectionInfo
 
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.queue import KeyedQueue
+from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.handlers import watches
-from hudi_operator.handlers.informer import Informer
-from hudi_operator.handlers.known import KnownObjects
 from hudi_operator.handlers.watches import Watcher
+from hudi_operator.runtime.informer import Informer
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.queue import KeyedQueue
 
 Eventually = Callable[..., Awaitable[Any]]
 TABLE = {"metadata": {"namespace": "n", "name": "a", "uid": "u", "generation": 1}, "spec": {}}
@@ -46,7 +47,7 @@ class FakeKopf:
             if error is not None:
                 raise error
             return
-        handler = next(one for one in registry._watching._handlers if one.fn.__name__ == "table")
+        handler = next(one for one in registry._watching._handlers if one.id == "huditables")
         await handler.fn(event={"type": "ADDED", "object": TABLE})
         await stop_flag.wait()
         self.stopped += 1
@@ -60,12 +61,12 @@ async def test_watches_that_end_are_begun_again_and_say_so_meanwhile(
     monkeypatch.setattr(watches.kopf, "run_tasks", kopf.run_tasks)
     monkeypatch.setattr(watches, "_FIRST_PAUSE", 0.2)
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    watcher = Watcher(informer=Informer(queue=queue, known=KnownObjects()))
+    watcher = Watcher(controllers=CONTROLLERS, informer=Informer(queue=queue, known=KnownObjects(CONTROLLERS)))
     running = asyncio.create_task(watcher.run())
     try:
         await eventually(lambda: "watch-stream: 500" in str(watcher.problem))
         assert not running.done()
-        await eventually(lambda: TableKey("n", "a") in queue)
+        await eventually(lambda: table_key("n", "a") in queue)
         assert watcher.problem is None
         assert kopf.lives == 3
         assert kopf.threads == {"watches"}, "kopf cancels what runs on its loop, so it has one of its own"
@@ -144,7 +145,11 @@ async def test_watches_are_begun_again_although_kopf_never_comes_to_its_end(
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
-    watcher = Watcher(informer=Informer(queue=KeyedQueue(), known=KnownObjects()), namespaces=("n",))
+    watcher = Watcher(
+        controllers=CONTROLLERS,
+        informer=Informer(queue=KeyedQueue(), known=KnownObjects(CONTROLLERS)),
+        namespaces=("n",),
+    )
     running = asyncio.create_task(watcher.run())
     try:
         await eventually(lambda: api.asked["/api/v1/namespaces/n/pods?watch"] == 1)

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from hudi_operator.control.class_reporter import ClassReporter
+from hudi_operator.control.keys import TABLE, class_key, table_key
+from hudi_operator.kube.api import add_finalizer, remove_finalizer
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejected
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.kube.transport import Transport
 
 pytestmark = pytest.mark.cluster
@@ -54,7 +57,7 @@ async def until_unopposed(
 ) -> Any:
     """Write as the operator does: read, write, and read again when somebody else was faster."""
     for _ in range(20):
-        latest = await kube.get_table(table["metadata"]["namespace"], table["metadata"]["name"])
+        latest = await kube.get(table_key(table["metadata"]["namespace"], table["metadata"]["name"]))
         assert latest is not None
         try:
             return await write(latest)
@@ -65,17 +68,17 @@ async def until_unopposed(
 
 class TestTables:
     async def test_a_table_that_does_not_exist_is_none(self, kube: KubernetesClient, namespace: str) -> None:
-        assert await kube.get_table(namespace, "nowhere") is None
-        assert await kube.get_table("no-such-namespace", "nowhere") is None
-        assert await kube.get_class("no-such-class") is None
+        assert await kube.get(table_key(namespace, "nowhere")) is None
+        assert await kube.get(table_key("no-such-namespace", "nowhere")) is None
+        assert await kube.get(class_key("no-such-class")) is None
 
     async def test_tables_are_listed_by_namespace_and_cluster_wide(
         self, kube: KubernetesClient, namespace: str, new_table: Callable[[str], Awaitable[Document]]
     ) -> None:
         for name in ("a", "b"):
             await new_table(name)
-        names = {table["metadata"]["name"] for table in await kube.list_tables(namespace)}
-        everywhere = {(table["metadata"]["namespace"], table["metadata"]["name"]) for table in await kube.list_tables()}
+        names = {table["metadata"]["name"] for table in await kube.list(TABLE, namespace)}
+        everywhere = {(table["metadata"]["namespace"], table["metadata"]["name"]) for table in await kube.list(TABLE)}
         assert names == {"a", "b"}
         assert {(namespace, "a"), (namespace, "b")} <= everywhere
 
@@ -84,9 +87,11 @@ class TestTables:
     ) -> None:
         table = await new_table("a")
         first = status("first", services={"ingestion": {"due": False, "reason": "Waiting", "message": "m"}})
-        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, first))
+        written = await until_unopposed(kube, table, lambda latest: kube.replace_status(TABLE, latest, first))
         assert written["status"]["services"]["ingestion"]["reason"] == "Waiting"
-        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("second")))
+        written = await until_unopposed(
+            kube, table, lambda latest: kube.replace_status(TABLE, latest, status("second"))
+        )
         assert written["status"]["message"] == "second"
         assert "services" not in written["status"]
         assert written["spec"] == table["spec"]
@@ -106,7 +111,7 @@ class TestTables:
         try:
             for _ in range(2):
                 await ClassReporter(kube).report(namespace)
-            found = await kube.get_class(namespace)
+            found = await kube.get(class_key(namespace))
             assert found is not None
             assert found["status"]["namespaces"] == namespace
             assert found["status"]["observedGeneration"] == found["metadata"]["generation"] == 1
@@ -126,9 +131,9 @@ class TestTables:
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
     ) -> None:
         table = await new_table("a")
-        await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("newer")))
+        await until_unopposed(kube, table, lambda latest: kube.replace_status(TABLE, latest, status("newer")))
         with pytest.raises(Conflict):
-            await kube.replace_table_status(table, status("older"))
+            await kube.replace_status(TABLE, table, status("older"))
 
     async def test_a_status_for_a_table_that_was_deleted_and_made_again_is_refused(
         self,
@@ -140,20 +145,20 @@ class TestTables:
     ) -> None:
         table = await new_table("a")
         await until_unopposed(kube, table, lambda latest: _delete(kube, transport, latest))
-        await eventually(lambda: _is_none(kube.get_table(namespace, "a")))
+        await eventually(lambda: _is_none(kube.get(table_key(namespace, "a"))))
         with pytest.raises(NotFound):
-            await kube.replace_table_status(table, status("for nobody"))
+            await kube.replace_status(TABLE, table, status("for nobody"))
         again = await new_table("a")
         mixed = {**again, "metadata": {**again["metadata"], "uid": table["metadata"]["uid"]}}
         with pytest.raises(Conflict):
-            await kube.replace_table_status(mixed, status("for the old one"))
+            await kube.replace_status(TABLE, mixed, status("for the old one"))
 
     async def test_the_same_status_is_not_written_again(
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
     ) -> None:
         table = await new_table("a")
-        written = await until_unopposed(kube, table, lambda latest: kube.replace_table_status(latest, status("x")))
-        assert await kube.replace_table_status(written, written["status"]) is written
+        written = await until_unopposed(kube, table, lambda latest: kube.replace_status(TABLE, latest, status("x")))
+        assert await kube.replace_status(TABLE, written, written["status"]) is written
 
     async def test_a_status_that_breaks_the_schema_is_rejected_and_not_taken_for_a_conflict(
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
@@ -161,7 +166,7 @@ class TestTables:
         table = await new_table("a")
         with pytest.raises(Rejected, match="observedGeneration"):
             await until_unopposed(
-                kube, table, lambda latest: kube.replace_table_status(latest, {"observedGeneration": "one"})
+                kube, table, lambda latest: kube.replace_status(TABLE, latest, {"observedGeneration": "one"})
             )
 
     async def test_a_finalizer_is_added_once_and_removed_without_touching_others(
@@ -169,11 +174,11 @@ class TestTables:
     ) -> None:
         table = await new_table("a")
         other = "tests.hudi-operator.io/other"
-        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, other))
-        added = await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, FINALIZER))
+        await until_unopposed(kube, table, lambda latest: add_finalizer(kube, TABLE, latest, other))
+        added = await until_unopposed(kube, table, lambda latest: add_finalizer(kube, TABLE, latest, FINALIZER))
         assert {other, FINALIZER} <= set(added["metadata"]["finalizers"])
-        assert await kube.add_finalizer(added, FINALIZER) is added
-        removed = await until_unopposed(kube, table, lambda latest: kube.remove_finalizer(latest, FINALIZER))
+        assert await add_finalizer(kube, TABLE, added, FINALIZER) is added
+        removed = await until_unopposed(kube, table, lambda latest: remove_finalizer(kube, TABLE, latest, FINALIZER))
         assert FINALIZER not in removed["metadata"]["finalizers"]
         assert other in removed["metadata"]["finalizers"]
 
@@ -181,9 +186,11 @@ class TestTables:
         self, kube: KubernetesClient, new_table: Callable[[str], Awaitable[Document]]
     ) -> None:
         table = await new_table("a")
-        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, "tests.hudi-operator.io/other"))
+        await until_unopposed(
+            kube, table, lambda latest: add_finalizer(kube, TABLE, latest, "tests.hudi-operator.io/other")
+        )
         with pytest.raises(Conflict):
-            await kube.add_finalizer(table, FINALIZER)
+            await add_finalizer(kube, TABLE, table, FINALIZER)
 
     async def test_removing_the_last_finalizer_lets_a_deleted_table_go(
         self,
@@ -194,56 +201,56 @@ class TestTables:
         new_table: Callable[[str], Awaitable[Document]],
     ) -> None:
         table = await new_table("a")
-        await until_unopposed(kube, table, lambda latest: kube.add_finalizer(latest, FINALIZER))
+        await until_unopposed(kube, table, lambda latest: add_finalizer(kube, TABLE, latest, FINALIZER))
         await transport.request("DELETE", f"{TABLES.format(namespace)}/a")
-        held = await kube.get_table(namespace, "a")
+        held = await kube.get(table_key(namespace, "a"))
         assert held is not None
         assert held["metadata"]["deletionTimestamp"]
-        await until_unopposed(kube, table, lambda latest: kube.remove_finalizer(latest, FINALIZER))
-        await eventually(lambda: _is_none(kube.get_table(namespace, "a")))
+        await until_unopposed(kube, table, lambda latest: remove_finalizer(kube, TABLE, latest, FINALIZER))
+        await eventually(lambda: _is_none(kube.get(table_key(namespace, "a"))))
 
 
 class TestJobs:
     async def test_a_job_is_created_once_and_found_by_its_labels(self, kube: KubernetesClient, namespace: str) -> None:
-        created = await kube.create_job(namespace, job("run", shape="round"))
-        await kube.create_job(namespace, job("other"))
+        created = await kube.create(JOB, namespace, job("run", shape="round"))
+        await kube.create(JOB, namespace, job("other"))
         with pytest.raises(AlreadyExists):
-            await kube.create_job(namespace, job("run"))
-        found = await kube.list_jobs("tests=yes,shape=round", namespace)
+            await kube.create(JOB, namespace, job("run"))
+        found = await kube.list(JOB, namespace, label_selector="tests=yes,shape=round")
         assert [one["metadata"]["uid"] for one in found] == [created["metadata"]["uid"]]
         assert (found[0]["kind"], found[0]["apiVersion"]) == ("Job", "batch/v1")
-        everywhere = {one["metadata"]["uid"] for one in await kube.list_jobs("tests=yes")}
+        everywhere = {one["metadata"]["uid"] for one in await kube.list(JOB, label_selector="tests=yes")}
         assert created["metadata"]["uid"] in everywhere
 
     async def test_a_job_is_deleted_only_by_its_uid_and_gone_is_no_error(
         self, kube: KubernetesClient, eventually: Eventually, namespace: str
     ) -> None:
-        created = await kube.create_job(namespace, job("run"))
+        created = await kube.create(JOB, namespace, job("run"))
         with pytest.raises(Conflict):
-            await kube.delete_job(namespace, "run", uid="00000000-0000-0000-0000-000000000000")
-        assert await kube.get_job(namespace, "run") is not None
-        assert await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"]) is True
-        await eventually(lambda: _is_none(kube.get_job(namespace, "run")))
-        assert await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"]) is False
+            await kube.delete(ObjectKey(JOB, namespace, "run"), uid="00000000-0000-0000-0000-000000000000")
+        assert await kube.get(ObjectKey(JOB, namespace, "run")) is not None
+        assert await kube.delete(ObjectKey(JOB, namespace, "run"), uid=created["metadata"]["uid"]) is True
+        await eventually(lambda: _is_none(kube.get(ObjectKey(JOB, namespace, "run"))))
+        assert await kube.delete(ObjectKey(JOB, namespace, "run"), uid=created["metadata"]["uid"]) is False
 
     async def test_the_pods_of_a_deleted_job_go_with_it(
         self, kube: KubernetesClient, eventually: Eventually, namespace: str
     ) -> None:
         manifest = job("run")
         manifest["spec"]["suspend"] = False
-        created = await kube.create_job(namespace, manifest)
+        created = await kube.create(JOB, namespace, manifest)
         selector = "batch.kubernetes.io/job-name=run"
-        await eventually(lambda: kube.list_pods(namespace, selector))
-        await kube.delete_job(namespace, "run", uid=created["metadata"]["uid"])
-        await eventually(lambda: _is_empty(kube.list_pods(namespace, selector)), seconds=60)
+        await eventually(lambda: kube.list(POD, namespace, label_selector=selector))
+        await kube.delete(ObjectKey(JOB, namespace, "run"), uid=created["metadata"]["uid"])
+        await eventually(lambda: _is_empty(kube.list(POD, namespace, label_selector=selector)), seconds=60)
 
     async def test_a_job_that_the_api_server_refuses_says_why(self, kube: KubernetesClient, namespace: str) -> None:
         with pytest.raises(Rejected, match="restartPolicy"):
-            await kube.create_job(namespace, {"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
+            await kube.create(JOB, namespace, {"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
 
     async def test_a_job_in_a_namespace_that_does_not_exist_is_not_found(self, kube: KubernetesClient) -> None:
         with pytest.raises(NotFound, match="no-such-namespace"):
-            await kube.create_job("no-such-namespace", job("x"))
+            await kube.create(JOB, "no-such-namespace", job("x"))
 
 
 class TestClaims:
@@ -323,7 +330,7 @@ class TestEvents:
         new_table: Callable[[str], Awaitable[Document]],
         eventually: Eventually,
     ) -> None:
-        table = await kube.add_finalizer(await new_table("a"), FINALIZER)
+        table = await add_finalizer(kube, TABLE, await new_table("a"), FINALIZER)
         assert not await kube.namespace_is_terminating(table)
         assert [item async for item in transport.list_items(f"/api/v1/namespaces/{namespace}/events")] == []
 
@@ -334,7 +341,7 @@ class TestEvents:
 async def _delete(kube: KubernetesClient, transport: Transport, table: Document) -> Document | None:
     metadata = table["metadata"]
     for finalizer in metadata.get("finalizers") or ():
-        table = await kube.remove_finalizer(table, finalizer) or table
+        table = await remove_finalizer(kube, TABLE, table, finalizer) or table
     await transport.request("DELETE", f"{TABLES.format(metadata['namespace'])}/{metadata['name']}")
     return None
 

@@ -9,9 +9,11 @@ import pytest
 from hudi_operator.kube import client
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import ApiUnavailable
+from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.kube.transport import Transport
 
 REFUSED = ApiUnavailable("too many requests", status=429, retry_after=0.0)
+KEY = ObjectKey(JOB, "n", "t")
 TIMED_OUT = ApiUnavailable("no answer")
 
 
@@ -40,20 +42,20 @@ def kube(transport: FakeTransport) -> KubernetesClient:
 
 async def test_a_refused_read_is_tried_once_more() -> None:
     transport = FakeTransport(REFUSED)
-    assert await kube(transport).get_table("n", "t") == {"found": True}
+    assert await kube(transport).get(KEY) == {"found": True}
     with pytest.raises(ApiUnavailable):
-        await kube(FakeTransport(REFUSED, REFUSED)).get_table("n", "t")
+        await kube(FakeTransport(REFUSED, REFUSED)).get(KEY)
 
 
 async def test_a_read_that_was_waited_for_is_not_waited_for_again() -> None:
     transport = FakeTransport(TIMED_OUT)
     with pytest.raises(ApiUnavailable):
-        await kube(transport).get_table("n", "t")
+        await kube(transport).get(KEY)
     assert transport.requests == 1
 
 
 async def test_a_write_is_left_to_whoever_knows_whether_it_took_effect() -> None:
     transport = FakeTransport(REFUSED)
     with pytest.raises(ApiUnavailable):
-        await kube(transport).create_job("n", {})
+        await kube(transport).create(JOB, "n", {})
     assert transport.requests == 1

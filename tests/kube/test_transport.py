@@ -26,9 +26,11 @@ from hudi_operator.kube.errors import (
     Rejected,
     error_from_response,
 )
-from hudi_operator.kube.paths import Kind, object_path
+from hudi_operator.kube.kinds import JOB, ObjectKey
+from hudi_operator.kube.paths import object_path
 from hudi_operator.kube.transport import Transport
 
+KEY = ObjectKey(JOB, "a", "b")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -90,11 +92,11 @@ def test_the_time_to_wait_is_what_the_server_asks_for(
 @pytest.mark.parametrize("name", ["", ".", ".."])
 def test_a_name_that_would_reach_another_path_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="not the name"):
-        object_path(Kind.JOB, name, "default")
+        object_path(ObjectKey(JOB, "default", name))
 
 
 def test_a_name_stays_one_segment_of_the_path() -> None:
-    assert object_path(Kind.JOB, "a/../b?c", "n s") == "/apis/batch/v1/namespaces/n%20s/jobs/a%2F..%2Fb%3Fc"
+    assert object_path(ObjectKey(JOB, "n s", "a/../b?c")) == "/apis/batch/v1/namespaces/n%20s/jobs/a%2F..%2Fb%3Fc"
 
 
 @asynccontextmanager
@@ -126,7 +128,7 @@ async def test_every_answer_sets_the_clock_to_the_servers(status: int, minutes: 
     async with client_of(elsewhere) as kube:
         before = kube.now()
         with suppress(KubernetesError):
-            await kube.get_table("a", "b")
+            await kube.get(KEY)
         assert abs(kube.now() - before - ahead) < timedelta(minutes=1)
 
 
@@ -137,7 +139,7 @@ async def test_no_answer_in_time_is_an_outage() -> None:
 
     async with client_of(silent, timeout_seconds=0.2) as kube:
         with pytest.raises(ApiUnavailable, match=r"no answer within 0\.2 seconds"):
-            await kube.get_table("a", "b")
+            await kube.get(KEY)
 
 
 async def test_an_answer_that_never_ends_is_an_outage() -> None:
@@ -150,7 +152,7 @@ async def test_an_answer_that_never_ends_is_an_outage() -> None:
 
     async with client_of(drip, timeout_seconds=0.3) as kube:
         with pytest.raises(ApiUnavailable):
-            await kube.list_jobs("a=b")
+            await kube.list(JOB, label_selector="a=b")
 
 
 async def test_a_connection_that_breaks_is_an_outage() -> None:
@@ -161,7 +163,7 @@ async def test_a_connection_that_breaks_is_an_outage() -> None:
 
     async with client_of(break_off) as kube:
         with pytest.raises(ApiUnavailable):
-            await kube.create_job("a", {"metadata": {"name": "b"}})
+            await kube.create(JOB, "a", {"metadata": {"name": "b"}})
 
 
 async def test_a_server_that_is_not_there_is_an_outage() -> None:
@@ -178,7 +180,7 @@ async def test_a_success_that_is_no_document_is_rejected(body: bytes) -> None:
 
     async with client_of(answer) as kube:
         with pytest.raises(Rejected):
-            await kube.get_table("a", "b")
+            await kube.get(KEY)
 
 
 async def test_a_listing_follows_the_pages_to_the_end() -> None:
@@ -192,7 +194,7 @@ async def test_a_listing_follows_the_pages_to_the_end() -> None:
         return web.json_response({"kind": "JobList", "apiVersion": "batch/v1", "metadata": token, "items": items})
 
     async with client_of(pages) as kube:
-        jobs = await kube.list_jobs("a=b", "n")
+        jobs = await kube.list(JOB, "n", label_selector="a=b")
     assert [job["metadata"]["name"] for job in jobs] == ["0", "1", "2"]
     assert asked == [
         {"limit": "500", "labelSelector": "a=b"},
@@ -214,7 +216,7 @@ async def test_a_listing_that_expires_half_way_begins_anew_and_names_nothing_twi
         return web.json_response({"metadata": {"continue": "old"} if first else {}, "items": items})
 
     async with client_of(forgetful) as kube:
-        jobs = await kube.list_jobs("a=b")
+        jobs = await kube.list(JOB, label_selector="a=b")
     assert [job["metadata"]["name"] for job in jobs] == ["a", "b"]
     assert asked == [None, "old", None]
 
@@ -225,7 +227,7 @@ async def test_a_listing_that_always_expires_is_an_outage() -> None:
 
     async with client_of(expired) as kube:
         with pytest.raises(ApiUnavailable):
-            await kube.list_tables()
+            await kube.list(JOB)
 
 
 async def test_credentials_are_sent_and_renewed_by_the_hook() -> None:

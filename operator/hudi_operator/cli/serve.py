@@ -6,14 +6,16 @@ import uuid
 
 import structlog
 
-from hudi_operator.control.keys import Trigger
-from hudi_operator.control.leadership import Leadership, LeaseTimes
+from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.reconciler import Reconciler
+from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings, unknown_variables
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.leadership import Leadership, LeaseTimes
 
 _log = structlog.get_logger(__name__)
 
@@ -32,11 +34,7 @@ async def serve(settings: Settings) -> int:
     async with kube:
         # A share of the workers: those that wait for a store that hangs are missing elsewhere.
         looks = TimelineLooks(threads=max(2, settings.workers // 4))
-        reconciler = Reconciler(kube=kube, looks=looks, settings=settings)
-        process = OperatorProcess(
-            settings=settings, kube=kube, reconcile=reconciler.reconcile, leadership=_leadership(settings, kube)
-        )
-        reconciler.wake = lambda key: process.queue.add(key, Trigger.POLL)
+        process = _process(settings, kube, looks)
         _stop_on_signals(process)
         _log.info("operator starts", workers=settings.workers, namespaces=list(settings.watch_namespaces) or "all")
         try:
@@ -48,6 +46,27 @@ async def serve(settings: Settings) -> int:
             looks.close()
     _log.info("operator stopped")
     return 0
+
+
+def _process(settings: Settings, kube: KubernetesClient, looks: TimelineLooks) -> OperatorProcess:
+    known = KnownObjects(CONTROLLERS)
+    parts = Parts(
+        kube=kube,
+        looks=looks,
+        settings=settings,
+        controllers=CONTROLLERS,
+        known=known,
+        wake=lambda key: process.queue.add(key, Trigger.POLL),
+    )
+    process = OperatorProcess(
+        settings=settings,
+        kube=kube,
+        controllers=CONTROLLERS,
+        known=known,
+        reconcile=reconcile_by_kind(CONTROLLERS, parts),
+        leadership=_leadership(settings, kube),
+    )
+    return process
 
 
 def _leadership(settings: Settings, kube: KubernetesClient) -> Leadership | None:

@@ -8,15 +8,16 @@ import structlog
 from hudi_jobs.contract import Service
 from hudi_operator.api.table_spec import DeletionPolicy
 from hudi_operator.api.table_status import ActiveJob
-from hudi_operator.control.fields import Document, part, text
 from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
+from hudi_operator.kube.fields import Document, part, text
+from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.planning.decide import spark_image
 from hudi_operator.planning.model import Action, LaunchJob, Observation, PodReference, RemoveExecutors, StopJob
 from hudi_operator.telemetry.metrics import metrics
@@ -35,7 +36,7 @@ class JobRefused(Exception):
 class Actor:
     """Carries out actions in the Kubernetes API."""
 
-    def __init__(self, *, kube: KubernetesClient, default_image: str) -> None:
+    def __init__(self, *, kube: KubernetesApi, default_image: str) -> None:
         self._kube = kube
         self._default_image = default_image
 
@@ -43,7 +44,7 @@ class Actor:
         """Carry out one action; raise `JobRefused` when a Job is not accepted."""
         if isinstance(action, StopJob):
             namespace = observation.table.metadata.namespace
-            await self._kube.delete_job(namespace, action.job.name, uid=action.uid)
+            await self._kube.delete(ObjectKey(JOB, namespace, action.job.name), uid=action.uid)
             _log.info("job stopped", job=action.job.name, state=action.job.state)
             return
         if isinstance(action, RemoveExecutors):
@@ -59,7 +60,7 @@ class Actor:
         """Tell executors to end; one that may not be told, or is another by now, is waited for all the same."""
         for pod in pods:
             try:
-                await self._kube.delete_pod(namespace, pod.name, uid=pod.uid)
+                await self._kube.delete(ObjectKey(POD, namespace, pod.name), uid=pod.uid)
             except (Conflict, Forbidden) as error:
                 _log.warning("executor not removed", job=run, pod=pod.name, error=str(error))
             else:
@@ -70,7 +71,7 @@ class Actor:
         metadata = observation.table.metadata
         manifest = build_manifest(observation, job, default_image=self._default_image)
         try:
-            await self._kube.create_job(metadata.namespace, manifest)
+            await self._kube.create(JOB, metadata.namespace, manifest)
         except AlreadyExists:
             await self._adopt(observation, job)
             return False
@@ -78,7 +79,7 @@ class Actor:
             raise JobRefused(job, str(error)) from error
         except ApiUnavailable:
             # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
-            existing = await self._kube.get_job(metadata.namespace, job.name)
+            existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
             if existing is None or not (_is_ours(existing, metadata.uid, job) and _is_of_run(existing, job)):
                 raise
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
@@ -87,7 +88,7 @@ class Actor:
     async def _adopt(self, observation: Observation, job: ActiveJob) -> None:
         """Accept that a Job of this name exists, if it is this very run's: the reply to its creation was lost."""
         metadata = observation.table.metadata
-        existing = await self._kube.get_job(metadata.namespace, job.name)
+        existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
         if existing is None:
             raise Conflict(f"Job {job.name} comes and goes")
         if not _is_ours(existing, metadata.uid, job):

@@ -13,12 +13,13 @@ import structlog
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.control.claim_index import Claim, ClaimIndex
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.own_objects import controller_of
 from hudi_operator.control.pod_view import pod_has_ended
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, Conflict
+from hudi_operator.kube.kinds import POD
 from hudi_operator.planning.model import Blocked, Obstacle
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
 
@@ -37,7 +38,7 @@ _CLAIM_LABEL = "hudi-operator.io/claim"
 class Claims:
     """The claims on base paths."""
 
-    def __init__(self, kube: KubernetesClient) -> None:
+    def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._index = ClaimIndex()
         self._loaded = False
@@ -135,16 +136,16 @@ class Claims:
         namespace, _, name = claim.table.partition("/")
         if not namespace or not name:
             return True  # nobody can tell whose it is: a person has to look
-        table = await self._kube.get_table(*TableKey(namespace, name))
+        table = await self._kube.get(table_key(namespace, name))
         if table is not None and table["metadata"]["uid"] == claim.holder:
             return True
         # A table whose finalizer was removed by hand may have left a driver behind that still writes or deletes.
-        pods = await self._kube.list_pods(namespace, table_selector(claim.holder))
+        pods = await self._kube.list(POD, namespace, label_selector=table_selector(claim.holder))
         return not all(pod_has_ended(pod) for pod in pods if controller_of(pod) is not None)
 
 
 def _key(table: HudiTable) -> TableKey:
-    return TableKey(table.metadata.namespace, table.metadata.name)
+    return table_key(table.metadata.namespace, table.metadata.name)
 
 
 def _claimed(table: HudiTable, rival: str) -> Obstacle:

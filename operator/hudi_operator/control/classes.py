@@ -1,8 +1,9 @@
 """Table classes as they were read last; what is acted on is read live."""
 
 from hudi_operator.api.resources import HudiTableClass, InvalidObject, is_default_class, parse_table_class
+from hudi_operator.control.keys import TABLE_CLASS, class_key
 from hudi_operator.control.recent import Recent
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi
 
 ParsedClass = HudiTableClass | InvalidObject | None
 
@@ -10,7 +11,7 @@ ParsedClass = HudiTableClass | InvalidObject | None
 class TableClasses:
     """The classes that tables name; None stands for the default class."""
 
-    def __init__(self, kube: KubernetesClient) -> None:
+    def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._known = Recent(self._read)
 
@@ -23,8 +24,8 @@ class TableClasses:
 
     async def _read(self, name: str | None) -> ParsedClass:
         if name is not None:
-            document = await self._kube.get_class(name)
+            document = await self._kube.get(class_key(name))
         else:
-            marked = [one for one in await self._kube.list_classes() if is_default_class(one)]
+            marked = [one for one in await self._kube.list(TABLE_CLASS) if is_default_class(one)]
             document = min(marked, key=lambda one: str(one["metadata"]["name"]), default=None)
         return None if document is None else parse_table_class(document)

@@ -12,14 +12,15 @@ from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import TABLE, TableKey
 from hudi_operator.control.look_reading import Questions
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.status_writer import StatusWriter
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.planning.deletion.decide import awaits_confirmation, decide_ending, refused_ending
 from hudi_operator.planning.deletion.model import Ending, EndingObservation, EndingPlan
 from hudi_operator.planning.model import (
@@ -50,7 +51,7 @@ class Finalizer:
     def __init__(
         self,
         *,
-        kube: KubernetesClient,
+        kube: KubernetesApi,
         observer: Observer,
         actor: Actor,
         claims: Claims,
@@ -87,7 +88,7 @@ class Finalizer:
         if job.executors:
             await self._actor.remove_executors(key.namespace, job.name, job.executors)
             return
-        await self._kube.delete_job(key.namespace, job.name, uid=job.uid)
+        await self._kube.delete(ObjectKey(JOB, key.namespace, job.name), uid=job.uid)
         _log.info("job stopped", job=job.name, reason="the table is deleted")
 
     async def _observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
@@ -172,7 +173,7 @@ class Finalizer:
         kind = EventType.WARNING if ending.warning else EventType.NORMAL
         await self._kube.create_event(document, kind=kind, reason=ending.event, message=ending.message, once=True)
         await self._claims.release(seen.metadata)
-        await self._kube.remove_finalizer(document, FINALIZER)
+        await remove_finalizer(self._kube, TABLE, document, FINALIZER)
         self._running.forget(key)
         metrics.set_active_jobs(str(key), ())
 

@@ -1,13 +1,13 @@
 """What tells this operator from every other one that may work on the same tables."""
 
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 
 
 class OperatorIdentity:
     """The identity, read from the cluster once; all replicas and restarts of one operator have the same."""
 
-    def __init__(self, kube: KubernetesClient, *, namespace: str, given: str = "") -> None:
+    def __init__(self, kube: KubernetesApi, *, namespace: str, given: str = "") -> None:
         self._kube = kube
         self._namespace = namespace
         self._identity = given

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
 from hudi_operator.api.base import parse_quantity
-from hudi_operator.control.fields import Document, field, items, part, text, whole_number
-from hudi_operator.control.own_objects import POD_NAME_LIMIT, UID_LIMIT, has_ended
+from hudi_operator.control.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.pod_view import (
     end_trouble,
     has_started,
@@ -31,8 +30,10 @@ from hudi_operator.jobs.names import (
     SERVICE_LABEL,
     run_of_executor,
 )
+from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import JobObservation, JobPhase, PodReference, PodTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.runtime.documents import job_has_ended
 
 _NAME_LIMIT = 63
 _QUANTITY_LIMIT = 32
@@ -112,7 +113,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         trouble=trouble,
         message=message or _executors_message(left),
         exit_code=whole_number(terminated, "exitCode"),
-        remains=phase is JobPhase.OVER and not has_ended(job) and not _is_deleted(job),
+        remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
         executors=_references(left),
     )
 
@@ -134,11 +135,11 @@ def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime)
 def _phase(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobPhase:
     running = [pod for pod in pods if not pod_has_ended(pod)]
     deleted = _is_deleted(job)
-    if running and not (deleted or has_ended(job) or _is_suspended(job)):
+    if running and not (deleted or job_has_ended(job) or _is_suspended(job)):
         return JobPhase.RUNNING if any(map(has_started, running)) else JobPhase.STARTING
     if running or executors:
         return JobPhase.ENDING
-    if has_ended(job):
+    if job_has_ended(job):
         return JobPhase.OVER
     if _is_suspended(job) and not deleted:
         return JobPhase.SUSPENDED

@@ -1,40 +1,22 @@
-"""What the operator works on: one table at a time, by its key."""
+"""The operator's own kinds, and the keys of their objects."""
 
-from collections.abc import Awaitable, Callable
-from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.kube.kinds import Kind, ObjectKey
 
-class TableKey(NamedTuple):
-    """Namespace and name of a HudiTable; who holds the name may change, so compare the uid before acting."""
+TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
+TABLE_CLASS = Kind(group=GROUP, version=VERSION, plural="huditableclasses", name="HudiTableClass", namespaced=False)
 
-    namespace: str
-    name: str
-
-    @classmethod
-    def of_class(cls, name: str) -> "TableKey":
-        """Return the key of a HudiTableClass, which has no namespace: the queue holds classes beside tables."""
-        return cls("", name)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
+TableKey: TypeAlias = ObjectKey
+"""The key of a HudiTable, where nothing else will do."""
 
 
-class Trigger(IntEnum):
-    """Why a key is looked at; of several reasons the greatest counts."""
-
-    POLL = 0
-    """Time has passed: nothing says that anything has changed."""
-
-    CHILD = 1
-    """A Job or pod of the table has come, changed or gone."""
-
-    EVENT = 2
-    """The table or its class has changed, or the last look failed: nothing that was known before counts."""
+def table_key(namespace: str, name: str) -> TableKey:
+    """Return the key of a HudiTable."""
+    return ObjectKey(TABLE, namespace, name)
 
 
-Reconcile: TypeAlias = Callable[[TableKey, Trigger], Awaitable[float | None]]
-"""Bring one table closer to its declaration; return the seconds until the next look, or None to wait for an event.
-
-Raising means that the look failed: the key comes back after its backoff.
-"""
+def class_key(name: str) -> ObjectKey:
+    """Return the key of a HudiTableClass."""
+    return ObjectKey(TABLE_CLASS, "", name)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from hudi_operator.control.recent import Recent
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
 
 
 class NamespaceLabels:
     """The labels of namespaces whose tables name a class with a selector."""
 
-    def __init__(self, kube: KubernetesClient) -> None:
+    def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
         self._known = Recent(self._read)
 

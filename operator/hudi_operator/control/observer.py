@@ -14,19 +14,29 @@ from hudi_operator.control.claims import Claims
 from hudi_operator.control.classes import TableClasses
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.job_view import observe_jobs
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import TableKey
 from hudi_operator.control.look_reading import Questions
 from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.namespaces import NamespaceLabels
 from hudi_operator.control.own_objects import own_jobs, own_pods
+from hudi_operator.control.related import RelatedObjects
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.jobs.names import table_selector
-from hudi_operator.kube.client import KubernetesClient
-from hudi_operator.planning.model import Blocked, JobObservation, Observation, Obstacle, TimelineLook, is_hidden
+from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.kinds import JOB, POD
+from hudi_operator.planning.model import (
+    Blocked,
+    JobObservation,
+    Observation,
+    Obstacle,
+    TimelineLook,
+    is_hidden,
+)
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_obstacle
 from hudi_operator.planning.policy.walls import obstacles_of
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
+from hudi_operator.runtime.controller import Trigger
 
 
 class Observer:
@@ -35,11 +45,12 @@ class Observer:
     def __init__(
         self,
         *,
-        kube: KubernetesClient,
+        kube: KubernetesApi,
         claims: Claims,
         looks: TimelineLooks,
         running: RunningJobs,
         identity: OperatorIdentity,
+        related: RelatedObjects | None = None,
     ) -> None:
         self._kube = kube
         self._classes = TableClasses(kube)
@@ -48,6 +59,7 @@ class Observer:
         self._looks = looks
         self._running = running
         self._identity = identity
+        self._related = related
 
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
@@ -64,6 +76,7 @@ class Observer:
             obstacles = (rival, *obstacles)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
+        related = await self._related.of(key) if self._related is not None else {}
         # The look comes last: what a run that was seen to end has written is then in it.
         look = await self._look(table, table_class, obstacles)
         name = table_class.metadata.name if table_class else ""
@@ -76,6 +89,7 @@ class Observer:
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
             operator=await self._identity.get(),
+            related=related,
         )
 
     async def _look(
@@ -93,8 +107,8 @@ class Observer:
     async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
         """Return the Jobs that are a table's own, with the drivers' pods that outlive theirs."""
         selector, remembered = table_selector(metadata.uid), status.active_jobs
-        jobs = await self._kube.list_jobs(selector, metadata.namespace)
-        pods = await self._kube.list_pods(metadata.namespace, selector)
+        jobs = await self._kube.list(JOB, metadata.namespace, label_selector=selector)
+        pods = await self._kube.list(POD, metadata.namespace, label_selector=selector)
         own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
         return observe_jobs(own, own_pods(pods, jobs=own, remembered=remembered), now=self._kube.now())
 

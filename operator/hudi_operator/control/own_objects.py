@@ -11,8 +11,9 @@ import structlog
 
 from hudi_operator.api.base import GROUP
 from hudi_operator.api.table_status import ActiveJob
-from hudi_operator.control.fields import Document, field, items, text
 from hudi_operator.jobs.names import OWNING_JOB_NAME, OWNING_JOB_UID, run_of_executor
+from hudi_operator.kube.fields import Document, field, items, text
+from hudi_operator.runtime.documents import job_has_ended
 
 _NAME_LIMIT = 63
 """Longest name that a status holds; those of the operator's own Jobs are shorter."""
@@ -34,7 +35,7 @@ def own_jobs(jobs: Iterable[Document], *, table_uid: str, remembered: Iterable[A
         recorded = name in known and known[name] in {None, uid}
         if name and uid and (recorded or controller_of(job) == ("HudiTable", table_uid)):
             own.append(job)
-        elif not has_ended(job):
+        elif not job_has_ended(job):
             strangers.append(str(field(job, "metadata", "name"))[:_NAME_LIMIT])
     if strangers:
         _log.warning("jobs with the labels of a table are not its own", table=table_uid, jobs=strangers[:_SHOWN])
@@ -50,12 +51,6 @@ def own_pods(
     runs = {text(job, "metadata", "name") for job in jobs} | {job.name for job in remembered}
     unseen = {job.name for job in remembered if job.uid is None}
     return [pod for pod in pods if _is_named(pod) and _belongs(pod, uids=uids, runs=runs, unseen=unseen)]
-
-
-def has_ended(job: object) -> bool:
-    """Whether a Job has run to its end."""
-    conditions = items(job, "status", "conditions")
-    return any(text(one, "type") in {"Complete", "Failed"} and one.get("status") == "True" for one in conditions)
 
 
 def controller_of(document: Document) -> tuple[str, str] | None:

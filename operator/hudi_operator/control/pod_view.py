@@ -8,8 +8,8 @@ may hold anything.
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from hudi_operator.control.fields import Document, field, items, part, text, whole_number
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER, EXECUTOR_CONTAINER
+from hudi_operator.kube.fields import Document, field, items, part, text, whole_number
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.times import parse_time
 

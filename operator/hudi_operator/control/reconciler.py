@@ -16,20 +16,21 @@ from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.class_reporter import ClassReporter
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
 from hudi_operator.control.identity import OperatorIdentity
-from hudi_operator.control.keys import TableKey, Trigger
+from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.observer import Observer
 from hudi_operator.control.polling import LastLook, Polling, age_of
+from hudi_operator.control.related import RelatedObjects
 from hudi_operator.control.running import RunningJobs
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
+from hudi_operator.kube.kinds import JOB
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.model.times import parse_time
@@ -38,6 +39,7 @@ from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status.build import build_invalid_status, build_status
 from hudi_operator.planning.status.transitions import STATUS_UNREADABLE, transitions
+from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
@@ -59,7 +61,14 @@ class Reconciler:
     wake: Callable[[TableKey], None]
     """Called with the key of a table that should be looked at now although no event came for it."""
 
-    def __init__(self, *, kube: KubernetesClient, looks: TimelineLooks, settings: Settings) -> None:
+    def __init__(
+        self,
+        *,
+        kube: KubernetesApi,
+        looks: TimelineLooks,
+        settings: Settings,
+        related: RelatedObjects | None = None,
+    ) -> None:
         self.wake = lambda _key: None
         self._kube = kube
         self._settings = settings
@@ -71,8 +80,14 @@ class Reconciler:
         self._seeded = False
         self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
         identity = OperatorIdentity(kube, namespace=settings.operator_namespace, given=settings.identity)
-        self._observer = Observer(kube=kube, claims=self._claims, looks=looks, running=self._running, identity=identity)
-        self._class_reporter = ClassReporter(kube)
+        self._observer = Observer(
+            kube=kube,
+            claims=self._claims,
+            looks=looks,
+            running=self._running,
+            identity=identity,
+            related=related,
+        )
         self._actor = Actor(kube=kube, default_image=settings.spark_image)
         self._finalizer = Finalizer(
             kube=kube,
@@ -87,12 +102,8 @@ class Reconciler:
     async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:
         """Look at a table once and do what is due; return the seconds until the next look.
 
-        None means that the table is gone. The key of a class has its status written, and needs no further look. Errors
-        of the Kubernetes API are raised and retried by the queue.
+        None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
         """
-        if not key.namespace:
-            await self._class_reporter.report(key.name)
-            return None
         if trigger is Trigger.POLL and (last := await self._unchanged(key)) is not None:
             return min(self._polling.pause(key, now=_seconds()), last.whole_at - _seconds())
         await self._count_running()
@@ -116,14 +127,14 @@ class Reconciler:
         return last
 
     async def _look(self, key: TableKey, trigger: Trigger) -> float | None:
-        document = await self._kube.get_table(key.namespace, key.name)
+        document = await self._kube.get(key)
         if document is None:
             self._forget(key)
             return None
         try:
             return await self._reconcile(key, document, trigger)
         except NotFound:
-            if await self._kube.get_table(key.namespace, key.name) is None:
+            if await self._kube.get(key) is None:
                 self._forget(key)
                 return None
             raise
@@ -132,7 +143,7 @@ class Reconciler:
         parsed = parse_table(document)
         if parsed.metadata.deletion_timestamp is not None:
             return await self._finalizer.finalize(key, document, parsed)
-        document = await self._kube.add_finalizer(document, FINALIZER)
+        document = await add_finalizer(self._kube, TABLE, document, FINALIZER)
         if parsed.unreadable:
             await self._tell_unreadable(key, document, parsed.unreadable)
         if isinstance(parsed, InvalidObject):
@@ -246,15 +257,15 @@ class Reconciler:
             selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
             for namespace in self._settings.watch_namespaces or (None,):
                 tables = await self._tables_by_uid(namespace)
-                async for job in self._kube.each_job(selector, namespace):
+                async for job in self._kube.each(JOB, namespace, label_selector=selector):
                     self._running.seed(job, tables)
             self._seeded = True
 
     async def _tables_by_uid(self, namespace: str | None) -> dict[str, TableKey]:
         keys: dict[str, TableKey] = {}
-        async for document in self._kube.each_table(namespace):
+        async for document in self._kube.each(TABLE, namespace):
             metadata = document["metadata"]
-            keys[metadata["uid"]] = TableKey(metadata["namespace"], metadata["name"])
+            keys[metadata["uid"]] = table_key(metadata["namespace"], metadata["name"])
         return keys
 
 

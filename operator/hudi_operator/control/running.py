@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hudi_operator.control.fields import Document, text
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.own_objects import controller_of, has_ended
+from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
+from hudi_operator.kube.fields import Document, text
+from hudi_operator.runtime.documents import job_has_ended
 
 MOST_OF_A_TABLE = 2
 """Jobs that one table can have at once."""
@@ -46,7 +47,7 @@ class RunningJobs:
         """
         kind, uid = controller_of(job) or ("", "")
         key = tables.get(uid) if kind == "HudiTable" else None
-        if key is None or key in self._entries or has_ended(job):
+        if key is None or key in self._entries or job_has_ended(job):
             return
         if text(job, "metadata", "namespace") == key.namespace:
             self._set(key, _Entry(text(job, "metadata", "labels", CLASS_LABEL) or "", 1))

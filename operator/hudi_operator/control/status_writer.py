@@ -6,7 +6,8 @@ from typing import Any
 import structlog
 
 from hudi_operator.api.table_status import HudiTableStatus, RunStatus
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.control.keys import TABLE, table_key
+from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import ApiUnavailable
 from hudi_operator.kube.events import EventType
 from hudi_operator.planning.status.transitions import Transition
@@ -19,7 +20,7 @@ Document = dict[str, Any]
 class StatusWriter:
     """Writes the status of tables; what follows a write follows it once, whether its reply arrives or not."""
 
-    def __init__(self, kube: KubernetesClient) -> None:
+    def __init__(self, kube: KubernetesApi) -> None:
         self._kube = kube
 
     async def write(
@@ -45,10 +46,10 @@ class StatusWriter:
 
     async def _replace(self, document: Document, status: Document) -> Document:
         try:
-            return await self._kube.replace_table_status(document, status)
+            return await self._kube.replace_status(TABLE, document, status)
         except ApiUnavailable:
             # Perhaps only the reply was lost; then what follows the write must follow it now, for it comes only once.
-            current = await self._kube.get_table(document["metadata"]["namespace"], document["metadata"]["name"])
+            current = await self._kube.get(table_key(document["metadata"]["namespace"], document["metadata"]["name"]))
             if current is None or current.get("status") != status:
                 raise
             return current

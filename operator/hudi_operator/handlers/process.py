@@ -1,20 +1,23 @@
-"""The operator's process: election, queue, watches, sweep and health servers, started and stopped together."""
+"""The operator's process: election, queue, watches, resync and health servers, started and stopped together."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
 
-from hudi_operator.control.keys import Reconcile, TableKey, Trigger
-from hudi_operator.control.leadership import Leadership
-from hudi_operator.control.queue import KeyedQueue
+from hudi_operator.control.keys import TABLE
 from hudi_operator.control.settings import Settings
-from hudi_operator.handlers.informer import Informer
-from hudi_operator.handlers.known import KnownObjects
-from hudi_operator.handlers.sweep import Sweep
 from hudi_operator.handlers.watches import Watcher
-from hudi_operator.kube.client import KubernetesClient
+from hudi_operator.kube.api import WatchedApi
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.runtime.controller import Controller, Reconcile, Trigger
+from hudi_operator.runtime.informer import Informer
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.leadership import Leadership
+from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.runtime.resync import Resync
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
 
@@ -39,19 +42,23 @@ class OperatorProcess:
         self,
         *,
         settings: Settings,
-        kube: KubernetesClient,
+        kube: WatchedApi,
+        controllers: Sequence[Controller[Any]],
+        known: KnownObjects,
         reconcile: Reconcile,
         leadership: Leadership | None = None,
     ) -> None:
         self._settings = settings
         self._kube = kube
+        self._controllers = tuple(controllers)
         self._reconcile = reconcile
         self._leadership = leadership
         self._stop = asyncio.Event()
         self._acting = False
-        self.known = KnownObjects()
-        self.queue: KeyedQueue[TableKey] = KeyedQueue()
-        self.sweep = Sweep(
+        self.known = known
+        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
+        self.resync = Resync(
+            controllers=controllers,
             kube=kube,
             queue=self.queue,
             known=self.known,
@@ -59,16 +66,19 @@ class OperatorProcess:
             namespaces=settings.watch_namespaces,
         )
         self.watcher = Watcher(
-            informer=Informer(queue=self.queue, known=self.known), namespaces=settings.watch_namespaces
+            controllers=controllers,
+            informer=Informer(queue=self.queue, known=self.known),
+            namespaces=settings.watch_namespaces,
         )
         self.health = HealthServer(
-            live={"queue": self._queue_check, "sweep": self._sweep_check, "leadership": self._leadership_check},
-            ready={"tables": self._ready_check, "watches": lambda: self.watcher.problem},
+            live={"queue": self._queue_check, "resync": self._resync_check, "leadership": self._leadership_check},
+            ready={"objects": self._ready_check, "watches": lambda: self.watcher.problem},
             health_port=settings.health_port,
             metrics_port=settings.metrics_port,
         )
         metrics.observe_queue(depth=lambda: self.queue.depth, oldest_seconds=lambda: self.queue.oldest_seconds)
-        metrics.observe_sweep(age_seconds=lambda: self.sweep.seconds_since_success)
+        metrics.observe_resync(age_seconds=lambda: self.resync.seconds_since_success)
+        metrics.observe_tables(lambda: known.count(TABLE))
         metrics.observe_leader(lambda: self._acting and (leadership is None or leadership.is_leader))
 
     def stop(self) -> None:
@@ -103,7 +113,7 @@ class OperatorProcess:
         parts: set[asyncio.Task[Any]] = {
             stopped,
             asyncio.create_task(self._work(), name="queue"),
-            asyncio.create_task(self.sweep.run(), name="sweep"),
+            asyncio.create_task(self.resync.run(), name="resync"),
             asyncio.create_task(self._watch(), name="watches"),
         }
         if self._leadership is not None:
@@ -124,21 +134,21 @@ class OperatorProcess:
 
     async def _watch(self) -> None:
         # kopf finds out once, at its start, which kinds there are: the CRDs have to be there by then.
-        await self.sweep.wait_until_completed()
+        await self.resync.wait_until_completed()
         await self._wait_for_kinds()
         await self.watcher.run()
 
     async def _wait_for_kinds(self) -> None:
         while True:
             try:
-                if await self._kube.kinds_are_served():
+                if await self._kube.are_served([controller.kind for controller in self._controllers]):
                     return
             except KubernetesError as error:
                 _log.warning("cannot tell which kinds the API server has", error=str(error))
             await asyncio.sleep(1)
 
-    async def _look(self, key: TableKey, trigger: Trigger) -> float | None:
-        with structlog.contextvars.bound_contextvars(table=str(key)), metrics.reconcile():
+    async def _look(self, key: ObjectKey, trigger: Trigger) -> float | None:
+        with structlog.contextvars.bound_contextvars(kind=key.kind.name, object=str(key)), metrics.reconcile():
             return await self._reconcile(key, trigger)
 
     async def _shut_down(self, parts: set[asyncio.Task[Any]]) -> None:
@@ -158,21 +168,21 @@ class OperatorProcess:
     def _queue_check(self) -> str | None:
         idle = self.queue.seconds_without_progress
         limit = max(_STANDSTILL_SECONDS, 2 * self._settings.reconcile_timeout_seconds)
-        return f"{self.queue.depth} tables wait and none was taken for {idle:.0f} seconds" if idle > limit else None
+        return f"{self.queue.depth} objects wait and none was taken for {idle:.0f} seconds" if idle > limit else None
 
     def _leadership_check(self) -> str | None:
         since = self._leadership.seconds_since_renewal if self._leadership is not None else None
         late = since is not None and since > 2 * self._settings.lease_seconds
         return f"the lease was last renewed {since:.0f} seconds ago" if late else None
 
-    def _sweep_check(self) -> str | None:
-        idle = self.sweep.seconds_since_attempt
+    def _resync_check(self) -> str | None:
+        idle = self.resync.seconds_since_attempt
         limit = _STANDSTILL_SECONDS + 2 * self._settings.resync_seconds
-        return f"no sweep was tried for {idle:.0f} seconds" if idle > limit else None
+        return f"no resync was tried for {idle:.0f} seconds" if idle > limit else None
 
     def _ready_check(self) -> str | None:
         # A process that stands by is ready for what it is there for.
-        return None if self.sweep.completed or not self._acting else self.sweep.problem
+        return None if self.resync.completed or not self._acting else self.resync.problem
 
 
 def _why(ended: set[asyncio.Task[Any]]) -> OperatorStopped:

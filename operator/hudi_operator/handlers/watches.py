@@ -1,23 +1,25 @@
 """kopf as the watcher: it lists and watches our kinds, and hands every event to the informer.
 
 kopf runs in a thread with an event loop of its own: it takes over signals and cancels tasks that it did not make, and
-it ends altogether when a watch reports an error that it does not know. Then it is started again, and the sweep finds
+it ends altogether when a watch reports an error that it does not know. Then it is started again, and the resync finds
 what happened meanwhile.
 """
 
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import kopf
 import structlog
 
-from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.handlers.informer import Informer
-from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
+from hudi_operator.kube.kinds import Kind
 from hudi_operator.kube.transport import load_configuration
+from hudi_operator.runtime.controller import Controller
+from hudi_operator.runtime.informer import Informer
 from hudi_operator.telemetry.metrics import metrics
 
 _FIRST_PAUSE = 1.0
@@ -31,7 +33,10 @@ _log = structlog.get_logger(__name__)
 class Watcher:
     """Watches until it is cancelled; `namespaces` limits it, none means the whole cluster."""
 
-    def __init__(self, *, informer: Informer, namespaces: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *, controllers: Iterable[Controller[Any]], informer: Informer, namespaces: Sequence[str] = ()
+    ) -> None:
+        self._controllers = tuple(controllers)
         self._informer = informer
         self._namespaces = tuple(namespaces)
         self.problem: str | None = None
@@ -57,7 +62,7 @@ class Watcher:
             pause = min(_LAST_PAUSE, 2 * pause)
 
     async def _watch_once(self) -> None:
-        run = _KopfThread(self._informer, self._namespaces)
+        run = _KopfThread(self._controllers, self._informer, self._namespaces)
         run.start()
         self.problem = None
         try:
@@ -70,7 +75,8 @@ class Watcher:
 class _KopfThread:
     """One life of kopf. Its events are handed over to the loop on which this was made."""
 
-    def __init__(self, informer: Informer, namespaces: Sequence[str]) -> None:
+    def __init__(self, controllers: Sequence[Controller[Any]], informer: Informer, namespaces: Sequence[str]) -> None:
+        self._controllers = controllers
         self._informer = informer
         self._namespaces = namespaces
         self._home = asyncio.get_running_loop()
@@ -118,7 +124,7 @@ class _KopfThread:
         mine = asyncio.all_tasks()
         tasks = await kopf.spawn_tasks(
             registry=self._registry(),
-            settings=watch_settings(),
+            settings=watch_settings(self._controllers),
             clusterwide=not self._namespaces,
             namespaces=self._namespaces,
             stop_flag=self._stop,
@@ -140,23 +146,17 @@ class _KopfThread:
         async def credentials(**_: object) -> kopf.ConnectionInfo:
             return await watch_credentials()
 
-        @kopf.on.event(GROUP, VERSION, "huditables", registry=registry)
-        async def table(event: kopf.RawEvent, **_: object) -> None:
-            self._hand_over(self._informer.table_event, event)
-
-        @kopf.on.event(GROUP, VERSION, "huditableclasses", registry=registry)
-        async def table_class(event: kopf.RawEvent, **_: object) -> None:
-            self._hand_over(self._informer.class_event, event)
-
-        @kopf.on.event("batch", "v1", "jobs", registry=registry)
-        async def job(event: kopf.RawEvent, **_: object) -> None:
-            self._hand_over(self._informer.child_event, "Job", event)
-
-        @kopf.on.event("v1", "pods", registry=registry)
-        async def pod(event: kopf.RawEvent, **_: object) -> None:
-            self._hand_over(self._informer.child_event, "Pod", event)
-
+        for controller in self._controllers:
+            self._watch_kind(registry, controller.kind, partial(self._informer.object_event, controller))
+            for children in controller.children:
+                heard = partial(self._informer.child_event, controller, children)
+                self._watch_kind(registry, children.kind, heard)
         return registry
+
+    def _watch_kind(self, registry: kopf.OperatorRegistry, kind: Kind, heard: Callable[[object], None]) -> None:
+        @kopf.on.event(*kind.address, id=kind.plural, registry=registry)
+        async def tell(event: kopf.RawEvent, **_: object) -> None:
+            self._hand_over(heard, event)
 
     def _hand_over(self, call: Callable[..., None], *arguments: object) -> None:
         with suppress(RuntimeError):  # the operator's own loop has ended
@@ -183,7 +183,7 @@ class _NoComparisons(kopf.DiffBaseStorage):
         return None
 
 
-def watch_settings() -> kopf.OperatorSettings:
+def watch_settings(controllers: Iterable[Controller[Any]]) -> kopf.OperatorSettings:
     """Return kopf's settings for watching only: no writes, no peering, no events, timeouts on every stream."""
     settings = kopf.OperatorSettings()
     settings.peering.standalone = True
@@ -198,9 +198,8 @@ def watch_settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = 500
     settings.networking.request_timeout = 60
     settings.networking.error_backoffs = _Backoffs()
-    ours = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
-    settings.watching.label_selectors["batch", "v1", "jobs"] = ours
-    settings.watching.label_selectors["v1", "pods"] = ours
+    for children in (one for controller in controllers for one in controller.children):
+        settings.watching.label_selectors[children.kind.address] = children.label_selector
     return settings
 
 

@@ -4,14 +4,14 @@ All calls have a timeout, take and return plain documents, and raise `Kubernetes
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
-from hudi_operator.api.base import GROUP
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
-from hudi_operator.kube.paths import GROUPS_PATH, Kind, collection_path, group_path, object_path
+from hudi_operator.kube.kinds import EVENT, LEASE, NAMESPACE, Kind, ObjectKey
+from hudi_operator.kube.paths import GROUPS_PATH, collection_path, object_path
 from hudi_operator.kube.transport import (
     DEFAULT_TIMEOUT,
     MERGE_PATCH,
@@ -21,13 +21,14 @@ from hudi_operator.kube.transport import (
 )
 
 T = TypeVar("T")
+Documents: TypeAlias = list[Document]
 
 _SECOND_TRY_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 1.0
 
 
 class KubernetesClient:
-    """Tables, classes, Jobs, pods, claims and events in the Kubernetes API.
+    """Objects of any kind, claims and events in the Kubernetes API.
 
     `operator_namespace` is where the claims are kept. Reads of one object return None where it does not exist.
     `guard` is called before every write but those of the election itself, and raises `WriteRefused` in a process that
@@ -64,115 +65,94 @@ class KubernetesClient:
         """Return the time by the API server's clock."""
         return self._transport.clock.now()
 
-    # Tables and classes
+    # Objects of any kind
 
-    async def get_table(self, namespace: str, name: str) -> Document | None:
-        """Return a table as the API server holds it now."""
-        return await self._get(object_path(Kind.TABLE, name, namespace))
+    async def get(self, key: ObjectKey) -> Document | None:
+        """Return an object as the API server holds it now."""
+        return await self._document(object_path(key))
 
-    def each_table(self, namespace: str | None = None) -> AsyncIterator[Document]:
-        """Yield the tables of a namespace or of the cluster, page by page; some may come twice."""
-        return self._transport.list_items(collection_path(Kind.TABLE, namespace))
+    def each(
+        self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None
+    ) -> AsyncIterator[Document]:
+        """Yield the objects of a namespace or of the cluster, page by page; some may come twice."""
+        return self._transport.list_items(collection_path(kind, namespace), label_selector=label_selector)
 
-    async def list_tables(self, namespace: str | None = None) -> list[Document]:
-        """Return the tables of a namespace or of the cluster; `each_table` holds less in memory."""
-        return await self._list(Kind.TABLE, namespace)
+    async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
+        """Return the objects of a namespace or of the cluster; `each` holds less in memory."""
 
-    async def replace_table_status(self, table: Document, status: Mapping[str, Any]) -> Document:
-        """Replace the whole status of a table that was read before; return the table as it is then.
+        async def read() -> Documents:
+            found = {
+                (_namespace(item), _name(item)): item
+                async for item in self.each(kind, namespace, label_selector=label_selector)
+            }
+            return [*found.values()]
 
-        Raises `Conflict` when the table was written to since it was read. Sends nothing when the status is the same.
+        return await _read(read)
+
+    async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
+        """Create an object; raises `AlreadyExists` when one of this name exists, whoever made it."""
+        return await self._write("POST", collection_path(kind, namespace), dict(manifest))
+
+    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
+        """Delete the object with this uid and, in the background, what it owns; False when it was gone already.
+
+        Raises `Conflict` when the name now belongs to another object.
         """
-        if table.get("status") == status:
-            return table
-        path = object_path(Kind.TABLE, _name(table), _namespace(table), subresource="status")
-        # A merge patch would keep the fields that the new status no longer has.
-        body = {**_identity(table), "status": dict(status)}
-        return await self._write("PUT", path, body)
-
-    async def add_finalizer(self, table: Document, finalizer: str) -> Document:
-        """Add a finalizer unless it is there; raises `Conflict` when the table was written to since it was read."""
-        present = list(table["metadata"].get("finalizers") or ())
-        return table if finalizer in present else await self._set_finalizers(table, [*present, finalizer])
-
-    async def remove_finalizer(self, table: Document, finalizer: str) -> Document | None:
-        """Remove a finalizer if it is there; return the table, or None when that let it go.
-
-        Raises `Conflict` when the table was written to since it was read, so that nobody else's finalizer is lost.
-        """
-        present = list(table["metadata"].get("finalizers") or ())
-        if finalizer not in present:
-            return table
+        # The default for Jobs of batch/v1 is to orphan their pods.
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": uid},
+        }
         try:
-            return await self._set_finalizers(table, [other for other in present if other != finalizer])
+            await self._write("DELETE", object_path(key), options)
         except NotFound:
-            return None
+            return False
+        return True
 
-    async def get_class(self, name: str) -> Document | None:
-        """Return a table class as the API server holds it now."""
-        return await self._get(object_path(Kind.TABLE_CLASS, name))
+    async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
+        """Replace the whole status of an object that was read before; return the object as it is then.
 
-    async def replace_class_status(self, table_class: Document, status: Mapping[str, Any]) -> Document:
-        """Replace the whole status of a class that was read before, as `replace_table_status` does for tables."""
-        if table_class.get("status") == status:
-            return table_class
-        path = object_path(Kind.TABLE_CLASS, _name(table_class), subresource="status")
-        return await self._write("PUT", path, {**_identity(table_class), "status": dict(status)})
+        Raises `Conflict` when it was written to since it was read. Sends nothing when the status is the same.
+        """
+        if document.get("status") == status:
+            return document
+        path = object_path(_key(kind, document), subresource="status")
+        # A merge patch would keep the fields that the new status no longer has.
+        return await self._write("PUT", path, {**_identity(document), "status": dict(status)})
 
-    async def list_classes(self) -> list[Document]:
-        """Return all table classes."""
-        return await self._list(Kind.TABLE_CLASS)
+    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+        """Set the finalizers of an object that was read before; return the object as it is then.
 
-    async def kinds_are_served(self) -> bool:
-        """Return whether the API server has announced both kinds of the group, so that they can be watched."""
-        group = await self._get(group_path())
-        served = {resource.get("name") for resource in (group or {}).get("resources", ())}
-        groups = await self._get(GROUPS_PATH)
+        Raises `Conflict` when it was written to since it was read, so that nobody else's finalizer is lost.
+        """
+        # The resourceVersion makes the replacement of the whole list atomic.
+        body = {"metadata": {**_identity(document)["metadata"], "finalizers": list(finalizers)}}
+        return await self._write("PATCH", object_path(_key(kind, document)), body, content_type=MERGE_PATCH)
+
+    # What is asked of the cluster itself
+
+    async def are_served(self, kinds: Iterable[Kind]) -> bool:
+        """Return whether the API server has announced these kinds and their groups, so that they can be watched."""
+        groups = await self._document(GROUPS_PATH)
         announced = {entry.get("name") for entry in (groups or {}).get("groups", ())}
-        return {"huditables", "huditableclasses"} <= served and GROUP in announced
+        for prefix, wanted in _by_prefix(kinds).items():
+            resources = ((await self._document(prefix)) or {}).get("resources", ())
+            served = {resource.get("name") for resource in resources}
+            if not all(kind.plural in served and (not kind.group or kind.group in announced) for kind in wanted):
+                return False
+        return True
 
     async def cluster_uid(self) -> str | None:
         """Return what tells this cluster from all others: the uid of a namespace that is in each, made with it."""
-        namespace = await self._get(object_path(Kind.NAMESPACE, "kube-system"))
+        namespace = await self.get(ObjectKey(NAMESPACE, "", "kube-system"))
         return None if namespace is None else str(namespace["metadata"]["uid"])
 
     async def namespace_labels(self, name: str) -> dict[str, str]:
         """Return the labels of a namespace; none where it does not exist."""
-        namespace = await self._get(object_path(Kind.NAMESPACE, name)) or {"metadata": {}}
+        namespace = await self.get(ObjectKey(NAMESPACE, "", name)) or {"metadata": {}}
         return {str(key): str(value) for key, value in (namespace["metadata"].get("labels") or {}).items()}
-
-    # Jobs and pods
-
-    async def create_job(self, namespace: str, manifest: Mapping[str, Any]) -> Document:
-        """Create a Job; raises `AlreadyExists` when one of this name exists, whoever made it."""
-        return await self._write("POST", collection_path(Kind.JOB, namespace), dict(manifest))
-
-    async def get_job(self, namespace: str, name: str) -> Document | None:
-        """Return a Job as the API server holds it now."""
-        return await self._get(object_path(Kind.JOB, name, namespace))
-
-    async def list_jobs(self, label_selector: str, namespace: str | None = None) -> list[Document]:
-        """Return the Jobs that a label selector names, in a namespace or in the cluster."""
-        return await self._list(Kind.JOB, namespace, label_selector)
-
-    def each_job(self, label_selector: str, namespace: str | None = None) -> AsyncIterator[Document]:
-        """Yield the Jobs that a label selector names, page by page; some may come twice."""
-        return self._transport.list_items(collection_path(Kind.JOB, namespace), label_selector=label_selector)
-
-    async def delete_job(self, namespace: str, name: str, *, uid: str) -> bool:
-        """Delete the Job with this uid and, in the background, its pods; False when it was gone already.
-
-        Raises `Conflict` when the name now belongs to another Job.
-        """
-        return await self._delete(object_path(Kind.JOB, name, namespace), uid=uid)
-
-    async def list_pods(self, namespace: str, label_selector: str) -> list[Document]:
-        """Return the pods of a namespace that a label selector names."""
-        return await self._list(Kind.POD, namespace, label_selector)
-
-    async def delete_pod(self, namespace: str, name: str, *, uid: str) -> bool:
-        """Tell the pod with this uid to end; False when it was gone already, `Conflict` when it is another one."""
-        return await self._delete(object_path(Kind.POD, name, namespace), uid=uid)
 
     # Claims: one Lease per base path, in the operator's own namespace
 
@@ -191,38 +171,38 @@ class KubernetesClient:
             "metadata": {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})},
             "spec": {"holderIdentity": holder},
         }
-        return await self._write("POST", collection_path(Kind.LEASE, self._operator_namespace), body)
+        return await self.create(LEASE, self._operator_namespace, body)
 
     async def get_claim(self, name: str) -> Document | None:
         """Return a claim as the API server holds it now."""
-        return await self._get(object_path(Kind.LEASE, name, self._operator_namespace))
+        return await self.get(self._lease_key(name))
 
-    async def list_claims(self, label_selector: str) -> list[Document]:
+    async def list_claims(self, label_selector: str) -> Documents:
         """Return the claims that a label selector names."""
-        return await self._list(Kind.LEASE, self._operator_namespace, label_selector)
+        return await self.list(LEASE, self._operator_namespace, label_selector=label_selector)
 
     async def replace_claim(self, claim: Document) -> Document:
         """Write a claim back that was read and changed; raises `Conflict` when it was written to in between."""
-        return await self._write("PUT", object_path(Kind.LEASE, _name(claim), self._operator_namespace), claim)
+        return await self._write("PUT", object_path(self._lease_key(_name(claim))), claim)
 
     async def delete_claim(self, name: str, *, uid: str) -> bool:
         """Delete the claim with this uid; False when it was gone already, `Conflict` when it is another one."""
-        return await self._delete(object_path(Kind.LEASE, name, self._operator_namespace), uid=uid)
+        return await self.delete(self._lease_key(name), uid=uid)
 
     # The Lease of the election, in the operator's own namespace; not guarded, since it is what the guard rests on
 
     async def get_lease(self, name: str) -> Document | None:
         """Return a Lease as the API server holds it now."""
-        return await self._get(object_path(Kind.LEASE, name, self._operator_namespace))
+        return await self.get(self._lease_key(name))
 
     async def create_lease(self, name: str, spec: Document) -> Document:
         """Create a Lease; raises `AlreadyExists` when another process was faster."""
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": spec}
-        return await self._transport.request("POST", collection_path(Kind.LEASE, self._operator_namespace), body=body)
+        return await self._transport.request("POST", collection_path(LEASE, self._operator_namespace), body=body)
 
     async def replace_lease(self, lease: Document) -> Document:
         """Write a Lease back that was read and changed; raises `Conflict` when it was written to in between."""
-        path = object_path(Kind.LEASE, _name(lease), self._operator_namespace)
+        path = object_path(self._lease_key(_name(lease)))
         return await self._transport.request("PUT", path, body=lease)
 
     # Events
@@ -235,7 +215,7 @@ class KubernetesClient:
         With `once` there is one event of this reason about this object, however often it is posted.
         """
         event = event_manifest(about, kind=kind, reason=reason, message=message, instance=self._instance, once=once)
-        path = collection_path(Kind.EVENT, event["metadata"]["namespace"])
+        path = collection_path(EVENT, event["metadata"]["namespace"])
         try:
             await self._write("POST", path, event)
         except AlreadyExists:
@@ -249,7 +229,7 @@ class KubernetesClient:
         It is asked by an event that is only tried, because namespaces cannot be read with rights for one namespace.
         """
         event = event_manifest(about, kind=EventType.NORMAL, reason="Tried", message="", instance=self._instance)
-        path = collection_path(Kind.EVENT, event["metadata"]["namespace"])
+        path = collection_path(EVENT, event["metadata"]["namespace"])
         try:
             await self._transport.request("POST", path, query={"dryRun": "All"}, body=event)
         except KubernetesError as error:  # a webhook may refuse what is only tried
@@ -264,45 +244,14 @@ class KubernetesClient:
         self.guard()
         return await self._transport.request(method, path, body=body, content_type=content_type)
 
-    async def _get(self, path: str) -> Document | None:
+    async def _document(self, path: str) -> Document | None:
         try:
             return await _read(lambda: self._transport.request("GET", path))
         except NotFound:
             return None
 
-    async def _list(
-        self, kind: Kind, namespace: str | None = None, label_selector: str | None = None
-    ) -> list[Document]:
-        path = collection_path(kind, namespace)
-
-        async def read() -> list[Document]:
-            found = {
-                (_namespace(item), _name(item)): item
-                async for item in self._transport.list_items(path, label_selector=label_selector)
-            }
-            return list(found.values())
-
-        return await _read(read)
-
-    async def _delete(self, path: str, *, uid: str) -> bool:
-        # The default for Jobs of batch/v1 is to orphan their pods.
-        options = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "propagationPolicy": "Background",
-            "preconditions": {"uid": uid},
-        }
-        try:
-            await self._write("DELETE", path, options)
-        except NotFound:
-            return False
-        return True
-
-    async def _set_finalizers(self, table: Document, finalizers: list[str]) -> Document:
-        # The resourceVersion makes the replacement of the whole list atomic.
-        body = {"metadata": {**_identity(table)["metadata"], "finalizers": finalizers}}
-        path = object_path(Kind.TABLE, _name(table), _namespace(table))
-        return await self._write("PATCH", path, body, content_type=MERGE_PATCH)
+    def _lease_key(self, name: str) -> ObjectKey:
+        return ObjectKey(LEASE, self._operator_namespace, name)
 
 
 async def _read(read: Callable[[], Awaitable[T]]) -> T:
@@ -323,6 +272,17 @@ def _name(document: Document) -> str:
 def _namespace(document: Document) -> str | None:
     namespace = document["metadata"].get("namespace")
     return None if namespace is None else str(namespace)
+
+
+def _key(kind: Kind, document: Document) -> ObjectKey:
+    return ObjectKey(kind, _namespace(document) or "", _name(document))
+
+
+def _by_prefix(kinds: Iterable[Kind]) -> dict[str, list[Kind]]:
+    found: dict[str, list[Kind]] = {}
+    for kind in kinds:
+        found.setdefault(kind.prefix, []).append(kind)
+    return found
 
 
 def _identity(document: Document) -> Document:

@@ -93,8 +93,10 @@ class Metrics:
         )
 
     def _describe_watching(self) -> None:
-        self._sweeps = self._counter("sweep", "Listings of all tables and classes, by result.", "result")
-        self._sweep_age = self._gauge("sweep_age_seconds", "How long ago a listing of all tables last went through.")
+        self._resyncs = self._counter("resync", "Listings of all tables and classes, by result.", "result")
+        self._resync_age = self._gauge(
+            "resync_age_seconds", "How long ago a listing of all tables and classes last went through."
+        )
         self._watch = self._gauge(
             "watch_last_event_timestamp_seconds", "When the last watch event of a kind came, since 1970.", "kind"
         )
@@ -154,13 +156,9 @@ class Metrics:
             self._overdue.discard(table)
         self._overdue_tables.set(len(self._overdue))
 
-    def set_tables(self, number: int) -> None:
-        """Say how many tables the operator knows."""
-        self._tables.set(number)
-
-    def sweep_ended(self, *, succeeded: bool) -> None:
+    def resync_ended(self, *, succeeded: bool) -> None:
         """Count one listing of all tables and classes."""
-        self._sweeps.labels("success" if succeeded else "error").inc()
+        self._resyncs.labels("success" if succeeded else "error").inc()
 
     def watch_event(self, kind: str) -> None:
         """Note that a watch event of a kind has come."""
@@ -175,9 +173,13 @@ class Metrics:
         self._queue_depth.set_function(depth)
         self._queue_oldest.set_function(oldest_seconds)
 
-    def observe_sweep(self, *, age_seconds: Callable[[], float]) -> None:
-        """Take the age of the last sweep from this function whenever the metrics are read."""
-        self._sweep_age.set_function(age_seconds)
+    def observe_resync(self, *, age_seconds: Callable[[], float]) -> None:
+        """Take the age of the last resync from this function whenever the metrics are read."""
+        self._resync_age.set_function(age_seconds)
+
+    def observe_tables(self, number: Callable[[], float]) -> None:
+        """Take how many tables the operator knows from this function whenever the metrics are read."""
+        self._tables.set_function(number)
 
     def observe_leader(self, leads: Callable[[], bool]) -> None:
         """Take whether this process leads from this function whenever the metrics are read."""

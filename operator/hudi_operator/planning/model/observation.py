@@ -1,7 +1,7 @@
 """What the decision sees, as frozen values."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -219,6 +219,8 @@ class Observation:
     running_in_class: int = 0
     running_in_namespace: int = 0
     operator: str = ""
+    related: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    """Objects of other kinds that name the table, by the name of their kind."""
 
     @property
     def is_hidden(self) -> bool:

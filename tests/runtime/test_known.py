@@ -9,15 +9,21 @@ from typing import Any
 import pytest
 
 from hudi_jobs.contract import Service
-from hudi_operator.control.fields import field, text
+from hudi_operator.control.class_reporter import TABLE_CLASSES
+from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.finalizer import FINALIZER
-from hudi_operator.control.keys import TableKey, Trigger
-from hudi_operator.control.queue import KeyedQueue
-from hudi_operator.handlers.documents import fingerprint, own_key
-from hudi_operator.handlers.informer import Informer
-from hudi_operator.handlers.known import KnownObjects
+from hudi_operator.control.keys import TABLE, TableKey, class_key, table_key
+from hudi_operator.control.tables import TABLES
 from hudi_operator.jobs.names import job_labels
+from hudi_operator.kube.fields import field, text
+from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.documents import fingerprint, own_key
+from hudi_operator.runtime.informer import Informer
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.queue import KeyedQueue
 
+JOBS = TABLES.children[0]
 POISON: list[Any] = [
     None,
     3,
@@ -48,33 +54,37 @@ def child(name: str, uid: str, namespace: str = "n") -> dict[str, Any]:
     return {"metadata": {"namespace": namespace, "name": "job", "labels": labels}}
 
 
+def parent_of(known: KnownObjects, document: Any) -> ObjectKey | None:
+    return known.parent_of(document, kind=TABLE, labels=JOBS)
+
+
 @pytest.mark.parametrize("document", POISON)
 def test_no_document_makes_the_reading_of_it_fail(document: Any) -> None:
-    known = KnownObjects()
+    known = KnownObjects(CONTROLLERS)
     field(document, "metadata", "name")
     text(document, "metadata", "name")
-    fingerprint(document)
-    own_key(document)
-    known.learn_table(TableKey("n", "a"), document)
-    known.learn_class("c", document)
-    known.of_child(document)
-    assert known.of_class("c") == [TableKey("n", "a")]
+    fingerprint(document, FINALIZER)
+    own_key(TABLE, document)
+    known.learn(table_key("n", "a"), document)
+    known.learn(class_key("c"), document)
+    parent_of(known, document)
+    assert [*known.referring_to(class_key("")), *known.referring_to(class_key("c"))] == [table_key("n", "a")]
 
 
 @pytest.mark.parametrize("document", POISON)
 @pytest.mark.parametrize("kind", [None, "ADDED", "MODIFIED", "DELETED", "???", 3])
 async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(document: Any, kind: Any) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    known = KnownObjects()
+    known = KnownObjects(CONTROLLERS)
     informer = Informer(queue=queue, known=known)
     for event in (document, {"type": kind, "object": document}):
-        informer.table_event(event)
-        informer.class_event(event)
-        informer.child_event("Job", event)
+        informer.object_event(TABLES, event)
+        informer.object_event(TABLE_CLASSES, event)
+        informer.child_event(TABLES, JOBS, event)
     before = queue.depth
-    informer.table_event({"type": "ADDED", "object": table("good", uid="u9")})
+    informer.object_event(TABLES, {"type": "ADDED", "object": table("good", uid="u9")})
     assert queue.depth == before + 1
-    assert TableKey("n", "good") in known.tables
+    assert table_key("n", "good") in known.of_kind(TABLE)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +104,14 @@ async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(documen
 )
 async def test_an_event_calls_for_a_look_when_the_declaration_changed(change: dict[str, Any], *, matters: bool) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    informer = Informer(queue=queue, known=KnownObjects())
-    informer.table_event({"type": None, "object": table()})
+    informer = Informer(queue=queue, known=KnownObjects(CONTROLLERS))
+    informer.object_event(TABLES, {"type": None, "object": table()})
     assert queue.depth == 1
-    queue.discard(TableKey("n", "a"))
+    queue.discard(table_key("n", "a"))
     changed = table()
     changed["metadata"].update(change)
     changed["status"] = {"message": "written by the operator itself"}
-    informer.table_event({"type": "MODIFIED", "object": changed})
+    informer.object_event(TABLES, {"type": "MODIFIED", "object": changed})
     assert queue.depth == (1 if matters else 0)
 
 
@@ -118,12 +128,12 @@ async def test_only_what_a_listing_names_for_the_first_time_may_wait_its_turn(
     kind: str | None, change: dict[str, Any], trigger: Trigger
 ) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    informer = Informer(queue=queue, known=KnownObjects())
-    informer.table_event({"type": None, "object": table()})
-    queue.discard(TableKey("n", "a"))
+    informer = Informer(queue=queue, known=KnownObjects(CONTROLLERS))
+    informer.object_event(TABLES, {"type": None, "object": table()})
+    queue.discard(table_key("n", "a"))
     changed = table()
     changed["metadata"].update(change)
-    informer.table_event({"type": kind, "object": changed})
+    informer.object_event(TABLES, {"type": kind, "object": changed})
     assert [waiting.trigger for waiting in queue._waiting.values()] == [trigger]
 
 
@@ -134,51 +144,54 @@ def test_the_read_only_views_that_kopf_hands_out_are_read_as_well() -> None:
         return value
 
     plain = table(annotations={"a": "b"})
-    assert fingerprint(frozen(plain)) == fingerprint(plain)
-    assert own_key(frozen(plain)) == TableKey("n", "a")
+    assert fingerprint(frozen(plain), None) == fingerprint(plain, None)
+    assert own_key(TABLE, frozen(plain)) == table_key("n", "a")
 
 
 async def test_a_changed_class_concerns_its_tables_and_those_of_the_default_class() -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    known = KnownObjects()
+    known = KnownObjects(CONTROLLERS)
     informer = Informer(queue=queue, known=known)
     for name, class_name in (("fast", "fast"), ("slow", "slow"), ("default", None)):
-        informer.table_event({"type": None, "object": table(name, uid=name, class_name=class_name)})
-    for key in known.tables:
+        informer.object_event(TABLES, {"type": None, "object": table(name, uid=name, class_name=class_name)})
+    for key in known.of_kind(TABLE):
         queue.discard(key)
     event = {"type": "ADDED", "object": {"metadata": {"name": "fast", "generation": 1}}}
-    informer.class_event(event)
-    assert set(queue._waiting) == {TableKey("n", "fast"), TableKey("n", "default"), TableKey.of_class("fast")}
-    for key in (*known.tables, TableKey.of_class("fast")):
+    informer.object_event(TABLE_CLASSES, event)
+    assert set(queue._waiting) == {table_key("n", "fast"), table_key("n", "default"), class_key("fast")}
+    for key in (*known.of_kind(TABLE), class_key("fast")):
         queue.discard(key)
-    informer.class_event({**event, "type": "MODIFIED"})
+    informer.object_event(TABLE_CLASSES, {**event, "type": "MODIFIED"})
     assert queue.depth == 0
-    informer.class_event({**event, "type": "DELETED"})
-    assert queue.depth == 2
-    assert set(known.of_class("fast")) == {TableKey("n", "fast"), TableKey("n", "default")}
+    informer.object_event(TABLE_CLASSES, {**event, "type": "DELETED"})
+    assert set(queue._waiting) == {table_key("n", "fast"), table_key("n", "default"), class_key("fast")}
+    assert set(known.referring_to(class_key("fast"))) | set(known.referring_to(class_key(""))) == {
+        table_key("n", "fast"),
+        table_key("n", "default"),
+    }
 
 
 def test_a_job_leads_to_its_table_even_when_the_name_is_longer_than_a_label() -> None:
-    known = KnownObjects()
+    known = KnownObjects(CONTROLLERS)
     long_name = "t" * 100
-    known.learn_table(TableKey("n", long_name), table(long_name, uid="u1"))
-    assert known.of_child(child(long_name, "u1")) == TableKey("n", long_name)
-    assert known.of_child(child("short", "unknown")) == TableKey("n", "short")
-    assert known.of_child({"metadata": {"namespace": "n", "name": "foreign"}}) is None
+    known.learn(table_key("n", long_name), table(long_name, uid="u1"))
+    assert parent_of(known, child(long_name, "u1")) == table_key("n", long_name)
+    assert parent_of(known, child("short", "unknown")) == table_key("n", "short")
+    assert parent_of(known, {"metadata": {"namespace": "n", "name": "foreign"}}) is None
 
 
 def test_a_table_made_again_under_its_name_answers_to_its_new_uid_only() -> None:
-    known = KnownObjects()
-    key = TableKey("n", "a")
-    known.learn_table(key, table(uid="old"))
-    assert known.learn_table(key, table(uid="new"))
-    assert known.of_child(child("x", "old")) == TableKey("n", "x"), "the old uid is nobody's any more"
-    other = TableKey("n", "b")
-    known.learn_table(other, table("b", uid="old"))
-    assert known.of_child(child("x", "old")) == other
-    assert known.of_child(child("x", "new")) == key
-    known.forget_table(key)
-    assert known.tables == {other}
+    known = KnownObjects(CONTROLLERS)
+    key = table_key("n", "a")
+    known.learn(key, table(uid="old"))
+    assert known.learn(key, table(uid="new")) is not None
+    assert parent_of(known, child("x", "old")) == table_key("n", "x"), "the old uid is nobody's any more"
+    other = table_key("n", "b")
+    known.learn(other, table("b", uid="old"))
+    assert parent_of(known, child("x", "old")) == other
+    assert parent_of(known, child("x", "new")) == key
+    known.forget(key)
+    assert known.of_kind(TABLE) == {other}
 
 
 def job(**status: Any) -> dict[str, Any]:
@@ -236,32 +249,32 @@ async def test_events_of_jobs_and_pods_call_for_a_look_when_they_tell_something_
     events: list[tuple[str | None, dict[str, Any]]], looks: list[bool]
 ) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    known = KnownObjects()
-    known.learn_table(TableKey("n", "a"), table())
+    known = KnownObjects(CONTROLLERS)
+    known.learn(table_key("n", "a"), table())
     informer = Informer(queue=queue, known=known)
     asked = []
     for kind, document in events:
-        informer.child_event("Job", {"type": kind, "object": document})
-        asked.append(TableKey("n", "a") in queue)
-        queue.discard(TableKey("n", "a"))
+        informer.child_event(TABLES, JOBS, {"type": kind, "object": document})
+        asked.append(table_key("n", "a") in queue)
+        queue.discard(table_key("n", "a"))
     assert asked == looks
 
 
 async def test_nothing_is_kept_of_jobs_and_pods_that_are_gone() -> None:
-    known = KnownObjects()
-    known.learn_child(job())
-    known.forget_child(job())
+    known = KnownObjects(CONTROLLERS)
+    known.learn_child(TABLE, job())
+    known.forget_child(TABLE, job())
     assert known._children == {}
 
 
 async def test_a_finalizer_that_was_removed_by_hand_calls_for_a_look_that_puts_it_back() -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
-    informer = Informer(queue=queue, known=KnownObjects())
+    informer = Informer(queue=queue, known=KnownObjects(CONTROLLERS))
     held, bare = table(), table()
     held["metadata"]["finalizers"] = [FINALIZER]
-    informer.table_event({"type": None, "object": bare})
-    queue.discard(TableKey("n", "a"))
-    informer.table_event({"type": "MODIFIED", "object": held})
+    informer.object_event(TABLES, {"type": None, "object": bare})
+    queue.discard(table_key("n", "a"))
+    informer.object_event(TABLES, {"type": "MODIFIED", "object": held})
     assert queue.depth == 0
-    informer.table_event({"type": "MODIFIED", "object": bare})
+    informer.object_event(TABLES, {"type": "MODIFIED", "object": bare})
     assert queue.depth == 1

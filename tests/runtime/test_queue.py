@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.control.jumping import now, run
 
-from hudi_operator.control.keys import Trigger
-from hudi_operator.control.queue import KeyedQueue
 from hudi_operator.kube.errors import ApiUnavailable
+from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.queue import KeyedQueue
 
 Queue = KeyedQueue[str]
 Handler = Callable[[str, Trigger], Awaitable[float | None]]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.control.jumping import now, run
 
-from hudi_operator.control.leadership import Leadership, LeadershipLost, LeaseTimes
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, WriteRefused
+from hudi_operator.runtime.leadership import Leadership, LeadershipLost, LeaseTimes
 
 Document = dict[str, Any]
 TIMES = LeaseTimes(lease=15, renew_deadline=10, retry=2)

@@ -1,4 +1,4 @@
-"""The sweep when the API server refuses, forgets or lacks what it asks for."""
+"""The resync when the API server refuses, forgets or lacks what it asks for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pytest
 from aiohttp import web
 from kubernetes.aio.client import Configuration
 
-from hudi_operator.control.keys import TableKey
-from hudi_operator.control.queue import KeyedQueue
-from hudi_operator.handlers.known import KnownObjects
-from hudi_operator.handlers.sweep import Sweep
+from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.transport import Transport
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.runtime.resync import Resync
 
 Eventually = Callable[..., Awaitable[Any]]
 
@@ -47,19 +48,21 @@ class Server:
 
 
 class World:
-    """A sweep and what it works on."""
+    """A resync and what it works on."""
 
     def __init__(self, server: Server, kube: KubernetesClient) -> None:
         self.server = server
         self.queue: KeyedQueue[TableKey] = KeyedQueue()
-        self.known = KnownObjects()
-        self.sweep = Sweep(kube=kube, queue=self.queue, known=self.known, period_seconds=100, draw=lambda: 0.5)
+        self.known = KnownObjects(CONTROLLERS)
+        self.resync = Resync(
+            controllers=CONTROLLERS, kube=kube, queue=self.queue, known=self.known, period_seconds=100, draw=lambda: 0.5
+        )
 
     def take(self) -> set[str]:
         """Return the names of the tables that wait to be looked at now, and take them."""
         waiting = {key.name for key in self.queue._waiting}
         for name in waiting:
-            self.queue.discard(TableKey("n", name))
+            self.queue.discard(table_key("n", name))
         return waiting
 
 
@@ -81,46 +84,47 @@ async def a_world() -> AsyncIterator[World]:
 async def test_what_is_new_changed_or_gone_or_lost_by_the_queue_is_looked_at_and_nothing_else() -> None:
     async with a_world() as world:
         world.server.tables = {"a": 1, "b": 1, "d": 1}
-        await world.sweep.sweep()
+        await world.resync.resync()
         assert world.take() == {"a", "b", "d"}
-        world.queue.add_after(TableKey("n", "a"), 1000)
-        world.queue.add_after(TableKey("n", "b"), 1000)
+        world.queue.add_after(table_key("n", "a"), 1000)
+        world.queue.add_after(table_key("n", "b"), 1000)
 
         world.server.tables = {"a": 1, "b": 2, "c": 1, "d": 1}
-        await world.sweep.sweep()
+        await world.resync.resync()
         assert world.take() == {"b", "c", "d"}
 
         world.server.tables = {"c": 1}
-        world.queue.add_after(TableKey("n", "c"), 1000)
-        await world.sweep.sweep()
+        world.queue.add_after(table_key("n", "c"), 1000)
+        await world.resync.resync()
         assert world.take() == {"a", "b", "d"}
-        assert world.known.tables == {TableKey("n", "c")}
+        assert world.known.of_kind(TABLE) == {table_key("n", "c")}
 
 
-async def test_a_class_that_is_new_or_changed_has_its_status_looked_at_and_one_that_is_gone_has_none() -> None:
+async def test_a_class_that_is_new_changed_or_gone_is_looked_at_and_no_other() -> None:
     async with a_world() as world:
         for classes, expected in (
             ({"a": 1, "b": 1}, {"a", "b"}),
             ({"a": 1, "b": 2}, {"b"}),
+            ({"b": 2}, {"a"}),
             ({"b": 2}, set()),
         ):
             world.server.classes = dict(classes)
-            await world.sweep.sweep()
+            await world.resync.resync()
             waiting = {key for key in world.queue._waiting if not key.namespace}
             assert {key.name for key in waiting} == expected
             for key in waiting:
                 world.queue.discard(key)
 
 
-async def test_a_sweep_that_fails_half_way_forgets_no_table() -> None:
+async def test_a_resync_that_fails_half_way_forgets_no_table() -> None:
     async with a_world() as world:
         world.server.tables = {"a": 1}
-        await world.sweep.sweep()
+        await world.resync.resync()
         world.take()
         world.server.refusals = [500]
         with pytest.raises(Exception, match="because"):
-            await world.sweep.sweep()
-        assert world.known.tables == {TableKey("n", "a")}
+            await world.resync.resync()
+        assert world.known.of_kind(TABLE) == {table_key("n", "a")}
         assert world.take() == set()
 
 
@@ -133,16 +137,16 @@ async def test_a_sweep_that_fails_half_way_forgets_no_table() -> None:
         ([410, 410, 410], "because"),
     ],
 )
-async def test_what_keeps_the_first_sweep_from_succeeding_is_said_and_it_is_tried_again(
+async def test_what_keeps_the_first_resync_from_succeeding_is_said_and_it_is_tried_again(
     codes: list[int], problem: str, eventually: Eventually
 ) -> None:
     async with a_world() as world:
         world.server.refusals = codes
-        running = asyncio.create_task(world.sweep.run())
+        running = asyncio.create_task(world.resync.run())
         try:
-            await eventually(lambda: problem in str(world.sweep.problem))
-            assert not world.sweep.completed
-            await eventually(lambda: world.sweep.completed)
-            assert world.sweep.problem is None
+            await eventually(lambda: problem in str(world.resync.problem))
+            assert not world.resync.completed
+            await eventually(lambda: world.resync.completed)
+            assert world.resync.problem is None
         finally:
             running.cancel()

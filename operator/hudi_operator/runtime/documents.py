@@ -8,23 +8,28 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hudi_operator.control import own_objects
-from hudi_operator.control.fields import field, items, text
-from hudi_operator.control.finalizer import FINALIZER
-from hudi_operator.control.keys import TableKey
+from hudi_operator.kube.fields import field, items, text
+from hudi_operator.kube.kinds import Kind, ObjectKey
 
 _TELLING_CONDITIONS = frozenset({"Complete", "Failed", "Suspended", "PodScheduled", "DisruptionTarget"})
 
 
-def own_key(document: object) -> TableKey | None:
-    """Return the key of a HudiTable from its own document."""
-    namespace, name = text(document, "metadata", "namespace"), text(document, "metadata", "name")
-    return TableKey(namespace, name) if namespace and name else None
+def own_key(kind: Kind, document: object) -> ObjectKey | None:
+    """Return the key of an object of a kind from its own document."""
+    namespace = text(document, "metadata", "namespace") if kind.namespaced else ""
+    name = text(document, "metadata", "name")
+    return ObjectKey(kind, namespace, name) if namespace is not None and name else None
 
 
 def has_ended(document: object) -> bool:
     """Return whether a Job or pod has run to its end."""
-    return field(document, "status", "phase") in ("Succeeded", "Failed") or own_objects.has_ended(document)
+    return field(document, "status", "phase") in ("Succeeded", "Failed") or job_has_ended(document)
+
+
+def job_has_ended(job: object) -> bool:
+    """Return whether a Job has run to its end."""
+    conditions = items(job, "status", "conditions")
+    return any(text(one, "type") in {"Complete", "Failed"} and one.get("status") == "True" for one in conditions)
 
 
 def condition_of_child(document: object) -> int:
@@ -44,7 +49,7 @@ def condition_of_child(document: object) -> int:
     return hash((text(document, "status", "phase"), deleted, tuple(conditions), tuple(states)))
 
 
-def fingerprint(document: object) -> int:
+def fingerprint(document: object, own_finalizer: str | None) -> int:
     """Return a number that changes when something changes that a person or another controller decides.
 
     The status, the resourceVersion and the operator's finalizer are left out: its own writes must not call for another
@@ -52,13 +57,13 @@ def fingerprint(document: object) -> int:
     """
     names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
     metadata = {name: field(document, "metadata", name) for name in names}
-    finalizers = [one for one in _finalizers(document) if one != FINALIZER]
+    finalizers = [one for one in _finalizers(document) if one != own_finalizer]
     return hash(json.dumps([metadata, finalizers], sort_keys=True, default=_plain))
 
 
-def is_held(document: object) -> bool:
+def is_held(document: object, own_finalizer: str | None) -> bool:
     """Whether the operator's finalizer is on an object."""
-    return FINALIZER in _finalizers(document)
+    return own_finalizer in _finalizers(document)
 
 
 def _finalizers(document: object) -> list[object]:

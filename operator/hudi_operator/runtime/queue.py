@@ -4,7 +4,7 @@ It behaves as client-go's workqueue does: adding a key that waits already
 changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. Two
 things differ. When work on a key begins, an earlier wish to look at it later is dropped, because the outcome of the
 work says when to look again. And what an event asks for goes before what only a poll asks for, so that a person does
-not wait behind thousands of tables that have just become known.
+not wait behind thousands of objects that have just become known.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import structlog
 
-from hudi_operator.control.keys import Trigger
+from hudi_operator.runtime.controller import Trigger
 
 Key = TypeVar("Key", bound=Hashable)
 Handler: TypeAlias = Callable[[Key, Trigger], Awaitable[float | None]]
@@ -123,7 +123,7 @@ class KeyedQueue(Generic[Key]):
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
         """Have a key worked on after its backoff, which doubles with every failure in a row; return the seconds.
 
-        Half of the backoff is random, so that tables that failed together do not come back together.
+        Half of the backoff is random, so that objects that failed together do not come back together.
         """
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
@@ -222,7 +222,7 @@ class KeyedQueue(Generic[Key]):
         seconds = self.retry(key, at_least=asked_for if isinstance(asked_for, int | float) else 0.0)
         _log.warning(
             "look failed",
-            table=str(key),
+            object=str(key),
             error=f"{type(error).__name__}: {error}",
             failures=self.failures(key),
             retry_seconds=round(seconds, 1),

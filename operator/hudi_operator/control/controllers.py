@@ -1,0 +1,11 @@
+"""The registry of controllers: one line for each kind. How to add one is in docs/architecture.md."""
+
+from hudi_operator.control.class_reporter import TABLE_CLASSES
+from hudi_operator.control.parts import Parts
+from hudi_operator.control.tables import TABLES
+from hudi_operator.runtime.controller import Controller
+
+CONTROLLERS: tuple[Controller[Parts], ...] = (
+    TABLES,
+    TABLE_CLASSES,
+)

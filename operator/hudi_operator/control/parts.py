@@ -1,0 +1,23 @@
+"""What the controllers of one process share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.settings import Settings
+from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.runtime.controller import Controller
+from hudi_operator.runtime.known import KnownObjects
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts from which a controller is made. `wake` has an object looked at although no event came for it."""
+
+    kube: KubernetesApi
+    looks: TimelineLooks
+    settings: Settings
+    controllers: Sequence[Controller["Parts"]]
+    known: KnownObjects
+    wake: Callable[[ObjectKey], None]

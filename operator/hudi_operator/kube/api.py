@@ -1,0 +1,127 @@
+"""What the operator asks of the Kubernetes API, as a protocol: `KubernetesClient` is it, and so is a cluster in memory.
+
+Documents are plain and in the API's own camelCase; every method raises `KubernetesError` and nothing else.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias
+
+from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.events import EventType
+from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.transport import Document
+
+Documents: TypeAlias = list[Document]
+
+
+class ObjectApi(Protocol):
+    """Objects of any kind; what each method promises is said by `KubernetesClient`."""
+
+    async def get(self, key: ObjectKey) -> Document | None:
+        """Return an object as the API server holds it now."""
+        ...
+
+    def each(
+        self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None
+    ) -> AsyncIterator[Document]:
+        """Yield the objects of a namespace or of the cluster, page by page."""
+        ...
+
+    async def list(self, kind: Kind, namespace: str | None = None, *, label_selector: str | None = None) -> Documents:
+        """Return the objects of a namespace or of the cluster."""
+        ...
+
+    async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
+        """Create an object; raises `AlreadyExists`."""
+        ...
+
+    async def delete(self, key: ObjectKey, *, uid: str) -> bool:
+        """Delete the object with this uid; False when it was gone already."""
+        ...
+
+    async def replace_status(self, kind: Kind, document: Document, status: Mapping[str, Any]) -> Document:
+        """Replace the whole status of an object that was read before; raises `Conflict`."""
+        ...
+
+    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+        """Set the finalizers of an object that was read before; raises `Conflict` and `NotFound`."""
+        ...
+
+
+class WatchedApi(ObjectApi, Protocol):
+    """What the process and the resync need besides."""
+
+    guard: Callable[[], None]
+
+    async def are_served(self, kinds: Iterable[Kind]) -> bool:
+        """Return whether the API server has announced these kinds."""
+        ...
+
+
+class KubernetesApi(ObjectApi, Protocol):
+    """What the reconcilers need besides: its time, claims on base paths, and events."""
+
+    def now(self) -> datetime:
+        """Return the time by the API server's clock."""
+        ...
+
+    async def cluster_uid(self) -> str | None:
+        """Return what tells this cluster from all others."""
+        ...
+
+    async def namespace_labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a namespace; none where it does not exist."""
+        ...
+
+    async def create_claim(
+        self, name: str, *, holder: str, labels: Mapping[str, str], annotations: Mapping[str, str]
+    ) -> Document:
+        """Create a claim; raises `AlreadyExists` when somebody holds it."""
+        ...
+
+    async def get_claim(self, name: str) -> Document | None:
+        """Return a claim as the API server holds it now."""
+        ...
+
+    async def list_claims(self, label_selector: str) -> Documents:
+        """Return the claims that a label selector names."""
+        ...
+
+    async def delete_claim(self, name: str, *, uid: str) -> bool:
+        """Delete the claim with this uid; False when it was gone already."""
+        ...
+
+    async def create_event(
+        self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
+    ) -> None:
+        """Post an event about an object; one that cannot be posted is logged."""
+        ...
+
+    async def namespace_is_terminating(self, about: Document) -> bool:
+        """Return whether the namespace of an object is being deleted."""
+        ...
+
+
+async def add_finalizer(kube: ObjectApi, kind: Kind, document: Document, finalizer: str) -> Document:
+    """Add a finalizer unless it is there; raises `Conflict` when the object was written to since it was read."""
+    present = _finalizers_of(document)
+    return document if finalizer in present else await kube.set_finalizers(kind, document, [*present, finalizer])
+
+
+async def remove_finalizer(kube: ObjectApi, kind: Kind, document: Document, finalizer: str) -> Document | None:
+    """Remove a finalizer if it is there; return the object, or None where it is gone.
+
+    Raises `Conflict` as `add_finalizer` does.
+    """
+    present = _finalizers_of(document)
+    if finalizer not in present:
+        return document
+    try:
+        return await kube.set_finalizers(kind, document, [other for other in present if other != finalizer])
+    except NotFound:
+        return None
+
+
+def _finalizers_of(document: Document) -> list[str]:
+    return list(document["metadata"].get("finalizers") or ())

@@ -1,0 +1,130 @@
+"""The resync: lists all objects of ours from time to time, and finds what no watch event told of.
+
+Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
+with what it knew. One resync per period bounds what any of that can cost.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import structlog
+
+from hudi_operator.kube.api import ObjectApi
+from hudi_operator.kube.errors import KubernetesError, NotFound
+from hudi_operator.kube.kinds import Kind, ObjectKey
+from hudi_operator.kube.transport import Document
+from hudi_operator.runtime.controller import Controller, Trigger, listing_order
+from hudi_operator.runtime.documents import own_key
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.telemetry.metrics import metrics
+
+_FIRST_RETRY = 1.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Resync:
+    """Resyncs until it is cancelled; `namespaces` limits it, none means the whole cluster."""
+
+    def __init__(
+        self,
+        *,
+        controllers: Iterable[Controller[Any]],
+        kube: ObjectApi,
+        queue: KeyedQueue[ObjectKey],
+        known: KnownObjects,
+        period_seconds: float,
+        namespaces: Sequence[str] = (),
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._controllers = listing_order(controllers)
+        self._polled = {controller.kind for controller in self._controllers if controller.polled}
+        self._kube = kube
+        self._queue = queue
+        self._known = known
+        self._period = period_seconds
+        self._namespaces: list[str | None] = list(namespaces) or [None]
+        self._draw = draw
+        self._last_attempt: float | None = None
+        self._last_success: float | None = None
+        self._completed = asyncio.Event()
+        self.problem: str | None = "the objects have not been listed yet"
+        """Why the last resync failed, as a sentence; None when it went through."""
+
+    @property
+    def completed(self) -> bool:
+        """Whether a resync has gone through, so that every object is known."""
+        return self._completed.is_set()
+
+    async def wait_until_completed(self) -> None:
+        """Wait until a resync has gone through."""
+        await self._completed.wait()
+
+    @property
+    def seconds_since_attempt(self) -> float:
+        """How long ago the last resync was tried, successfully or not; an outage of the API is no standstill."""
+        return 0.0 if self._last_attempt is None else asyncio.get_running_loop().time() - self._last_attempt
+
+    @property
+    def seconds_since_success(self) -> float:
+        """How long ago a resync last went through; 0 before the first."""
+        return 0.0 if self._last_success is None else asyncio.get_running_loop().time() - self._last_success
+
+    async def run(self) -> None:
+        """Resync now and once per period; after a failure sooner."""
+        retry = _FIRST_RETRY
+        while True:
+            self._last_attempt = asyncio.get_running_loop().time()
+            try:
+                await self.resync()
+            except KubernetesError as error:
+                metrics.resync_ended(succeeded=False)
+                self.problem = _sentence(error)
+                _log.warning("resync failed", error=self.problem, retry_seconds=retry)
+                pause, retry = retry, min(self._period, retry * 2)
+            else:
+                metrics.resync_ended(succeeded=True)
+                self._last_success = asyncio.get_running_loop().time()
+                self.problem = None
+                self._completed.set()
+                pause, retry = self._period * (0.9 + 0.2 * self._draw()), _FIRST_RETRY
+            await asyncio.sleep(pause)
+
+    async def resync(self) -> None:
+        """List everything once: what is new, changed or gone is looked at, and what the queue has lost is put back."""
+        for controller in self._controllers:
+            await self._resync_kind(controller.kind)
+
+    async def _resync_kind(self, kind: Kind) -> None:
+        before = self._known.of_kind(kind)
+        seen: set[ObjectKey] = set()
+        for namespace in self._namespaces if kind.namespaced else (None,):
+            async for document in self._kube.each(kind, namespace):
+                key = own_key(kind, document)
+                if key is not None and key not in seen:
+                    seen.add(key)
+                    self._compare(key, document)
+        for key in before - seen:
+            self._queue.add(key)  # the look finds that it is gone and lets go of what belonged to it
+            for other in self._known.forget(key):
+                self._queue.add(other)
+
+    def _compare(self, key: ObjectKey, document: Document) -> None:
+        # At the start these are all objects: what an event tells of meanwhile goes before them.
+        unknown = not self.completed and key not in self._known
+        concerned = self._known.learn(key, document)
+        if concerned is not None:
+            self._queue.add(key, Trigger.POLL if unknown else Trigger.EVENT)
+            for other in concerned:
+                self._queue.add(other)
+        elif key.kind in self._polled and key not in self._queue:
+            self._queue.add(key, Trigger.POLL)
+
+
+def _sentence(error: KubernetesError) -> str:
+    if isinstance(error, NotFound):
+        return "the CustomResourceDefinitions are missing: `hudi-operator crds | kubectl apply --server-side -f -`"
+    return str(error)
