@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator
 
 from hudi_jobs.contract import FileFormat
-from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
-from hudi_jobs.ingestion.choice import Answer, Question
-from hudi_jobs.ingestion.files import SourceFile, select_files
-from hudi_jobs.ingestion.record import Kind, LoadedSegment, Segment, fingerprint, grown, opened
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint
+from hudi_jobs.ingestion.sources.files.state import FileProgress
+from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, fingerprint, grown, opened
+from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
 
 ROOT = "s3://landing/team-a/flights"
 BATCH = 50_000
@@ -109,7 +110,7 @@ def main() -> None:
     for files, per_run in CASES:
         store = Store()
         store.history(files, per_run=per_run)
-        commit = len(encode_checkpoint(Checkpoint(segments=store.segments)))
+        commit = len(encode_checkpoint(FileProgress(segments=store.segments).checkpoint()))
         size = sum(segment.length for segment in store.segments)
         seconds, memory = measured(choose_by_record(store, files))
         figures = f"{commit:,} B | {commit + size:,} B | {store.written // store.writes:,} B | {len(store.segments)}"

@@ -135,7 +135,7 @@ def run_driver(folder: Path, source: Path, conf: dict[str, str], rows: int) -> f
         service=Service.INGESTION,
         table=table,
         hudi_options=hudi_options(table),
-        ingestion=IngestionTask(files=files, operation=WriteOperation.UPSERT),
+        ingestion=IngestionTask(source=files, operation=WriteOperation.UPSERT),
     )
     request = JobRequest(run=folder.name, spark_conf=conf, tasks=(task,))
     (folder / "request.json").write_text(request.model_dump_json(by_alias=True))

@@ -177,7 +177,7 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         files = FileSource(
             path=str(table / "source"), format=FileFormat.CSV, options={"header": "true"}, schema_ddl=columns
         )
-        changes["ingestion"] = IngestionTask(files=files)
+        changes["ingestion"] = IngestionTask(source=files)
     elif service in {Service.COMPACTION, Service.CLUSTERING}:
         changes["planned"] = task.planned or PlannedServiceTask()
     tasks: tuple[TableTask, ...] = (task.model_copy(update=changes),)

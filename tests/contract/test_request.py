@@ -13,9 +13,11 @@ from hudi_jobs.contract import (
     CHECKPOINT_KEY,
     METADATA_PREFIX,
     RUN_KEY,
+    FileFormat,
     FileSource,
     IngestionTask,
     JobRequest,
+    OtherSource,
     Service,
     TableDefinition,
     TableTask,
@@ -44,7 +46,7 @@ requests = st.builds(
             ingestion=st.one_of(
                 st.none(),
                 st.builds(
-                    IngestionTask, files=st.builds(FileSource, path=texts), transform_sql=st.one_of(st.none(), texts)
+                    IngestionTask, source=st.builds(FileSource, path=texts), transform_sql=st.one_of(st.none(), texts)
                 ),
             ),
         ),
@@ -109,3 +111,26 @@ def test_the_keys_in_commits_share_the_prefix_by_which_hudi_copies_them() -> Non
     assert CHECKPOINT_KEY.startswith(METADATA_PREFIX)
     assert RUN_KEY.startswith(METADATA_PREFIX)
     assert CHECKPOINT_KEY != RUN_KEY
+
+
+FILES = {"path": "s3a://landing/", "format": "csv", "pathGlob": "*.csv"}
+
+
+def test_the_kind_of_a_source_says_how_it_is_read() -> None:
+    task = IngestionTask.model_validate({"source": {"kind": "files", **FILES}})
+    assert task.source == FileSource(path="s3a://landing/", format=FileFormat.CSV, path_glob="*.csv")
+    with pytest.raises(ValidationError):
+        IngestionTask.model_validate({"source": {"kind": "files", "topic": "flights"}})
+
+
+def test_a_kind_of_source_that_is_not_known_here_is_kept_as_it_came() -> None:
+    document = {"kind": "numbers", "upTo": 3}
+    task = IngestionTask.model_validate({"source": document})
+    assert isinstance(task.source, OtherSource)
+    assert task.model_dump(mode="json", by_alias=True)["source"] == document
+
+
+def test_the_request_of_an_operator_from_before_kinds_of_sources_means_files() -> None:
+    assert IngestionTask.model_validate({"files": FILES}) == IngestionTask.model_validate(
+        {"source": {"kind": "files", **FILES}}
+    )

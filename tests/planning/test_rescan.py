@@ -25,10 +25,9 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_jobs.contract import JobOutcome, Outcome, Service
+from hudi_jobs.contract import JobOutcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus, RescanState, RescanStatus
-from hudi_operator.control.look_reading import readable_checkpoint
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook
 
@@ -135,27 +134,6 @@ def test_skipped_files_are_told_of_until_there_are_none() -> None:
     assert silent.services.ingestion.files_skipped == 7
     gone = after_run(known, succeeded(files_skipped=0), committed)
     assert find_condition(gone.conditions, ConditionType.INPUT_SKIPPED) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (None, None),
-        ('{"version": 2, "kind": "files", "display": "2026 a.csv"}', "2026 a.csv"),
-        ('{"version": 9, "kind": "offsets", "display": "topic 7"}', "topic 7"),
-        ('{"version": 2, "display": null}', None),
-        ('{"version": 1, "watermark": {"time": 0, "path": "a"}}', "1970-01-01T00:00:00.000Z a"),
-        ("{" * 600, "{" * 500),
-        ("[" * 100_000, "[" * 500),
-        ('{"display": "' + "x" * 10_000_000, '{"display": "' + "x" * 487),
-    ],
-)
-def test_a_checkpoint_shows_what_its_driver_says_for_people(text: str | None, shown: str | None) -> None:
-    assert readable_checkpoint(text) == shown
-
-
-def test_what_a_driver_says_is_cut_to_what_a_status_holds() -> None:
-    assert len(readable_checkpoint('{"display": "' + "x" * 4000 + '"}')) == 500
 
 
 def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:

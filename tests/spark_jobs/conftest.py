@@ -140,7 +140,8 @@ class Lake:
         self.runs += 1
         files = {"path": self.source, "format": "csv", "options": {"header": "true"}}
         ingestion = {**self.ingestion, **changes}
-        ingestion["files"] = {**files, **ingestion.pop("files", {})}
+        source = ingestion.pop("source", None)
+        ingestion["source"] = source or {"kind": "files", **files, **ingestion.pop("files", {})}
         task = TableTask(
             id="flights",
             service=Service.INGESTION,

@@ -6,7 +6,7 @@ import json
 import fastavro
 import pytest
 
-from hudi_jobs.ingestion.avro_files import BrokenAvro, read_whole
+from hudi_jobs.ingestion.sources.files.avro_files import BrokenAvro, read_whole
 
 
 def avro(rows: int, *, fields: int = 1) -> bytes:

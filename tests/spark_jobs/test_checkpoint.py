@@ -9,20 +9,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hudi_jobs.contract import FileFormat, InvalidRescan, parse_rescan
+from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, InvalidRescan, parse_rescan
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import record as records
 from hudi_jobs.ingestion.checkpoint import (
     LOOK_BACK,
-    Checkpoint,
     decode_checkpoint,
     encode_checkpoint,
     newest_checkpoint,
+    require_following,
+    require_kind,
 )
-from hudi_jobs.ingestion.choice import Answer, Question
-from hudi_jobs.ingestion.files import Position, SourceFile, is_visible, matches, select_files
-from hudi_jobs.ingestion.floor import Floor, decode_floor
-from hudi_jobs.ingestion.record import Draft, Kind, LoadedSegment, Segment, canonical, fingerprint, grown, opened
+from hudi_jobs.ingestion.sources.files import record as records
+from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.floor import Floor, decode_floor
+from hudi_jobs.ingestion.sources.files.record import (
+    Draft,
+    Kind,
+    LoadedSegment,
+    Segment,
+    canonical,
+    fingerprint,
+    grown,
+    opened,
+)
+from hudi_jobs.ingestion.sources.files.selection import Position, SourceFile, is_visible, matches, select_files
+from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/flights"
 
@@ -51,7 +62,7 @@ class Table:
         dies: bool = False,
     ) -> list[str]:
         """One run: what it reads. A run that dies has written its segments and makes no commit."""
-        before = decode_checkpoint(self.text)
+        before = FileProgress.of(decode_checkpoint(self.text))
         loaded = [opened(segment, self.store[segment.name]) for segment in before.segments]
         request = None if rescan in {None, before.rescan} else parse_rescan(rescan)
         self.answer = Answer()
@@ -71,7 +82,7 @@ class Table:
             floor=None,
         )
         if not dies and (selection.files or before.floor is not None):
-            self.text = encode_checkpoint(after)
+            self.text = encode_checkpoint(after.checkpoint())
         return [one.path for one in selection.files]
 
 
@@ -185,7 +196,54 @@ def test_a_name_of_any_kind_is_remembered(name: str) -> None:
 )
 def test_a_checkpoint_of_unknown_form_is_refused(text: str) -> None:
     with pytest.raises(TaskFailed, match="release"):
-        decode_checkpoint(text)
+        FileProgress.of(decode_checkpoint(text))
+
+
+BEFORE_ENVELOPES = (
+    '{"version":2,"kind":"files","display":"1970-01-01T00:00:01.000Z a.csv","sequence":1,'
+    '"source":"s3://landing/flights","newest":[1000,"a.csv"],"segments":[["000000000001-run-0-a7ec2bb32bde02e5",'
+    '"read",1,"a7ec2bb32bde02e5541045c990ca1d186142563419922dce9475e8f1129f11ac"]],"rescan":"read#1","floor":null}'
+)
+"""A checkpoint as it was written before there was an envelope, and the file of the segment that it names."""
+ITS_SEGMENT = b"hudifls1\x00\x00\x00\x00\x00\x00\x00\x01\xfb\x06*3\xe1fB\xd3\xe4Q"
+
+
+def test_a_checkpoint_from_before_the_envelope_goes_on_exactly_where_it_was() -> None:
+    table = Table(BEFORE_ENVELOPES)
+    table.store["000000000001-run-0-a7ec2bb32bde02e5"] = ITS_SEGMENT
+    before = FileProgress.of(decode_checkpoint(table.text))
+    listing = [file("a.csv", second=1), file("late.csv", second=0)]
+    assert table.run(listing[:1], rescan="read#1") == []
+    assert table.run(listing, rescan="read#1") == ["late.csv"]
+    assert table.run(listing, rescan="read#1") == []
+    document = json.loads(table.text)
+    assert set(document) == {"version", "kind", "display", "sequence", "source", "state"}
+    assert (document["version"], document["kind"], document["sequence"]) == (3, "files", 2)
+    after = FileProgress.of(decode_checkpoint(table.text))
+    assert (after.source, after.newest, after.display, after.rescan) == (ROOT, before.newest, before.display, "read#1")
+
+
+def test_checkpoints_with_and_without_the_envelope_are_in_one_order() -> None:
+    newer, older = (encode_checkpoint(Checkpoint("files", number)) for number in (2, 1))
+    for texts in ([BEFORE_ENVELOPES, newer], [newer, BEFORE_ENVELOPES], [older, newer, BEFORE_ENVELOPES]):
+        assert newest_checkpoint(texts) == decode_checkpoint(newer)
+
+
+@pytest.mark.parametrize("text", [BEFORE_ENVELOPES, encode_checkpoint(FileProgress(sequence=1).checkpoint())])
+def test_a_checkpoint_of_another_kind_of_source_is_refused_by_name(text: str) -> None:
+    require_kind(decode_checkpoint(text), "files")
+    require_kind(None, "files")
+    with pytest.raises(TaskFailed, match="kind 'files', and the spec declares one of the kind 'kafka'") as refused:
+        require_kind(decode_checkpoint(text), "kafka")
+    assert refused.value.reason is FailureReason.TABLE_MISMATCH
+
+
+@pytest.mark.parametrize(("kind", "sequence"), [("files", 1), ("files", 3), ("kafka", 2)])
+def test_a_source_cannot_commit_a_checkpoint_that_would_not_be_the_newest(kind: str, sequence: int) -> None:
+    require_following(Checkpoint("files", 1), Checkpoint("files", 2), "files")
+    require_following(None, Checkpoint("files", 1), "files")
+    with pytest.raises(ValueError, match=str(sequence)):
+        require_following(Checkpoint("files", 1), Checkpoint(kind, sequence), "files")
 
 
 @pytest.mark.parametrize(
@@ -199,9 +257,13 @@ def test_a_checkpoint_of_unknown_form_is_refused(text: str) -> None:
     ],
 )
 def test_a_segment_that_no_run_can_have_written_is_refused(entry: list[Any]) -> None:
-    document = {**json.loads(encode_checkpoint(Checkpoint())), "segments": [entry]}
-    with pytest.raises(TaskFailed, match="release"):
-        decode_checkpoint(json.dumps(document))
+    envelope = FileProgress(sequence=1).checkpoint()
+    before_envelopes = {"version": 2, "kind": "files", "display": None, "sequence": 1, "source": None, **envelope.state}
+    for document in (json.loads(encode_checkpoint(envelope)), before_envelopes):
+        assert FileProgress.of(decode_checkpoint(json.dumps(document))).segments == ()
+        document.get("state", document)["segments"] = [entry]
+        with pytest.raises(TaskFailed, match="release"):
+            FileProgress.of(decode_checkpoint(json.dumps(document)))
 
 
 @pytest.mark.parametrize("harm", [lambda c: c[:-1], lambda c: c + b"x", lambda c: c[:-1] + b"\0", lambda _: b""])
@@ -232,7 +294,7 @@ def test_ten_thousand_files_are_told_apart_one_run_after_another() -> None:
         read += paths
     assert sorted(read) == sorted(one.path for one in listing)
     assert table.run([*listing, file("late.csv")]) == ["late.csv"]
-    assert len(decode_checkpoint(table.text).segments) <= 3
+    assert len(FileProgress.of(decode_checkpoint(table.text)).segments) <= 3
 
 
 def test_a_record_that_is_full_forgets_what_the_source_does_not_hold_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +358,7 @@ def test_what_is_no_request_is_refused(text: str) -> None:
 
 
 def test_the_newest_checkpoint_is_the_one_with_the_greatest_sequence() -> None:
-    texts = [encode_checkpoint(Checkpoint(sequence=number)) for number in (5, 7, 6, 5, 4)]
+    texts = [encode_checkpoint(Checkpoint("files", number)) for number in (5, 7, 6, 5, 4)]
     assert newest_checkpoint(texts).sequence == 7
     assert newest_checkpoint([]) is None
     assert newest_checkpoint([old(floor=None, recent=[]), texts[0]]).sequence == 5
@@ -308,7 +370,7 @@ def test_only_so_many_commits_are_asked_for_as_are_needed_to_be_sure() -> None:
     def texts() -> Any:
         for number in range(100, 0, -1):
             asked.append(number)
-            yield encode_checkpoint(Checkpoint(sequence=number))
+            yield encode_checkpoint(Checkpoint("files", number))
 
     assert newest_checkpoint(texts()).sequence == 100
     assert len(asked) == LOOK_BACK + 1

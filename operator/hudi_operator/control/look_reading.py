@@ -1,13 +1,11 @@
 """What one look gathers of a table's timeline, within bounds on how much is read and kept."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import islice
 
-from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY
+from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineLook, Undoing
@@ -48,8 +46,6 @@ _PLANNED = frozenset(
 _FILES_SUMMED = 40_000
 """Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
 
-_CHECKPOINT_SHOWN = 500
-_CHECKPOINT_READ = 500_000
 _INDEX_SHOWN = 64
 _NAME_SHOWN = 330
 _OPERATION_SHOWN = 64
@@ -81,7 +77,7 @@ def read_look(reader: TimelineReader, path: str, questions: Questions) -> Timeli
     plans = _plans(reader, path, timeline)
     return TimelineLook(
         timeline=timeline,
-        checkpoint=readable_checkpoint(checkpoint),
+        checkpoint=checkpoint_display(checkpoint),
         index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
         runs=tuple((extra[RUN_KEY][:_NAME_SHOWN], instant.time) for instant, extra in extras if RUN_KEY in extra),
         marks=_marks(extras),
@@ -194,21 +190,3 @@ def _written(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[tup
         return ()
     times = ((one.time, reader.written_at(path, timeline.properties, one)) for one in timeline.pending[:_PENDING_DATED])
     return tuple((time, written) for time, written in times if written is not None)
-
-
-def readable_checkpoint(text: str | None) -> str | None:
-    """Return how far a commit's checkpoint says that the source has been read, for people.
-
-    A checkpoint says it as `display`, whatever else is in it; that of release 0.1 names a file and its time.
-    """
-    if text is None or len(text) > _CHECKPOINT_READ:
-        return text and text[:_CHECKPOINT_SHOWN]
-    try:
-        document = json.loads(text)
-        if "display" in document:
-            return document["display"] and str(document["display"])[:_CHECKPOINT_SHOWN]
-        watermark = document["watermark"]
-        moment = datetime.fromtimestamp(watermark["time"] / 1000, UTC).isoformat(timespec="milliseconds")
-        return f"{moment.replace('+00:00', 'Z')} {watermark['path']}"[:_CHECKPOINT_SHOWN]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return text[:_CHECKPOINT_SHOWN]

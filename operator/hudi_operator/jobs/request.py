@@ -94,7 +94,7 @@ def _ingestion(table: HudiTable) -> IngestionTask | None:
         return None
     files = ingestion.source.files
     return IngestionTask(
-        files=FileSource(
+        source=FileSource(
             path=files.path,
             format=files.format,
             options=files.options,

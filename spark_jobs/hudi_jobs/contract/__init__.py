@@ -5,6 +5,7 @@ the driver answers in the container's termination message, which Kubernetes keep
 """
 
 from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
+from hudi_jobs.contract.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
 from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
 from hudi_jobs.contract.outcome import (
     TERMINATION_MESSAGE_LIMIT,
@@ -36,8 +37,6 @@ from hudi_jobs.contract.request import (
     TIMELINE_ZONE_OPTION,
     BadRecordPolicy,
     ConcurrencyMode,
-    FileFormat,
-    FileSource,
     IngestionTask,
     JobRequest,
     PlannedServiceTask,
@@ -52,12 +51,14 @@ from hudi_jobs.contract.request import (
     WriteOperation,
 )
 from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
 from hudi_jobs.contract.table_properties import Difference, differences, differences_message
 
 __all__ = [
     "BUCKET",
     "BUCKET_FILE",
     "CHECKPOINT_KEY",
+    "CHECKPOINT_LIMIT",
     "INDEX_KEY",
     "METADATA_PREFIX",
     "MOST_AFFECTED",
@@ -70,7 +71,9 @@ __all__ = [
     "TERMINATION_MESSAGE_LIMIT",
     "TIMELINE_ZONE_OPTION",
     "AffectedInstant",
+    "AnySource",
     "BadRecordPolicy",
+    "Checkpoint",
     "ConcurrencyMode",
     "Difference",
     "Effect",
@@ -81,6 +84,7 @@ __all__ = [
     "InvalidRescan",
     "JobOutcome",
     "JobRequest",
+    "OtherSource",
     "Outcome",
     "OwnerName",
     "OwnerRecord",
@@ -100,6 +104,7 @@ __all__ = [
     "UnreadableOutcome",
     "UnreadableOwner",
     "WriteOperation",
+    "checkpoint_display",
     "decode_outcome",
     "decode_owner",
     "differences",

@@ -3,16 +3,17 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.ownership import TableOwner
+from hudi_jobs.contract.source import AnySource
 
 METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
 
 CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
-"""How far the source has been read, as JSON; committed atomically with the data that was read."""
+"""How far the source has been read, see `Checkpoint`; committed atomically with the data that was read."""
 
 RUN_KEY = f"{METADATA_PREFIX}run"
 """Name of the Job that made the commit: what tells the operator's own commits from foreign ones."""
@@ -78,16 +79,6 @@ class TableType(StrEnum):
         return "COPY_ON_WRITE" if self is TableType.COPY_ON_WRITE else "MERGE_ON_READ"
 
 
-class FileFormat(StrEnum):
-    """Formats of source files; the value is Spark's own name of the reader."""
-
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-    AVRO = "avro"
-    ORC = "orc"
-
-
 class WriteOperation(StrEnum):
     """What is done with the rows that a run has read."""
 
@@ -140,23 +131,10 @@ class TableDefinition(Document):
     metadata_table: bool | None = None
 
 
-class FileSource(Document):
-    """Files under a prefix; `schema_ddl` is a Spark DDL string such as `id BIGINT, at TIMESTAMP`.
-
-    Without a schema, CSV columns are strings and the other formats bring their own types.
-    """
-
-    path: str
-    format: FileFormat
-    options: dict[str, str] = Field(default_factory=dict)
-    schema_ddl: str | None = None
-    path_glob: str | None = None
-
-
 class IngestionTask(Document):
     """Read what is new in a source and write it to the table as one commit."""
 
-    files: FileSource
+    source: AnySource
     transform_sql: str | None = None
     operation: WriteOperation = WriteOperation.UPSERT
     max_bytes: int | None = None
@@ -166,6 +144,14 @@ class IngestionTask(Document):
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     rescan: str | None = None
     """A request to read files once more, as the annotation has it; see `RescanRequest`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_files(cls, value: object) -> object:
+        """Read the source under its name of release 0.1, when there were files only."""
+        if not isinstance(value, dict) or "source" in value or not isinstance(value.get("files"), dict):
+            return value
+        return {**value, "source": {**value["files"], "kind": "files"}}
 
 
 class PlannedServiceTask(Document):

@@ -1,96 +1,56 @@
-"""What has been read, as a small text that is committed together with the data that was read.
-
-It names the segments of the record that count, and grows by one `sequence` with every commit that reads files. Of the
-checkpoints in a timeline the greatest sequence is the newest: a service carries an older one over, and clocks differ.
-"""
+"""The checkpoint in a table's commits: which one is the newest, and whether it is of the source that is declared."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import CHECKPOINT_KEY, CHECKPOINT_LIMIT, Checkpoint, FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.files import Position
-from hudi_jobs.ingestion.floor import VERSION as FLOOR_VERSION
-from hudi_jobs.ingestion.floor import Floor, decode_floor
-from hudi_jobs.ingestion.record import Kind, Segment
+from hudi_jobs.table import HudiTable
 
-VERSION = 2
-KIND = "files"
+VERSION = 3
 LOOK_BACK = 10
 """Checkpoints in a row that must be no newer than the newest one before older commits are left unread."""
 
-_LONGEST = 500_000
-"""Characters; the checkpoints of release 0.1 have about 30,000, later ones a few hundred."""
-_MOST_SEGMENTS = 100
-_SHOWN = 400
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """What has been read of all sources of a table.
-
-    `newest` is the newest file that was read of `source`, for people. `rescan` is the request to read files again that
-    was served last. `floor` is what release 0.1 left behind and no run has yet turned into fingerprints.
-    """
-
-    sequence: int = 0
-    source: str | None = None
-    newest: Position | None = None
-    segments: tuple[Segment, ...] = ()
-    rescan: str | None = None
-    floor: Floor | None = None
-
-    @property
-    def display(self) -> str | None:
-        """How far the source has been read, for people."""
-        return None if self.newest is None else str(self.newest)
-
-    def advanced(
-        self,
-        *,
-        source: str,
-        read: Iterable[Position],
-        segments: tuple[Segment, ...],
-        rescan: str | None,
-        floor: Floor | None,
-    ) -> "Checkpoint":
-        """Return the checkpoint after the given files of a source have been read."""
-        newest = max((Position(one.time, one.path[:_SHOWN]) for one in read), default=None)
-        if self.newest is not None and (newest is None or source == self.source):
-            newest = self.newest if newest is None else max(newest, self.newest)
-        return Checkpoint(self.sequence + 1, source, newest, segments, rescan or self.rescan, floor)
+_VERSIONS_OF_FILES = frozenset({1, 2})
+"""Written before there was an envelope, when every source was files; its module reads what is in them."""
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> str:
     """Write the checkpoint as the JSON that goes into the commit."""
     document = {
         "version": VERSION,
-        "kind": KIND,
+        "kind": checkpoint.kind,
         "display": checkpoint.display,
         "sequence": checkpoint.sequence,
         "source": checkpoint.source,
-        "newest": None if checkpoint.newest is None else [checkpoint.newest.time, checkpoint.newest.path],
-        "segments": [[one.name, one.kind, one.count, one.checksum] for one in checkpoint.segments],
-        "rescan": checkpoint.rescan,
-        "floor": None if checkpoint.floor is None else checkpoint.floor.document,
+        "state": checkpoint.state,
     }
     return json.dumps(document, separators=(",", ":"))
 
 
-def decode_checkpoint(text: str | None) -> Checkpoint:
+def decode_checkpoint(text: str | None) -> Checkpoint | None:
     """Read a commit's checkpoint; none means that nothing has been read.
 
-    Raises `TaskFailed` for text that this release did not write: to start anew then could repeat every row.
+    Raises `TaskFailed` for text that this release did not write: to start again from nothing could repeat every row.
     """
     if text is None:
-        return Checkpoint()
+        return None
+    with understood():
+        if len(text) > CHECKPOINT_LIMIT:
+            raise ValueError(len(text))
+        document = json.loads(text)
+        return _before_envelopes(document) if document["version"] in _VERSIONS_OF_FILES else _of_envelope(document)
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Raise `TaskFailed` where a checkpoint, or the state in it, is not what this release writes or knows."""
     try:
-        if len(text) > _LONGEST:
-            raise ValueError(len(text))  # noqa: TRY301 - one refusal for all that is not a checkpoint
-        return _decode(json.loads(text))
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
             "The checkpoint in the table's newest commit is not one that this release can read; "
@@ -103,9 +63,10 @@ def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
 
     No more texts are asked for once the last ten have shown nothing newer. Raises as `decode_checkpoint` does.
     """
-    best, since = None, 0
+    best: Checkpoint | None = None
+    since = 0
     for found in map(decode_checkpoint, texts):
-        if best is None or found.sequence > best.sequence:
+        if found is not None and (best is None or found.sequence > best.sequence):
             best, since = found, 0
         else:
             since += 1
@@ -114,25 +75,55 @@ def newest_checkpoint(texts: Iterable[str]) -> Checkpoint | None:
     return best
 
 
-def _decode(document: dict[str, Any]) -> Checkpoint:
-    if document["version"] == FLOOR_VERSION:
-        return _of_floor(decode_floor(document))
-    if (document["version"], document["kind"]) != (VERSION, KIND):
+def newest_progress(table: HudiTable | None) -> Checkpoint | None:
+    """Return the newest checkpoint of a table: among the commits of its active timeline, else in its archive."""
+    if table is None:
+        return None
+    with stage("The table's checkpoint cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        texts = (commit.notes[CHECKPOINT_KEY] for commit in table.commits() if CHECKPOINT_KEY in commit.notes)
+        return newest_checkpoint(texts) or decode_checkpoint(table.newest_note(CHECKPOINT_KEY))
+
+
+def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:
+    """Raise `TaskFailed` when the table was fed from another kind of source: what of this one was read is not known."""
+    if checkpoint is not None and checkpoint.kind != kind:
+        raise TaskFailed(
+            FailureReason.TABLE_MISMATCH,
+            f"The table's checkpoint is of a source of the kind {checkpoint.kind!a}, and the spec declares one of the "
+            f"kind {kind!a}, of which it says nothing; declare the former source, or ingest into another table.",
+        )
+
+
+def require_following(before: Checkpoint | None, after: Checkpoint, kind: str) -> None:
+    """Raise `ValueError` for a checkpoint that would not count as the newest one: a source has a defect then."""
+    if (after.kind, after.sequence) != (kind, 1 if before is None else before.sequence + 1):
+        raise ValueError(f"{after.kind} {after.sequence}")
+
+
+def _of_envelope(document: dict[str, Any]) -> Checkpoint:
+    if document["version"] != VERSION or not isinstance(document["state"], dict):
         raise ValueError(document["version"])
-    newest, segments, floor = document["newest"], document["segments"], document["floor"]
-    if len(segments) > _MOST_SEGMENTS:
-        raise ValueError(len(segments))
     return Checkpoint(
+        kind=str(document["kind"]),
         sequence=int(document["sequence"]),
-        source=None if document["source"] is None else str(document["source"]),
-        newest=None if newest is None else Position(int(newest[0]), str(newest[1])),
-        segments=tuple(Segment(str(name), Kind(kind), int(count), str(sha)) for name, kind, count, sha in segments),
-        rescan=None if document["rescan"] is None else str(document["rescan"]),
-        floor=None if floor is None else decode_floor(floor),
+        source=_text(document["source"]),
+        display=_text(document["display"]),
+        state=document["state"],
     )
 
 
-def _of_floor(floor: Floor) -> Checkpoint:
-    watermark = floor.document["watermark"]
-    newest = None if watermark is None else Position(int(watermark["time"]), str(watermark["path"]))
-    return replace(Checkpoint(), newest=newest, source=floor.source, floor=floor)
+def _before_envelopes(document: dict[str, Any]) -> Checkpoint:
+    """Return the whole document as the state of files; that of release 0.1 has neither kind nor sequence."""
+    if document["version"] == 1:
+        return Checkpoint(kind="files", sequence=0, source=str(document["source"]), state=document)
+    return Checkpoint(
+        kind=str(document["kind"]),
+        sequence=int(document["sequence"]),
+        source=_text(document["source"]),
+        display=_text(document["display"]),
+        state=document,
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

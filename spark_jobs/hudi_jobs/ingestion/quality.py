@@ -1,11 +1,11 @@
 """Rows that must not be written: unparsable ones, ones without a record key, and ones outside of any partition.
 
 They are counted in the same pass that materialises the rows for the writer, so a good run reads its input once. Only a
-run that has bad rows reads the files again, to say where they are or to copy them to the quarantine.
+run that has bad rows reads the source again, to say where they are or to copy them to the quarantine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructType
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.read import SourceRows, reading
+from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import fill_cache, query_execution
 
@@ -27,7 +27,7 @@ _KEPT = "kept"
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of one run: all that the files hold, the unparsable ones, and those without a whole key or a partition."""
+    """Rows of one run: all that the source holds, the unparsable ones, and those without a whole key or a partition."""
 
     read: int
     corrupt: int
@@ -76,7 +76,7 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
 
 def observed(rows: SourceRows) -> DataFrame:
     """Return the parsed rows so that whoever reads them also counts all rows."""
-    return SourceRows(rows.frame.observe(_SOURCE, *_source_counts(rows)), rows.may_be_corrupt).parsed
+    return replace(rows, frame=rows.frame.observe(_SOURCE, *_source_counts(rows))).parsed
 
 
 def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
@@ -120,40 +120,39 @@ def _source_counts(rows: SourceRows) -> tuple[Column, Column]:
     return sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt")
 
 
-def refuse(task: IngestionTask, counts: Counts, rows: SourceRows, paths: Sequence[str]) -> None:
-    """Raise `TaskFailed` that counts the bad rows and names files that hold them."""
+def refuse(counts: Counts, rows: SourceRows) -> None:
+    """Raise `TaskFailed` that counts the bad rows and names where the unparsable ones are."""
     if counts.corrupt:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counts.corrupt:,} of {counts.read:,} rows cannot be read as {task.files.format}"
-            f"{_examples(task, rows, paths)}; correct the files, or set the policy for bad records to Quarantine.",
+            f"{counts.corrupt:,} of {counts.read:,} rows cannot be read as {rows.format}"
+            f"{_examples(rows)}; correct the source, or set the policy for bad records to Quarantine.",
         )
     if counts.keyless:
         raise TaskFailed(
             FailureReason.RECORD_KEY_NULL,
-            f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the files, fill "
-            "the key in the transform, or set the policy for bad records to Quarantine.",
+            f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the source, "
+            "fill the key in the transform, or set the policy for bad records to Quarantine.",
         )
     raise TaskFailed(
         FailureReason.BAD_RECORDS,
         f"{counts.misplaced:,} of {counts.read:,} rows have a value in a partition column that makes no folder of its "
-        "own inside the table (see the documentation of partitionBy); correct the files, replace the value in the "
+        "own inside the table (see the documentation of partitionBy); correct the source, replace the value in the "
         "transform, or set the policy for bad records to Quarantine.",
     )
 
 
-def quarantine(
-    task: IngestionTask, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str
-) -> None:
-    """Copy the bad rows below a folder as JSON lines of source_file, reason and record.
+def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults] | None, folder: str) -> None:
+    """Copy the bad rows below a folder as JSON lines of their origin, reason and record.
 
     Writing the same run again replaces the folder's content, so nothing is doubled within a run.
     """
     with stage(f"The quarantine {folder} cannot be written", otherwise=FailureReason.INTERNAL_ERROR):
         corrupt = rows.corrupt
         if counts.corrupt and corrupt is not None:
-            reason = sf.lit(f"cannot be read as {task.files.format}").alias("reason")
-            _save(corrupt.select("source_file", reason, "record"), f"{folder}/unreadable")
+            reason = sf.lit(f"cannot be read as {rows.format}").alias("reason")
+            *origin, record = corrupt.columns
+            _save(corrupt.select(*origin, reason, record), f"{folder}/unreadable")
         if unwritable is None:
             return
         frame, faults = unwritable
@@ -176,14 +175,15 @@ def require_quarantine(task: IngestionTask) -> None:
         )
 
 
-def _examples(task: IngestionTask, rows: SourceRows, paths: Sequence[str]) -> str:
+def _examples(rows: SourceRows) -> str:
     corrupt = rows.corrupt
-    if corrupt is None:
+    if corrupt is None or rows.origin is None:
         return ""
-    with reading(rows.frame.sparkSession, task.files, paths):
-        files = corrupt.groupBy("source_file").count().orderBy(sf.desc("count"), "source_file")
-        found = files.limit(_MOST_EXAMPLES + 1).collect()
-    named = [f"{row['count']:,} in {row['source_file']}" for row in found[:_MOST_EXAMPLES]]
+    origin = rows.origin.name
+    with rows.reading():
+        places = corrupt.groupBy(origin).count().orderBy(sf.desc("count"), origin)
+        found = places.limit(_MOST_EXAMPLES + 1).collect()
+    named = [f"{row['count']:,} in {row[origin]}" for row in found[:_MOST_EXAMPLES]]
     return f" ({', '.join(named)}{', and more' if len(found) > _MOST_EXAMPLES else ''})"
 
 

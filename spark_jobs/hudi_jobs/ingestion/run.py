@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -13,8 +12,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
     BadRecordPolicy,
+    Checkpoint,
     FailureReason,
-    FileFormat,
     IngestionTask,
     Outcome,
     TableDefinition,
@@ -23,9 +22,9 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.index_gate import declared, require_index
-from hudi_jobs.ingestion.checkpoint import Checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
-from hudi_jobs.ingestion.progress import Input, find_input
 from hudi_jobs.ingestion.quality import (
     Counts,
     Faults,
@@ -38,10 +37,9 @@ from hudi_jobs.ingestion.quality import (
     require_quarantine,
     without_key,
 )
-from hudi_jobs.ingestion.read import absolute_paths, read_files, reading
+from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
-from hudi_jobs.ingestion.segments import SegmentFolder
-from hudi_jobs.ingestion.sweep import sweep_now_and_then
+from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
@@ -57,19 +55,17 @@ from hudi_jobs.services.savepoint import keep_savepoint
 from hudi_jobs.table import HudiTable
 from hudi_jobs.wording import counted
 
-_TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
-_SHOWN = 100
-
 
 def ingest(context: TaskContext) -> TaskResult:
     """Write what is new in the source as one commit, or raise `TaskFailed` with nothing written."""
     task = _task(context)
     require_quarantine(task)
+    source = source_of(context, task)
     opened = _OpenedTable(context)
 
     def begin(_: Lease) -> TaskResult:
         with noting_affected(context, lambda: look(context)) if opened.table is not None else nullcontext():
-            return _ingest(context, task, opened.table)
+            return _ingest(context, task, source, opened.table)
 
     return while_held(context, begin, before=opened.open)
 
@@ -92,16 +88,15 @@ class _OpenedTable:
             require_index(self._context.spark, self.table, task.table, task.hudi_options)
 
 
-def _ingest(context: TaskContext, task: IngestionTask, table: HudiTable | None) -> TaskResult:
-    found = find_input(context, task, table)
-    _require_content(task, found)
-    reach(Phase.LISTED)
-    run = _Run(context, task, table, found)
-    if found.selection.files:
-        selection = found.selection
-        context.log("reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late)
-        return run.commit()
-    return run.settle() if found.settles else run.nothing()
+def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
+    before = newest_progress(table)
+    require_kind(before, task.source.kind)
+    batch = source.fetch_next(before, Limit(size=task.max_bytes, items=task.max_files))
+    run = _Run(context, task, table, batch)
+    if batch.checkpoint is None or batch.checkpoint == before:
+        return run.nothing()
+    require_following(before, batch.checkpoint, task.source.kind)
+    return run.settle(batch.checkpoint) if batch.rows is None else run.commit(batch.rows, batch.checkpoint)
 
 
 def _task(context: TaskContext) -> IngestionTask:
@@ -112,58 +107,43 @@ def _task(context: TaskContext) -> IngestionTask:
     return context.task.ingestion
 
 
-def _require_content(task: IngestionTask, found: Input) -> None:
-    source = task.files
-    empty = next(
-        (file for file in found.selection.files if file.size == 0 and source.format not in _TEXT_FORMATS), None
-    )
-    if empty is not None:
-        raise TaskFailed(
-            FailureReason.SOURCE_UNREADABLE,
-            f"The file {source.path.rstrip('/')}/{empty.path} is empty, which no {source.format} file can be; "
-            "replace or remove it.",
-        )
-
-
 def _newest_checkpoint(table: HudiTable | None) -> str | None:
     """Return the checkpoint of the active timeline as it is written there: it is only compared with itself."""
     return None if table is None else table.active_note(CHECKPOINT_KEY)
 
 
 class _Run:
-    """What is done with what was found in the source."""
+    """What is done with a batch of the source."""
 
-    def __init__(self, context: TaskContext, task: IngestionTask, table: HudiTable | None, found: Input) -> None:
+    def __init__(self, context: TaskContext, task: IngestionTask, table: HudiTable | None, batch: InputBatch) -> None:
         self._context = context
         self._task = task
         self._definition: TableDefinition = context.task.table
         self._table = table
         self._begun_with = _newest_checkpoint(table)
-        self._found = found
+        self._batch = batch
         self._kept: str | None = None
         """The savepoint that was asked for because services run inside the writer."""
-        self._paths = absolute_paths(task.files.path, [file.path for file in found.selection.files])
 
     @cached_property
     def _table_schema(self) -> StructType | None:
         return None if self._table is None else self._table.schema()
 
-    def commit(self) -> TaskResult:
+    def commit(self, rows: SourceRows, checkpoint: Checkpoint) -> TaskResult:
         """Read, check, write."""
-        self._rows = read_files(self._context.spark, self._task.files, self._paths)
         try:
-            frame, counts = self._checked() if self._rows.columns else self._unparsable()
+            frame, counts = self._checked(rows) if rows.columns else self._unparsable(rows)
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
                 return refused
-            instant, checkpoint = self._write(frame, self._task.operation)
+            instant = self._write(frame, self._task.operation, checkpoint)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint)
 
-    def settle(self) -> TaskResult:
-        """Commit without rows what counts as read by the checkpoint of release 0.1, so that nothing else ever does."""
+    def settle(self, checkpoint: Checkpoint) -> TaskResult:
+        """Commit a checkpoint that has moved without rows."""
         if self._table_schema is None:
             return self.nothing()
         refused = self._overtaken()
@@ -171,33 +151,33 @@ class _Run:
             return refused
         frame = self._context.spark.createDataFrame([], self._table_schema)
         # Without rows an InsertOverwrite would empty an unpartitioned table.
-        instant, checkpoint = self._write(frame, WriteOperation.UPSERT)
+        instant = self._write(frame, WriteOperation.UPSERT, checkpoint)
         return self._result(instant, Counts(read=0, corrupt=0, keyless=0), checkpoint)
 
     def nothing(self) -> TaskResult:
         """Say that there is nothing to read."""
-        found = self._found
+        batch = self._batch
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.NOTHING_TO_DO,
-            message=f"No new files: all {found.answer.candidates:,} files of {self._task.files.path} have been read.",
-            checkpoint=found.before.display,
+            message=batch.remark,
+            checkpoint=None if batch.checkpoint is None else batch.checkpoint.display,
             more_input=False,
-            **self._figures(),
+            **batch.figures,
         )
 
-    def _write(self, frame: DataFrame, operation: WriteOperation) -> tuple[str, Checkpoint]:
-        """Write the record, which counts for nothing before the commit names it, and then the commit."""
+    def _write(self, frame: DataFrame, operation: WriteOperation, checkpoint: Checkpoint) -> str:
+        """Write what the checkpoint refers to, which counts for nothing before the commit, and then the commit."""
         context = self._context
-        checkpoint = self._found.recorded(SegmentFolder(context.spark, context.task.table.base_path), context.run)
+        self._batch.before_commit()
         reach(Phase.RECORDED)
         notes = commit_notes(context.run, context.task)
         text = encode_checkpoint(checkpoint)
         options = write_options(context.task.hudi_options, operation, notes=notes, checkpoint=text)
         instant = write_commit(context.spark, frame, self._definition, options, notes)
         reach(Phase.AFTER_COMMIT)
-        sweep_now_and_then(context, checkpoint)
-        return instant, checkpoint
+        self._batch.after_commit()
+        return instant
 
     def _overtaken(self) -> TaskResult | None:
         """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
@@ -233,16 +213,16 @@ class _Run:
             "the rows would be in the table twice. The next run goes on from there.",
         )
 
-    def _checked(self) -> tuple[DataFrame, Counts]:
+    def _checked(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""
-        frame = nullable(apply_transform(self._context.spark, observed(self._rows), self._task.transform_sql))
+        frame = nullable(apply_transform(self._context.spark, observed(rows), self._task.transform_sql))
         frame = self._gate(frame)
         faults = self._faults(frame.schema)
         kept = observed_faults(frame, faults).persist(StorageLevel.MEMORY_AND_DISK)
-        with reading(self._context.spark, self._task.files, self._paths):
-            counts = count(self._rows, kept)
+        with rows.reading():
+            counts = count(rows, kept)
         if counts.bad:
-            self._settle(counts, (kept, faults))
+            self._set_aside(counts, rows, (kept, faults))
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
 
     def _faults(self, schema: StructType) -> Faults:
@@ -254,16 +234,16 @@ class _Run:
             misplaced=misplaced(schema, definition.partition_by, style),
         )
 
-    def _unparsable(self) -> tuple[DataFrame, Counts]:
+    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
         """No row gave a column, so there is nothing to write but the checkpoint."""
-        with reading(self._context.spark, self._task.files, self._paths):
-            counts = count_unparsable(self._rows)
+        with rows.reading():
+            counts = count_unparsable(rows)
         if counts.bad:
-            self._settle(counts, (self._rows.parsed, Faults(keyless=~never(), misplaced=never())))
+            self._set_aside(counts, rows, (rows.parsed, Faults(keyless=~never(), misplaced=never())))
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
-                f"No row of {self._task.files.path} could be read, so the table has no columns yet; declare a schema.",
+                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema.",
             )
         return self._context.spark.createDataFrame([], self._table_schema), counts
 
@@ -286,40 +266,27 @@ class _Run:
             return cast(frame, conform_keys(self._table_schema, frame.schema, rules))
         return cast(frame, conform(self._table_schema, frame.schema, rules))
 
-    def _settle(self, counts: Counts, unwritable: tuple[DataFrame, Faults]) -> None:
+    def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
         """Do with bad rows what the policy says, before anything is committed."""
         task = self._task
         if task.bad_records is BadRecordPolicy.FAIL:
-            refuse(task, counts, self._rows, self._paths)
+            refuse(counts, rows)
         folder = f"{str(task.quarantine_path).rstrip('/')}/{self._context.run}/{self._context.task.id}"
-        quarantine(task, counts, self._rows, unwritable, folder)
+        quarantine(counts, rows, unwritable, folder)
         self._context.log("quarantined", rows=counts.bad, folder=folder)
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
-        selection = self._found.selection
+        batch = self._batch
+        summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. {batch.remark}"
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED,
-            message=_summary(counts, self._found),
+            message=summary.rstrip(),
             instant=instant,
             checkpoint=checkpoint.display,
-            files_read=len(selection.files),
-            bytes_read=selection.size,
             rows_read=counts.read,
             rows_quarantined=counts.bad,
-            more_input=selection.more,
+            more_input=batch.has_backlog,
             savepoint=self._kept,
-            **self._figures(),
+            **batch.figures,
         )
-
-    def _figures(self) -> dict[str, Any]:
-        answer = self._found.answer
-        names = tuple(name[:_SHOWN] for name in answer.skipped_names)
-        return {"files_skipped": answer.skipped, "skipped": names, "rescan": self._task.rescan}
-
-
-def _summary(counts: Counts, found: Input) -> str:
-    files = counted(len(found.selection.files), "file")
-    late = f" {found.late:,} of the files are older than what had been read." if found.late else ""
-    again = f" {counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
-    return f"Read {counted(counts.read, 'row')} of {files}, {counts.bad:,} quarantined.{late}{again}"

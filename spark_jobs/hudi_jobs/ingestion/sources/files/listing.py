@@ -10,8 +10,8 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.files import SourceFile
-from hudi_jobs.ingestion.record import canonical
+from hudi_jobs.ingestion.sources.files.record import canonical
+from hudi_jobs.ingestion.sources.files.selection import SourceFile
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 _RECURSIVELY = True

@@ -4,27 +4,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.avro_files import schemas_of
-from hudi_jobs.ingestion.types import column_named, fits, plain_type
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
+from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
+from hudi_jobs.ingestion.types import fits, plain_type
 from hudi_jobs.jvm import classes, schema_json
-
-CORRUPT_RECORD = "_corrupt_record"
-"""Column that holds the text of a row that could not be parsed."""
-
-NO_COLUMN = "_no_column"
-"""Stands in where the rows of a source have no column at all, because none could be parsed."""
 
 _MOST_PROBES = 200
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
@@ -32,42 +24,6 @@ _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
 _HEADER_MISMATCH = re.compile(r"CSV header does not conform|Number of column in CSV header", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class SourceRows:
-    """What the files hold: all rows, unparsable ones included where the format can have them."""
-
-    frame: DataFrame
-    may_be_corrupt: bool
-
-    @property
-    def columns(self) -> list[str]:
-        """The source's own columns."""
-        return [name for name in self.frame.columns if name not in {CORRUPT_RECORD, NO_COLUMN}]
-
-    @property
-    def parsed(self) -> DataFrame:
-        """The rows that could be parsed, with the source's columns only."""
-        if not self.may_be_corrupt:
-            return self.frame
-        return self.frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
-
-    @property
-    def corrupt(self) -> DataFrame | None:
-        """File and text of the rows that could not be parsed."""
-        if not self.may_be_corrupt:
-            return None
-        # Kept whole first: Spark parses only columns that are asked for, and finds only their faults.
-        rows = self.frame.withColumn("source_file", sf.col("_metadata.file_path")).persist(StorageLevel.DISK_ONLY)
-        corrupt = rows.where(sf.col(CORRUPT_RECORD).isNotNull())
-        return corrupt.select("source_file", sf.col(CORRUPT_RECORD).alias("record"))
-
-    @property
-    def is_corrupt(self) -> Column:
-        """A column that is null for a row that could be parsed; it names every column, so that all are parsed."""
-        everything = sf.struct(*[column_named(name) for name in self.frame.columns])
-        return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)
 
 
 def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
@@ -91,9 +47,9 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
         options = reader_options(source)
         schema = _declared(spark, source)
         if source.format is FileFormat.AVRO:
-            return SourceRows(_load_avro(spark, source, options, schema, paths), may_be_corrupt=False)
+            return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
-            return SourceRows(_load(spark, source, options, schema, paths), may_be_corrupt=False)
+            return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
         if schema is None:
             # CSV names come from the first header; enforceSchema=false then holds every other file to it.
             sample = paths[:1] if source.format is FileFormat.CSV else paths
@@ -102,7 +58,20 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
         # Spark refuses to read nothing but the column of corrupt records.
         fields = fields or [StructField(NO_COLUMN, StringType())]
         widened = StructType([*fields, StructField(CORRUPT_RECORD, StringType())])
-        return SourceRows(_load(spark, source, options, widened, paths), may_be_corrupt=True)
+        return _rows(spark, source, paths, _load(spark, source, options, widened, paths), may_be_corrupt=True)
+
+
+def _rows(
+    spark: SparkSession, source: FileSource, paths: Sequence[str], frame: DataFrame, *, may_be_corrupt: bool = False
+) -> SourceRows:
+    return SourceRows(
+        frame=frame,
+        may_be_corrupt=may_be_corrupt,
+        name=source.path,
+        format=source.format,
+        origin=Origin("_metadata.file_path", "source_file"),
+        reading=partial(reading, spark, source, paths),
+    )
 
 
 def reader_options(source: FileSource) -> dict[str, str]:

@@ -9,8 +9,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_jobs.ingestion.files import Position, SourceFile
-from hudi_jobs.ingestion.record import Kind
+from hudi_jobs.ingestion.sources.files.record import Kind
+from hudi_jobs.ingestion.sources.files.selection import Position, SourceFile
 
 VERSION = 1
 

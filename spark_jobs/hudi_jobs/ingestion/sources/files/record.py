@@ -16,7 +16,7 @@ from struct import Struct
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.files import SourceFile
+from hudi_jobs.ingestion.sources.files.selection import SourceFile
 
 MOST_FINGERPRINTS = 4_000_000
 """40 MB. Beyond it, files that the source does not hold any more are forgotten."""

@@ -4,8 +4,9 @@ import logging
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY
-from hudi_jobs.ingestion.checkpoint import Checkpoint, decode_checkpoint
-from hudi_jobs.ingestion.segments import SegmentFolder
+from hudi_jobs.ingestion.checkpoint import decode_checkpoint
+from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
+from hudi_jobs.ingestion.sources.files.state import FileProgress
 from hudi_jobs.table import HudiTable
 
 SWEEP_EVERY = 64
@@ -14,9 +15,9 @@ SWEEP_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 
 
-def sweep_now_and_then(context: TaskContext, checkpoint: Checkpoint) -> None:
+def sweep_now_and_then(context: TaskContext, progress: FileProgress) -> None:
     """Sweep after some commits. The data is committed, so a failure is told in the log and is tried again later."""
-    if checkpoint.sequence % SWEEP_EVERY:
+    if progress.sequence % SWEEP_EVERY:
         return
     try:
         removed = _sweep(context)
@@ -37,6 +38,6 @@ def _sweep(context: TaskContext) -> int:
     texts = [] if table is None else [commit.notes.get(CHECKPOINT_KEY) for commit in table.commits()]
     if not texts or texts[-1] is None:
         return 0
-    found = [decode_checkpoint(text) for text in texts if text is not None]
-    named = {segment.name for checkpoint in found for segment in checkpoint.segments}
-    return SegmentFolder(context.spark, base_path).sweep(named, before=min(checkpoint.sequence for checkpoint in found))
+    found = [FileProgress.of(decode_checkpoint(text)) for text in texts if text is not None]
+    named = {segment.name for progress in found for segment in progress.segments}
+    return SegmentFolder(context.spark, base_path).sweep(named, before=min(progress.sequence for progress in found))

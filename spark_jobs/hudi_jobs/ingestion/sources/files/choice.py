@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hudi_jobs.contract import FileFormat, RescanRequest
-from hudi_jobs.ingestion.files import SourceFile, is_visible, matches
-from hudi_jobs.ingestion.floor import Floor
-from hudi_jobs.ingestion.record import Kind, LoadedSegment, below, fingerprint, known_among
+from hudi_jobs.ingestion.sources.files.floor import Floor
+from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, below, fingerprint, known_among
+from hudi_jobs.ingestion.sources.files.selection import SourceFile, is_visible, matches
 
 _NAMED = 3
 

@@ -1,27 +1,22 @@
-"""From the newest checkpoint to what a run reads, and from there to the checkpoint that goes into its commit."""
+"""From what has been read to what a run reads, and from there to what has been read then."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import (
-    CHECKPOINT_KEY,
-    FailureReason,
-    IngestionTask,
-    InvalidRescan,
-    RescanRequest,
-    parse_rescan,
-)
+from hudi_jobs.contract import FailureReason, FileSource, InvalidRescan, RescanRequest, parse_rescan
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.checkpoint import Checkpoint, decode_checkpoint, newest_checkpoint
-from hudi_jobs.ingestion.choice import Answer, Question
-from hudi_jobs.ingestion.files import Selection, select_files
-from hudi_jobs.ingestion.floor import Floor
-from hudi_jobs.ingestion.listing import list_source, qualified
-from hudi_jobs.ingestion.record import Kind, LoadedSegment, below, fingerprint, grown
-from hudi_jobs.ingestion.segments import SegmentFolder
-from hudi_jobs.table import HudiTable
+from hudi_jobs.ingestion.batch import Limit
+from hudi_jobs.ingestion.sources.files.choice import Answer, Question
+from hudi_jobs.ingestion.sources.files.floor import Floor
+from hudi_jobs.ingestion.sources.files.listing import list_source, qualified
+from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, below, fingerprint, grown
+from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
+from hudi_jobs.ingestion.sources.files.selection import Selection, select_files
+from hudi_jobs.ingestion.sources.files.state import FileProgress
+
+SealedSegments = Sequence[tuple[Segment, bytes]]
+"""Segments that are to be written, and the content of their files."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class Input:
     root: str
     selection: Selection
     answer: Answer
-    before: Checkpoint
+    before: FileProgress
     record: Sequence[LoadedSegment]
     floor: Floor | None
     rescan: RescanRequest | None
@@ -49,40 +44,34 @@ class Input:
             return 0
         return sum(file.position < newest for file in self.selection.files)
 
-    def recorded(self, folder: SegmentFolder, run: str) -> Checkpoint:
-        """Write the record as it is once the files have been read, and return the checkpoint that names it."""
+    def recorded(self, run: str) -> tuple[FileProgress, SealedSegments]:
+        """Return what has been read once the files have been, and the segments that must be written before that."""
         selected = {fingerprint(self.root, file) for file in self.selection.files}
         learnt = {**self.answer.learnt, Kind.READ: self.answer.learnt[Kind.READ] | selected}
         after = grown(self.record, learnt, forgotten=self.answer.forgotten, listed=bytes(self.answer.listed))
         sealed = [draft.sealed(sequence=self.before.sequence + 1, run=run) for draft in after.drafts]
-        for segment, content in sealed:
-            folder.write(segment, content)
-        return self.before.advanced(
+        progress = self.before.advanced(
             source=self.root,
             read=(file.position for file in self.selection.files),
             segments=(*after.kept, *(segment for segment, _ in sealed)),
             rescan=None if self.rescan is None else self.rescan.text,
             floor=self.floor,
         )
+        return progress, sealed
 
 
-def newest_progress(table: HudiTable | None) -> Checkpoint:
-    """Return the newest checkpoint of a table: among the commits of its active timeline, else in its archive."""
-    if table is None:
-        return Checkpoint()
-    with stage("The table's checkpoint cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        texts = (commit.notes[CHECKPOINT_KEY] for commit in table.commits() if CHECKPOINT_KEY in commit.notes)
-        return newest_checkpoint(texts) or decode_checkpoint(table.newest_note(CHECKPOINT_KEY))
+def find_input(
+    context: TaskContext, source: FileSource, before: FileProgress, limit: Limit, asked: str | None
+) -> Input:
+    """Return the oldest files of the source that have not been read, within the limit.
 
-
-def find_input(context: TaskContext, task: IngestionTask, table: HudiTable | None) -> Input:
-    """Return the oldest files of the source that have not been read, within the limits of a run."""
-    before = newest_progress(table)
-    rescan = _open_request(task, before)
+    `asked` is the request to read files again, whether it has been served or not.
+    """
+    rescan = _open_request(asked, before)
     record = _load(context, before, rescan)
-    listing = list_source(context.spark, task.files.path)
+    listing = list_source(context.spark, source.path)
     floor = _canonical(context, before.floor)
-    question = Question(task.files.path_glob, task.files.format, record, floor, rescan)
+    question = Question(source.path_glob, source.format, record, floor, rescan)
     answer = Answer()
     if floor is not None and below(listing.root, floor.source):
         around = list_source(context.spark, floor.document["source"])
@@ -92,7 +81,7 @@ def find_input(context: TaskContext, task: IngestionTask, table: HudiTable | Non
         answer.examine(question, listing.root, batch)
     return Input(
         root=listing.root,
-        selection=select_files(answer.waiting, max_files=task.max_files, max_bytes=task.max_bytes),
+        selection=select_files(answer.waiting, max_files=limit.items, max_bytes=limit.size),
         answer=answer,
         before=before,
         record=record,
@@ -101,16 +90,16 @@ def find_input(context: TaskContext, task: IngestionTask, table: HudiTable | Non
     )
 
 
-def _open_request(task: IngestionTask, before: Checkpoint) -> RescanRequest | None:
-    if task.rescan is None or task.rescan == before.rescan:
+def _open_request(asked: str | None, before: FileProgress) -> RescanRequest | None:
+    if asked is None or asked == before.rescan:
         return None
     try:
-        return parse_rescan(task.rescan)
+        return parse_rescan(asked)
     except InvalidRescan as error:
         raise TaskFailed(FailureReason.INVALID_REQUEST, f"{error}.") from error
 
 
-def _load(context: TaskContext, before: Checkpoint, rescan: RescanRequest | None) -> tuple[LoadedSegment, ...]:
+def _load(context: TaskContext, before: FileProgress, rescan: RescanRequest | None) -> tuple[LoadedSegment, ...]:
     try:
         return SegmentFolder(context.spark, context.task.table.base_path).load(before.segments)
     except TaskFailed as failure:

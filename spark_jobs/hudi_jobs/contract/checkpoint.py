@@ -1,0 +1,42 @@
+"""The checkpoint: how far a source has been read, committed together with the rows that were read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CHECKPOINT_LIMIT = 500_000
+"""Characters; the checkpoints of release 0.1 have about 30,000, later ones a few hundred."""
+
+_SHOWN = 500
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The envelope that is the same for every kind of source.
+
+    `sequence` grows by one with every commit that moves the checkpoint: of the checkpoints in a timeline the greatest
+    is the newest, because table services carry older ones over and clocks differ. `source` names what was read last and
+    `display` how far, for people. `state` belongs to the source's own module: nobody else reads it.
+    """
+
+    kind: str
+    sequence: int
+    source: str | None = None
+    display: str | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+def checkpoint_display(text: str | None) -> str | None:
+    """Return how far a commit's checkpoint says that the source has been read: all that the operator reads of it.
+
+    None for a text that does not say it, as that of release 0.1, and for one that is no checkpoint.
+    """
+    if text is None or len(text) > CHECKPOINT_LIMIT:
+        return None
+    try:
+        document: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    display = document.get("display") if isinstance(document, dict) else None
+    return display[:_SHOWN] if isinstance(display, str) else None

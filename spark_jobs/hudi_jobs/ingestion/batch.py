@@ -1,0 +1,64 @@
+"""What every source offers, in the words of HoodieStreamer: the next batch after a checkpoint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypedDict
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import Checkpoint, IngestionTask
+from hudi_jobs.ingestion.rows import SourceRows
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much one batch may hold: bytes, and whatever the source counts. A batch holds one item at least."""
+
+    size: int | None = None
+    items: int | None = None
+
+
+class Figures(TypedDict, total=False):
+    """What a source counts, under the names of the task's result."""
+
+    files_read: int
+    bytes_read: int
+    files_skipped: int
+    skipped: tuple[str, ...]
+    rescan: str | None
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class InputBatch:
+    """What comes next in a source, and the checkpoint that counts once it has been committed.
+
+    Without `rows` there is nothing new; a checkpoint that has moved all the same is committed by itself. `contents` and
+    `remark` are for people: `3 files`, and whole sentences. `before_commit` writes what the checkpoint refers to, which
+    counts for nothing until the commit names it; `after_commit` may tidy up, and must not raise.
+    """
+
+    rows: SourceRows | None
+    checkpoint: Checkpoint | None
+    has_backlog: bool = False
+    figures: Figures = field(default_factory=Figures)
+    contents: str = "the source"
+    remark: str = ""
+    before_commit: Callable[[], None] = _nothing
+    after_commit: Callable[[], None] = _nothing
+
+
+class Source(Protocol):
+    """A source of one task. It writes nothing by itself, except where `InputBatch.before_commit` says so."""
+
+    def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
+        """Return the rows that follow a checkpoint, or raise `TaskFailed`.
+
+        The checkpoint is of this source's kind, or None where nothing has been read. The same checkpoint leads to the
+        same rows until one that follows it is committed: a run that dies is repeated.
+        """
+
+
+SourceFactory = Callable[[TaskContext, IngestionTask], Source]

@@ -1,0 +1,71 @@
+"""The rows of a source, unparsable ones included where it can have them."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.ingestion.types import column_named
+
+CORRUPT_RECORD = "_corrupt_record"
+"""Column that holds the text of a row that could not be parsed."""
+
+NO_COLUMN = "_no_column"
+"""Stands in where the rows of a source have no column at all, because none could be parsed."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row comes from: the column that says so, and its name in the quarantine."""
+
+    column: str
+    name: str
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """All rows of a batch.
+
+    `name` is the source and `format` what its rows are read as, for people. `reading` surrounds whatever makes Spark
+    read the rows: the source's own words for what goes wrong there.
+    """
+
+    frame: DataFrame
+    may_be_corrupt: bool = False
+    name: str = "the source"
+    format: str = "rows"
+    origin: Origin | None = None
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    @property
+    def columns(self) -> list[str]:
+        """The source's own columns."""
+        return [name for name in self.frame.columns if name not in {CORRUPT_RECORD, NO_COLUMN}]
+
+    @property
+    def parsed(self) -> DataFrame:
+        """The rows that could be parsed, with the source's columns only."""
+        if not self.may_be_corrupt:
+            return self.frame
+        return self.frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
+
+    @property
+    def corrupt(self) -> DataFrame | None:
+        """Origin and text of the rows that could not be parsed."""
+        if not self.may_be_corrupt:
+            return None
+        origin = [] if self.origin is None else [sf.col(self.origin.column).alias(self.origin.name)]
+        # Kept whole first: Spark parses only columns that are asked for, and finds only their faults.
+        rows = self.frame.select("*", *origin).persist(StorageLevel.DISK_ONLY)
+        names = [] if self.origin is None else [self.origin.name]
+        corrupt = rows.where(sf.col(CORRUPT_RECORD).isNotNull())
+        return corrupt.select(*names, sf.col(CORRUPT_RECORD).alias("record"))
+
+    @property
+    def is_corrupt(self) -> Column:
+        """A column that is null for a row that could be parsed; it names every column, so that all are parsed."""
+        everything = sf.struct(*[column_named(name) for name in self.frame.columns])
+        return sf.when(sf.col(CORRUPT_RECORD).isNotNull(), everything)

@@ -1,0 +1,86 @@
+"""Files as a source: the oldest unread ones, as rows, and the record that says that they were read."""
+
+from functools import partial
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit
+from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, find_input
+from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
+from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
+from hudi_jobs.ingestion.sources.files.state import FileProgress
+from hudi_jobs.ingestion.sources.files.sweep import sweep_now_and_then
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.wording import counted
+
+_TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
+_SHOWN = 100
+
+
+class Files:
+    """The files of one task."""
+
+    def __init__(self, context: TaskContext, task: IngestionTask) -> None:
+        if not isinstance(task.source, FileSource):
+            raise TypeError(task.source.kind)
+        self._context = context
+        self._task = task
+        self._source: FileSource = task.source
+
+    def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
+        """Return the oldest files that have not been read, within the limit."""
+        found = find_input(self._context, self._source, FileProgress.of(checkpoint), limit, self._task.rescan)
+        selection = found.selection
+        self._require_content(found)
+        reach(Phase.LISTED)
+        if not selection.files and not found.settles:
+            return InputBatch(
+                None, checkpoint, figures=self._figures(found), contents="0 files", remark=self._no_news(found)
+            )
+        rows = None
+        if selection.files:
+            self._context.log(
+                "reading", files=len(selection.files), bytes=selection.size, more=selection.more, late=found.late
+            )
+            paths = absolute_paths(self._source.path, [file.path for file in selection.files])
+            rows = read_files(self._context.spark, self._source, paths)
+        after, segments = found.recorded(self._context.run)
+        return InputBatch(
+            rows=rows,
+            checkpoint=after.checkpoint(),
+            has_backlog=selection.more,
+            figures={**self._figures(found), "files_read": len(selection.files), "bytes_read": selection.size},
+            contents=counted(len(selection.files), "file"),
+            remark=_remark(found) if selection.files else self._no_news(found),
+            before_commit=partial(self._write_record, segments),
+            after_commit=partial(sweep_now_and_then, self._context, after),
+        )
+
+    def _require_content(self, found: Input) -> None:
+        files = found.selection.files
+        empty = next((file for file in files if file.size == 0 and self._source.format not in _TEXT_FORMATS), None)
+        if empty is not None:
+            raise TaskFailed(
+                FailureReason.SOURCE_UNREADABLE,
+                f"The file {self._source.path.rstrip('/')}/{empty.path} is empty, which no {self._source.format} file "
+                "can be; replace or remove it.",
+            )
+
+    def _write_record(self, segments: SealedSegments) -> None:
+        folder = SegmentFolder(self._context.spark, self._context.task.table.base_path)
+        for segment, content in segments:
+            folder.write(segment, content)
+
+    def _figures(self, found: Input) -> Figures:
+        names = tuple(name[:_SHOWN] for name in found.answer.skipped_names)
+        return Figures(files_skipped=found.answer.skipped, skipped=names, rescan=self._task.rescan)
+
+    def _no_news(self, found: Input) -> str:
+        return f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."
+
+
+def _remark(found: Input) -> str:
+    late = f"{found.late:,} of the files are older than what had been read." if found.late else ""
+    again = f"{counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
+    return " ".join(filter(None, (late, again)))

@@ -1,0 +1,24 @@
+"""The kinds of source that a driver knows, one line each."""
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, IngestionTask
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.batch import Source, SourceFactory
+from hudi_jobs.ingestion.sources.files.source import Files
+
+SOURCES: dict[str, SourceFactory] = {
+    "files": Files,
+}
+"""By the `kind` of the request's source, which is that of its checkpoint too."""
+
+
+def source_of(context: TaskContext, task: IngestionTask) -> Source:
+    """Return the source that a task names; raise `TaskFailed` for a kind that this driver does not know."""
+    make = SOURCES.get(task.source.kind)
+    if make is None:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            f"This release of the driver reads no source of the kind {task.source.kind!a}, only {', '.join(SOURCES)}; "
+            "use the image that belongs to the operator.",
+        )
+    return make(context, task)
