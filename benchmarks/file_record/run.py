@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 
 from hudi_jobs.contract import FileFormat
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint
-from hudi_jobs.ingestion.sources.files.state import FileProgress
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
 from hudi_jobs.ingestion.sources.files.record import Kind, LoadedSegment, Segment, fingerprint, grown, opened
 from hudi_jobs.ingestion.sources.files.selection import SourceFile, select_files
+from hudi_jobs.ingestion.sources.files.state import FileProgress
 
 ROOT = "s3://landing/team-a/flights"
 BATCH = 50_000

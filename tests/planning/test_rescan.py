@@ -25,7 +25,7 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_jobs.contract import JobOutcome, Service
+from hudi_jobs.contract import JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus, RescanState, RescanStatus
 from hudi_operator.jobs.request import build_request
