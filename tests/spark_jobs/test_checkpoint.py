@@ -240,10 +240,11 @@ def test_a_checkpoint_of_another_kind_of_source_is_refused_by_name(text: str) ->
 
 @pytest.mark.parametrize(("kind", "sequence"), [("files", 1), ("files", 3), ("kafka", 2)])
 def test_a_source_cannot_commit_a_checkpoint_that_would_not_be_the_newest(kind: str, sequence: int) -> None:
-    require_following(Checkpoint("files", 1), Checkpoint("files", 2), "files")
-    require_following(None, Checkpoint("files", 1), "files")
-    with pytest.raises(ValueError, match=str(sequence)):
-        require_following(Checkpoint("files", 1), Checkpoint(kind, sequence), "files")
+    first, second = Checkpoint("files", 1), Checkpoint("files", 2)
+    assert (require_following(None, first, "files"), require_following(first, second, "files")) == (first, second)
+    for wrong in (Checkpoint(kind, sequence), None):
+        with pytest.raises(ValueError, match="not of the kind files, number 2"):
+            require_following(first, wrong, "files")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
 
 CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
-"""How far the source has been read, see `Checkpoint`; committed atomically with the data that was read."""
+"""How far the source has been read, as JSON; committed atomically with the data that was read."""
 
 RUN_KEY = f"{METADATA_PREFIX}run"
 """Name of the Job that made the commit: what tells the operator's own commits from foreign ones."""

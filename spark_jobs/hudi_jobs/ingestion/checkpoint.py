@@ -94,10 +94,15 @@ def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:
         )
 
 
-def require_following(before: Checkpoint | None, after: Checkpoint, kind: str) -> None:
-    """Raise `ValueError` for a checkpoint that would not count as the newest one: a source has a defect then."""
-    if (after.kind, after.sequence) != (kind, 1 if before is None else before.sequence + 1):
-        raise ValueError(f"{after.kind} {after.sequence}")
+def require_following(before: Checkpoint | None, after: Checkpoint | None, kind: str) -> Checkpoint:
+    """Return the checkpoint that goes into a commit; raise `ValueError` where it would not count as the newest one.
+
+    The source has a defect then: its rows would be read again, or others never.
+    """
+    sequence = 1 if before is None else before.sequence + 1
+    if after is None or (after.kind, after.sequence) != (kind, sequence):
+        raise ValueError(f"the source's checkpoint is {after!r:.200}, and not of the kind {kind}, number {sequence}")
+    return after
 
 
 def _of_envelope(document: dict[str, Any]) -> Checkpoint:

@@ -57,12 +57,11 @@ class SourceRows:
         """Origin and text of the rows that could not be parsed."""
         if not self.may_be_corrupt:
             return None
-        origin = [] if self.origin is None else [sf.col(self.origin.column).alias(self.origin.name)]
+        origins = {} if self.origin is None else {self.origin.name: sf.col(self.origin.column)}
         # Kept whole first: Spark parses only columns that are asked for, and finds only their faults.
-        rows = self.frame.select("*", *origin).persist(StorageLevel.DISK_ONLY)
-        names = [] if self.origin is None else [self.origin.name]
+        rows = self.frame.withColumns(origins).persist(StorageLevel.DISK_ONLY)
         corrupt = rows.where(sf.col(CORRUPT_RECORD).isNotNull())
-        return corrupt.select(*names, sf.col(CORRUPT_RECORD).alias("record"))
+        return corrupt.select(*origins, sf.col(CORRUPT_RECORD).alias("record"))
 
     @property
     def is_corrupt(self) -> Column:

@@ -93,10 +93,10 @@ def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: Hu
     require_kind(before, task.source.kind)
     batch = source.fetch_next(before, Limit(size=task.max_bytes, items=task.max_files))
     run = _Run(context, task, table, batch)
-    if batch.checkpoint is None or batch.checkpoint == before:
+    if batch.rows is None and batch.checkpoint == before:
         return run.nothing()
-    require_following(before, batch.checkpoint, task.source.kind)
-    return run.settle(batch.checkpoint) if batch.rows is None else run.commit(batch.rows, batch.checkpoint)
+    checkpoint = require_following(before, batch.checkpoint, task.source.kind)
+    return run.settle(checkpoint) if batch.rows is None else run.commit(batch.rows, checkpoint)
 
 
 def _task(context: TaskContext) -> IngestionTask:
