@@ -121,6 +121,9 @@ def test_the_kind_of_a_source_says_how_it_is_read() -> None:
     assert task.source == FileSource(path="s3a://landing/", format=FileFormat.CSV, path_glob="*.csv")
     with pytest.raises(ValidationError):
         IngestionTask.model_validate({"source": {"kind": "files", "topic": "flights"}})
+    for kind in (["files"], None, 1, "x" * 65):
+        with pytest.raises(ValidationError):
+            IngestionTask.model_validate({"source": {"kind": kind, **FILES}})
 
 
 def test_a_kind_of_source_that_is_not_known_here_is_kept_as_it_came() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
@@ -46,12 +46,12 @@ class OtherSource(Document):
     model_config = ConfigDict(extra="allow")
 
 
-_KINDS = frozenset({FileSource.model_fields["kind"].default})
+_KINDS = ("files",)
 
 
 def _tag(value: object) -> str:
-    kind: Any = value.get("kind") if isinstance(value, Mapping) else getattr(value, "kind", None)
-    return kind if kind in _KINDS else _OTHER
+    kind = value.get("kind") if isinstance(value, Mapping) else getattr(value, "kind", None)
+    return next((known for known in _KINDS if known == kind), _OTHER)
 
 
 AnySource = Annotated[
