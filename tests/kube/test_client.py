@@ -16,6 +16,7 @@ from hudi_operator.kube.errors import AlreadyExists, Conflict, NotFound, Rejecte
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.kube.transport import Transport
+from hudi_operator.runtime.controller import Trigger
 
 pytestmark = pytest.mark.cluster
 
@@ -110,7 +111,7 @@ class TestTables:
         await transport.request("POST", path, body={**document, "metadata": {"name": namespace}})
         try:
             for _ in range(2):
-                await ClassReporter(kube).report(namespace)
+                await ClassReporter(kube).reconcile(class_key(namespace), Trigger.EVENT)
             found = await kube.get(class_key(namespace))
             assert found is not None
             assert found["status"]["namespaces"] == namespace
