@@ -144,7 +144,7 @@ def declare(cluster: Cluster, screen: Screen, *names: str) -> None:
 
 def ask_for_run(cluster: Cluster, table: str) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
-    wish = "hudi-operator.io/requestedAt=corrections"
+    wish = "hudi-operator.io/requested-at=corrections"
     cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table, wish, "--overwrite")
 
 

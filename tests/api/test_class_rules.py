@@ -307,8 +307,8 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.allowedHudiOptions[0] in body should match",
     ),
     "a limit of no running jobs": (
-        {"spec.concurrency": {"runningJobs": 0}},
-        "spec.concurrency.runningJobs in body should be greater than or equal to 1",
+        {"spec.jobQuota": {"runningJobs": 0}},
+        "spec.jobQuota.runningJobs in body should be greater than or equal to 1",
     ),
     "an unknown field": ({"spec.image": "spark"}, 'unknown field "spec.image"'),
 }

@@ -65,7 +65,7 @@ SHOWN_BEFORE: Document = {
         "compaction": {
             "counted": 7654,
             "threshold": 5,
-            "heldBack": "victim",
+            "blockedBy": "victim",
             "message": "7654 of 5 delta commits.",
             "pending": [
                 {"time": FOREIGN, "action": "compaction", "state": "REQUESTED", "since": "2026-03-10T11:59:11Z"}

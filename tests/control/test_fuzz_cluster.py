@@ -65,7 +65,7 @@ SPEC = {
     "recordKey": ["id"],
     "ingestion": {"source": {"files": {"path": "s3a://landing/x/", "format": "csv"}}, "schedule": {"every": "5m"}},
 }
-ANNOTATIONS = ("requestedAt", "acceptForeignCommits", "takeOver", "rescan")
+ANNOTATIONS = ("requested-at", "accept-foreign-commits", "take-over", "rescan")
 LOOK = look(timeline=story(done("deltacommit", 9), done("commit", 5), f"{ago(3)}.compaction.requested"))
 
 

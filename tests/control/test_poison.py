@@ -53,7 +53,7 @@ def test_no_object_makes_the_reading_of_it_fail(metadata: Any, spec: Any, status
 def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     status: dict[str, Any], annotations: dict[str, str]
 ) -> None:
-    known = ("requestedAt", "acceptForeignCommits", "takeOver")
+    known = ("requested-at", "accept-foreign-commits", "take-over")
     names = {f"hudi-operator.io/{name}": "x" * 300 for name in known}
     metadata = {"name": "t", "namespace": "team-a", "uid": "u", "annotations": {**annotations, **names}}
     table = parse_table({"metadata": metadata, "spec": SPEC, "status": status})

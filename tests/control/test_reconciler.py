@@ -440,7 +440,7 @@ async def test_a_table_that_is_gone_is_forgotten() -> None:
 
 async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_class_ends() -> None:
     operator = Operator(living_table())
-    operator.cluster.classes["standard"] = class_document(concurrency={"runningJobs": 1})
+    operator.cluster.classes["standard"] = class_document(jobQuota={"runningJobs": 1})
     woken: list[TableKey] = []
     operator._reconciler.wake = woken.append
     other = table_key("team-a", "other")

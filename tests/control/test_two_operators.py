@@ -59,13 +59,13 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
         "Stalled": "OwnedElsewhere",
         "OwnedElsewhere": "OwnedElsewhere",
     }
-    assert "hudi-operator.io/takeOver=cluster/hudi-operator." in told["OwnedElsewhere"]["message"]
+    assert "hudi-operator.io/take-over=cluster/hudi-operator." in told["OwnedElsewhere"]["message"]
     assert any(reason == "OwnedElsewhere" for _, reason, _ in second.cluster.events)
     await first.settle()
     assert "OwnedElsewhere" not in conditions(first)
 
     metadata = second.cluster.tables["flights"]["metadata"]
-    metadata["annotations"] = {"hudi-operator.io/takeOver": "cluster/hudi-operator"}
+    metadata["annotations"] = {"hudi-operator.io/take-over": "cluster/hudi-operator"}
     await second.look()
     request = newest_request(second.cluster)
     assert request.tasks[0].take_over == "cluster/hudi-operator"
@@ -87,14 +87,14 @@ async def test_an_operator_from_a_backup_of_the_cluster_does_nothing_but_tell() 
     await restored.settle()
     assert "OwnedElsewhere" not in conditions(restored), "both know the run that the record names"
 
-    first.cluster.tables["flights"]["metadata"]["annotations"] = {"hudi-operator.io/requestedAt": MOMENT}
+    first.cluster.tables["flights"]["metadata"]["annotations"] = {"hudi-operator.io/requested-at": MOMENT}
     await first.look()
     first.cluster.look = restored.cluster.look = as_recorded_by(newest_request(first.cluster))
     await first.settle()
     assert "OwnedElsewhere" not in conditions(first)
     await restored.settle()
     assert restored.cluster.created == []
-    assert f"takeOver={first.cluster.created[-1]}." in conditions(restored)["OwnedElsewhere"]["message"]
+    assert f"take-over={first.cluster.created[-1]}." in conditions(restored)["OwnedElsewhere"]["message"]
 
 
 async def test_the_data_of_a_table_that_another_operator_owns_is_not_deleted() -> None:

@@ -19,7 +19,7 @@ ROWS = {
     "a setting": "| `HUDI_OPERATOR_LOG_LEVEL` | `INFO` | DEBUG, INFO, WARNING or ERROR. |",
     "a setting without a default": "| `HUDI_OPERATOR_SPARK_IMAGE` | required | Image of the Spark jobs. |",
     "a label": "| `hudi-operator.io/role` | On pods: `driver` or `executor`. |",
-    "an annotation": "| `hudi-operator.io/requestedAt` | On a HudiTable:",
+    "an annotation": "| `hudi-operator.io/requested-at` | On a HudiTable:",
     "the finalizer": "| `hudi-operator.io/claim` | Holds a deleted table until",
     "a key of commits": "| `hudi-operator.run` | Name of the Job that made the commit",
     "a condition": "| `Stalled` | A person must change something",

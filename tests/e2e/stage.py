@@ -52,7 +52,7 @@ def class_spec(**changes: Any) -> Document:
         "objectStore": OBJECT_STORE,
         "execution": {"mode": "Local", "driver": {"cpu": "200m", "memory": "1536Mi"}},
         "retry": {"initialDelay": "3s", "maxDelay": "10s"},
-        "concurrency": {"runningJobs": 4},
+        "jobQuota": {"runningJobs": 4},
     } | changes
 
 
@@ -279,7 +279,7 @@ class Table:
     def ingest_now(self) -> Document:
         """Ask for a run, wait for its end, and return it."""
         wish = uuid.uuid4().hex
-        self.kubectl("annotate", "ht", self.name, f"hudi-operator.io/requestedAt={wish}", "--overwrite")
+        self.kubectl("annotate", "ht", self.name, f"hudi-operator.io/requested-at={wish}", "--overwrite")
         status = self.wait(
             lambda status: status.get("lastHandledReconcileAt") == wish and not status.get("activeJobs"),
             what="the requested run has ended",

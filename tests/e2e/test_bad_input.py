@@ -237,7 +237,7 @@ def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
         assert "s3.storage.svc" in ready["message"]
         assert ("Warning", "StorageUnavailable") in table.events()
         jobs = len(table.jobs())
-        table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requestedAt=during-the-outage")
+        table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requested-at=during-the-outage")
         unaffected = tenant.table("unaffected", tableClassName="e2e-never-made")
         unaffected.wait_reason("TableClassNotFound", kind="Stalled")
         assert len(table.jobs()) == jobs

@@ -147,7 +147,7 @@ def test_a_namespace_with_a_running_job_can_be_deleted_and_the_data_stays(stage:
 
 def request_run(table: Table) -> None:
     """Ask for a run now."""
-    table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requestedAt={time.time()}", "--overwrite")
+    table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requested-at={time.time()}", "--overwrite")
 
 
 def delete(table: Table) -> None:

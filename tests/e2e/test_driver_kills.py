@@ -39,7 +39,7 @@ def test_a_driver_killed_at_five_moments_leaves_every_row_exactly_once(stage: St
     assert table.ids() == Counter(range(100))
 
     table.deliver(range(100, 200))
-    table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requestedAt=now", "--overwrite")
+    table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requested-at=now", "--overwrite")
     kill_when_stopped(table, then=None, failed=3)
     afterwards = table.ingest_now()
 

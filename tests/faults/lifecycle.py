@@ -97,7 +97,7 @@ async def _created(arena: Arena) -> str:
 
 
 async def _ingested(arena: Arena) -> str:
-    await arena.patch(NAME, {"metadata": {"annotations": {"hudi-operator.io/requestedAt": "now"}}})
+    await arena.patch(NAME, {"metadata": {"annotations": {"hudi-operator.io/requested-at": "now"}}})
 
     def ended(table: Document) -> bool:
         return table["status"].get("lastHandledReconcileAt") == "now" and _succeeded(table) >= 2

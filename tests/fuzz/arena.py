@@ -142,7 +142,7 @@ class Arena:
     def __post_init__(self) -> None:
         self._now = BEGAN
         self.cluster.clock = lambda: self._now
-        self.cluster.classes["standard"] = class_document(concurrency={"runningJobs": 4, "runningJobsPerNamespace": 2})
+        self.cluster.classes["standard"] = class_document(jobQuota={"runningJobs": 4, "runningJobsPerNamespace": 2})
         for key in (GOOD, HOSTILE):
             self.cluster.tables[key.name] = table_document(key)
             self._restore(key)
@@ -223,7 +223,7 @@ class Arena:
     def _change_table(self, dice: Random) -> None:
         table = self._current()
         if dice.random() < 0.5:
-            names = ("requestedAt", "acceptForeignCommits", "takeOver", "rescan", "retain")
+            names = ("requested-at", "accept-foreign-commits", "take-over", "rescan", "retain")
             given = dict.fromkeys([f"hudi-operator.io/{dice.choice(names)}"], changed_text('"2026"', dice))
             table["metadata"]["annotations"] = {**table["metadata"].get("annotations", {}), **given}
         else:

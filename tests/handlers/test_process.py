@@ -145,7 +145,7 @@ async def test_a_table_is_looked_at_when_it_appears_changes_and_goes(
         await eventually(lambda: reconcile.count("after"))
         await reconcile.settle()
 
-        await tables.patch("after", metadata={"annotations": {"hudi-operator.io/requestedAt": "now"}})
+        await tables.patch("after", metadata={"annotations": {"hudi-operator.io/requested-at": "now"}})
         await eventually(lambda: reconcile.count("after"))
         await reconcile.settle()
 

@@ -79,5 +79,5 @@ def test_every_run_says_for_whom_it_is(service: Service) -> None:
 
 @pytest.mark.parametrize(("given", "passed_on"), [("other/hudi-operator", "other/hudi-operator"), ("x" * 4000, None)])
 def test_whom_a_table_is_taken_over_from_is_passed_on(given: str, passed_on: str | None) -> None:
-    annotations = {"hudi-operator.io/takeOver": given}
+    annotations = {"hudi-operator.io/take-over": given}
     assert task(Service.INGESTION, annotations=annotations).take_over == passed_on

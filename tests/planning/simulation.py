@@ -274,7 +274,7 @@ class Simulation:
         if event == 0 and set(over) - remembered:
             self.runs.pop(self.dice.choice(sorted(set(over) - remembered)))  # its time to live has passed
         elif event == 1:
-            self.annotations = {"hudi-operator.io/requestedAt": at(self.now)}
+            self.annotations = {"hudi-operator.io/requested-at": at(self.now)}
         elif event == 2:
             self.generation += 1
         elif event == 3:

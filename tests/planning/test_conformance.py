@@ -175,7 +175,7 @@ def memories(draw: st.DrawFn, service: Service) -> ServiceStatus:
         failures_generation=draw(st.sampled_from([1, 2])) if failures + outside + conflicts else None,
         more_input=draw(st.booleans()) and service is Service.INGESTION,
         driver_memory=draw(st.sampled_from([None, "3072Mi", "64Gi"])),
-        settled_at=draw(st.sampled_from([None, ago(1), "20260310115900000"])),
+        last_no_op_instant=draw(st.sampled_from([None, ago(1), "20260310115900000"])),
         due=draw(st.booleans()),
         due_since=draw(st.one_of(st.none(), times)),
     )
@@ -240,11 +240,13 @@ def observations(draw: st.DrawFn) -> Observation:
             status=draw(statuses()),
             generation=draw(st.sampled_from([1, 2])),
             annotations=draw(
-                st.sampled_from([{}, {"hudi-operator.io/requestedAt": "now"}, {"hudi-operator.io/requestedAt": "then"}])
+                st.sampled_from(
+                    [{}, {"hudi-operator.io/requested-at": "now"}, {"hudi-operator.io/requested-at": "then"}]
+                )
             ),
             **draw(specs),
         ),
-        table_class=table_class(concurrency={"runningJobs": 3}) if known_class else None,
+        table_class=table_class(jobQuota={"runningJobs": 3}) if known_class else None,
         # The observer never loses a class without saying so.
         obstacles=found if known_class else (*found, Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="Gone.")),
         look=draw(looks()),

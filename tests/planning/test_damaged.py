@@ -34,7 +34,7 @@ from hudi_operator.api.table_status import HudiTableStatus, TimelineStatus
 from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineLook
 from hudi_operator.timeline import Action, Problem
 
-ACCEPT = "hudi-operator.io/acceptForeignCommits"
+ACCEPT = "hudi-operator.io/accept-foreign-commits"
 MINE = ("flights-ingestion-1", ago(40))
 TORN = instant(ago(30), Action.DELTA_COMMIT)
 PROBLEM = Problem(f".hoodie/timeline/{done('deltacommit', 30)}", "What this deltacommit did is not known: torn.")

@@ -47,7 +47,7 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 
-REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
+REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 OBSTACLE = Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken by team-b/flights.")
 COMMITTED = look((JOB, "20260310115900000"))
 
@@ -138,13 +138,13 @@ NOTHING_STARTS = {
         "TimelineCorrupt",
     ),
     "its class is busy": (
-        {"table_class": a_class(concurrency={"runningJobs": 3}), "running_in_class": 3},
+        {"table_class": a_class(jobQuota={"runningJobs": 3}), "running_in_class": 3},
         {},
         {},
         "ClassLimitReached",
     ),
     "its namespace is busy": (
-        {"table_class": a_class(concurrency={"runningJobsPerNamespace": 1}), "running_in_namespace": 1},
+        {"table_class": a_class(jobQuota={"runningJobsPerNamespace": 1}), "running_in_namespace": 1},
         {},
         {},
         "NamespaceLimitReached",
@@ -173,7 +173,7 @@ def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
     ],
 )
 def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str, int]) -> None:
-    assert launched(plan_for(observe(table_class=a_class(concurrency=limits), **counts)))
+    assert launched(plan_for(observe(table_class=a_class(jobQuota=limits), **counts)))
 
 
 def test_what_hinders_a_run_is_told_beside_why_it_is_due() -> None:
@@ -323,7 +323,7 @@ def test_a_request_starts_a_run_now_and_is_answered_once() -> None:
     plan, after = plan_for(one), status_of(one)
 
     assert len(launched(plan)) == 1
-    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
+    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requested-at"]
     done = status(ingestion=recently(), last_handled_reconcile_at=after.last_handled_reconcile_at)
     assert launched(plan_for(observe(table(annotations=REQUEST, status=done)))) == []
 
@@ -335,11 +335,11 @@ def test_a_request_waits_while_something_hinders_it() -> None:
 
 def test_a_request_to_a_table_without_ingestion_is_answered_at_once() -> None:
     after = status_of(observe(table(annotations=REQUEST, ingestion=None)))
-    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
+    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requested-at"]
 
 
 def test_an_endless_request_is_answered_like_any_other() -> None:
-    one = observe(table(annotations={"hudi-operator.io/requestedAt": "x" * 4000}))
+    one = observe(table(annotations={"hudi-operator.io/requested-at": "x" * 4000}))
     after = status_of(one)
     assert launched(plan_for(one))
     assert after.last_handled_reconcile_at == "x" * 128
@@ -348,7 +348,7 @@ def test_an_endless_request_is_answered_like_any_other() -> None:
 
 @pytest.mark.parametrize("annotation", ["", " "])
 def test_an_empty_request_asks_for_nothing_twice(annotation: str) -> None:
-    one = observe(table(annotations={"hudi-operator.io/requestedAt": annotation}, status=status(ingestion=recently())))
+    one = observe(table(annotations={"hudi-operator.io/requested-at": annotation}, status=status(ingestion=recently())))
     after = again(one, status_of(one))
     assert launched(plan_for(after)) == []
 

@@ -122,7 +122,7 @@ def test_everything_that_differs_stops_the_table_in_one_condition(policy: str) -
 
 
 def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_requested() -> None:
-    asked = {"hudi-operator.io/requestedAt": "now"}
+    asked = {"hudi-operator.io/requested-at": "now"}
     one = table(tableName="trips", annotations=asked, compaction={"trigger": {"commits": 1}}, type="MergeOnRead")
     busy = story(
         done("deltacommit", 50),

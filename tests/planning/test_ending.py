@@ -337,7 +337,7 @@ def test_a_failed_attempt_is_counted_once_and_tried_again(found: JobObservation 
 
 
 def test_a_limit_of_the_class_is_waited_for_without_end() -> None:
-    seen = ending(table_class=table_class(concurrency={"runningJobs": 1}), running_in_class=1)
+    seen = ending(table_class=table_class(jobQuota={"runningJobs": 1}), running_in_class=1)
     plan = decide_ending(seen, now=LATE)
     assert plan.launch is None
     assert plan.ending is None

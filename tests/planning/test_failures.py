@@ -37,7 +37,7 @@ from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import DRIVER_DIED, NOT_CONFIRMED
 
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
-REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
+REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 
 KINDS = {
     **dict.fromkeys(FailureReason, JOB),
@@ -156,7 +156,7 @@ def test_a_service_that_has_given_up_stalls_the_table_and_says_what_to_do() -> N
     assert stalled.reason == "RetriesExhausted"
     assert stalled.message == (
         "It broke. Failed 10 times in a row, as often as the class allows, at last with HudiError. Remove the cause, "
-        "then change the spec or the class, or set the annotation hudi-operator.io/requestedAt; without that it is "
+        "then change the spec or the class, or set the annotation hudi-operator.io/requested-at; without that it is "
         f"tried again at {at(NOW + minutes(30))}."
     )
     assert find_condition(after.conditions, ConditionType.RECONCILING) is None

@@ -17,7 +17,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.services.slots import PATIENCE
 
-REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
+REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 BOUND = PATIENCE + len(SERVICES)
 SPEC: dict[str, Any] = {
     "type": "MergeOnRead",
@@ -36,7 +36,7 @@ class Crowded(Simulation):
     longest = 0
 
     def look(self) -> None:
-        self.annotations = {"hudi-operator.io/requestedAt": at(self.now)}
+        self.annotations = {"hudi-operator.io/requested-at": at(self.now)}
         super().look()
         running = {run.decided.service for run in self.living}
         for service in SERVICES:
@@ -130,7 +130,7 @@ def test_being_passed_over_is_counted_where_a_service_could_have_been_started() 
 
 
 def test_a_lane_that_the_limit_of_the_class_closes_is_passed_over_too() -> None:
-    plan = plan_for(world(annotations=REQUEST, classes={"concurrency": {"runningJobs": 1}}, **OPTIMISTIC))
+    plan = plan_for(world(annotations=REQUEST, classes={"jobQuota": {"runningJobs": 1}}, **OPTIMISTIC))
     assert launched(plan) == ["Ingestion"]
     assert plan.services.compaction.passed_over == 1
 

@@ -95,7 +95,7 @@ def test_a_commit_of_another_writer_is_foreign(observation: Observation, expecte
     assert foreign(observation) == expected
 
 
-ACCEPT = "hudi-operator.io/acceptForeignCommits"
+ACCEPT = "hudi-operator.io/accept-foreign-commits"
 
 
 def completed(requested: float, ended: float, action: Action = Action.DELTA_COMMIT) -> Instant:
@@ -293,7 +293,7 @@ def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_de
         f"Another writer made deltacommit {ago(30)}, deltacommit {ago(35)} on this Serialized table; nothing starts, "
         "because two writers without a lock lose data. Either let both write under a lock (spec.concurrency.mode: "
         "Optimistic, in all writers), or stop the other writer and set the annotation "
-        f"hudi-operator.io/acceptForeignCommits={ago(30)}."
+        f"hudi-operator.io/accept-foreign-commits={ago(30)}."
     )
     assert [(str(one.type), one.status, one.reason) for one in after.conditions[:2]] == [
         ("Ready", "False", "ForeignWriter"),
@@ -303,7 +303,7 @@ def test_nothing_starts_beside_another_writer_and_the_conditions_say_who_must_de
 
 def test_the_remedy_that_the_message_names_works() -> None:
     others = unmarked(30, 35)
-    annotations = {"hudi-operator.io/acceptForeignCommits": ago(30)}
+    annotations = {"hudi-operator.io/accept-foreign-commits": ago(30)}
     after = status_of(seen(*others, annotations=annotations))
     assert find_condition(after.conditions, ConditionType.FOREIGN_WRITER) is None
     assert find_condition(after.conditions, ConditionType.STALLED) is None

@@ -26,7 +26,7 @@ def test_nothing_of_a_folder_is_shown_and_nothing_starts(observation: Observatio
         assert set(after.timeline.model_dump(exclude_defaults=True)) == {"verified_up_to"}
     for service in SERVICES:
         memory = after.services.of(service)
-        assert (memory.counted, memory.threshold, memory.checkpoint, memory.held_back) == (None, None, None, None)
+        assert (memory.counted, memory.threshold, memory.checkpoint, memory.blocked_by) == (None, None, None, None)
         assert (memory.pending, memory.due, memory.reason) == ((), False, "Blocked")
     own = f"{observation.table.metadata.namespace}/{observation.table.metadata.name}"
     assert after.owner is None or after.owner.table == own

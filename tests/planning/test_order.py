@@ -91,7 +91,7 @@ def test_a_service_that_waits_for_another_says_for_which() -> None:
         (60, {"compaction": OFF, "clustering": OFF}, ["Cleaning"]),
         (60, {"compaction": OFF, "clustering": OFF, "cleaning": {**OFF, "retainCommits": 3}}, ["Archival"]),
         # What somebody asked for goes before what is late.
-        (60, {"annotations": {"hudi-operator.io/requestedAt": "now"}}, ["Ingestion"]),
+        (60, {"annotations": {"hudi-operator.io/requested-at": "now"}}, ["Ingestion"]),
     ],
 )
 def test_a_service_that_is_three_times_over_its_threshold_goes_before_ingestion(
@@ -136,7 +136,7 @@ def test_only_where_a_lock_is_shared_a_service_runs_beside_ingestion(
 
 
 def test_two_runs_of_one_table_both_count_for_the_limits_of_the_class() -> None:
-    tight = {"concurrency": {"runningJobs": 1}}
+    tight = {"jobQuota": {"runningJobs": 1}}
     plan = plan_for(world(classes=tight, **OPTIMISTIC))
     assert launched(plan) == ["Ingestion"]
     assert plan.services.compaction.reason == "ClassLimitReached"
@@ -167,5 +167,5 @@ def test_a_run_that_found_nothing_makes_room_for_the_next_service_in_the_same_lo
     job = active("compacted", service="Compaction", base_instant=ago(81))
     plan = plan_for(world(ingested=True, jobs=(over,), remembered={"active_jobs": (job,)}))
     assert launched(plan) == ["Clustering"]
-    assert plan.services.compaction.settled_at == ago(81)
+    assert plan.services.compaction.last_no_op_instant == ago(81)
     assert plan.services.compaction.message.endswith(f"since {ago(81)}. All logs are merged.")

@@ -29,7 +29,7 @@ from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineL
 from hudi_operator.timeline import Action, Instant, State
 
 OTHER = "other-cluster/hudi-operator"
-TAKE_OVER = "hudi-operator.io/takeOver"
+TAKE_OVER = "hudi-operator.io/take-over"
 
 
 def record(**changes: Any) -> OwnerRecord:

@@ -88,8 +88,7 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> Non
         "action": "clustering",
         "state": "REQUESTED",
         "since": at(NOW - minutes(45.5)),
-        "holds_back": "Cleaning by commits and archival stop before it, "
-        "and with Reject its file groups take no updates.",
+        "blocks": "Cleaning by commits and archival stop before it, and with Reject its file groups take no updates.",
         "owner": "ThisTable",
         "seen_at": at(NOW),
         "left_alone_until": None,
@@ -99,7 +98,7 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> Non
 def test_what_only_an_old_table_version_holds_back_is_named_there() -> None:
     seen = story(*DELTAS, f"{OLD}.compaction.requested", version=6)
     (pending,) = planned(seen, **QUIET).services.compaction.pending
-    assert pending.holds_back.endswith("The metadata table is not compacted.")
+    assert pending.blocks.endswith("The metadata table is not compacted.")
 
 
 @pytest.mark.parametrize("timelines", [REQUESTED, INFLIGHT], ids=["requested", "inflight"])
@@ -284,7 +283,7 @@ def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_ha
 
 
 def test_a_write_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Cleaning"), settled_at=ago(49))
+    settled = memory(last_run=run("NothingToDo", service="Cleaning"), last_no_op_instant=ago(49))
     remembered = {"cleaning": settled}
     assert launched(planned(LEFT, now=NOW + minutes(60), remembered=remembered, **QUIET, **OPTIMISTIC)) == []
 

@@ -13,7 +13,7 @@ from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineL
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
 
-REQUEST = {"hudi-operator.io/requestedAt": "2026-03-10T11:59:30Z"}
+REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 
 
 def refuse(observation: Observation, *, now: datetime = NOW, message: str = "exceeded quota") -> Plan:
@@ -62,7 +62,7 @@ def test_a_request_whose_job_was_refused_is_answered_and_backs_off_like_any_fail
     after = status_after(world, refuse(world))
     following = plan_for(again(world, after))
 
-    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requestedAt"]
+    assert after.last_handled_reconcile_at == REQUEST["hudi-operator.io/requested-at"]
     assert following.actions == ()
     assert following.services.ingestion.reason == "WaitingForRetry"
 

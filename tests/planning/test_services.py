@@ -175,18 +175,18 @@ def test_an_archival_that_is_held_back_says_by_what_and_is_not_tried() -> None:
     names = [f"{ago(300)}.clustering.requested", *(done("commit", 100 - index) for index in range(40))]
     found = served("archival", story(*names, clusterings=[ago(300)]))
     assert (found.due, found.reason, found.counted) == (False, "NothingToDo", 40)
-    assert found.held_back == f"Commits from {ago(300)} on stay: an instant is pending there."
+    assert found.blocked_by == f"Commits from {ago(300)} on stay: an instant is pending there."
 
 
 def test_a_cleaning_that_is_held_back_says_by_what() -> None:
     names = [*commits(5), f"{ago(80)}.clustering.requested", *commits(12, first=70)]
     found = served("cleaning", story(*names, clusterings=[ago(80)]))
-    assert found.held_back == f"clustering {ago(80)} is pending: files of earlier commits are kept from there on."
+    assert found.blocked_by == f"clustering {ago(80)} is pending: files of earlier commits are kept from there on."
 
 
 def test_a_savepoint_is_named_where_files_are_kept_for_it() -> None:
     found = served("cleaning", story(*commits(12), done("savepoint", 100)))
-    assert found.held_back == f"Files of savepoint {ago(100)} are kept."
+    assert found.blocked_by == f"Files of savepoint {ago(100)} are kept."
 
 
 @pytest.mark.parametrize("service", ALONE)
@@ -204,7 +204,7 @@ def test_nothing_is_due_while_the_timeline_cannot_be_read(service: str) -> None:
 
 
 def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), settled_at=ago(46))
+    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
     remembered = {"compaction": settled}
     same = planned(story(*DELTAS), remembered=remembered, **ALONE[K])
     moved = planned(story(*DELTAS, done("deltacommit", 1)), remembered=remembered, **ALONE[K])
@@ -215,7 +215,7 @@ def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -
 
 
 def test_an_older_instant_that_completes_late_counts_as_movement() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), settled_at=ago(46))
+    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
     late = [*DELTAS[:3], done("deltacommit", 47, 0.5), DELTAS[4]]
     assert launched(planned(story(*late), remembered={"compaction": settled}, **ALONE[K]))
 
@@ -258,7 +258,7 @@ def test_both_bounds_are_shown() -> None:
 
 
 def test_a_run_that_found_nothing_because_the_count_was_lower_is_not_repeated() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), settled_at=ago(46))
+    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
     found = planned(copied(4, 9), remembered={"compaction": settled}, **ALONE[K])
     assert launched(found) == []
     assert (found.services.compaction.reason, found.services.compaction.counted_range) == (
@@ -285,5 +285,5 @@ def test_an_archival_waits_for_the_metadata_table_to_be_compacted() -> None:
     waiting = plan_for(observe(one, look=TimelineLook(timeline=seen, metadata=behind))).services.archival
     free = plan_for(observe(one, look=TimelineLook(timeline=seen, metadata=ahead))).services.archival
     assert (waiting.due, waiting.reason) == (False, "NothingToDo")
-    assert waiting.held_back == "Commits from the first on stay: the metadata table was not compacted since."
+    assert waiting.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
     assert free.due

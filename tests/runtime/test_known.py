@@ -98,7 +98,7 @@ async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(documen
         ({"finalizers": ["x"]}, True),
         ({"finalizers": [FINALIZER]}, False),
         ({"finalizers": []}, False),
-        ({"annotations": {"hudi-operator.io/requestedAt": "now"}}, True),
+        ({"annotations": {"hudi-operator.io/requested-at": "now"}}, True),
         ({"labels": {"team": "a"}}, True),
     ],
 )

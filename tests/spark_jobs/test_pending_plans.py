@@ -121,7 +121,7 @@ def test_an_archival_that_the_metadata_table_holds_back_says_so_and_goes_on_afte
         assert "metadata table" in held.message
     judged = shown(lake).archival
     assert (judged.due, judged.reason) == (False, "NothingToDo")
-    assert judged.held_back == "Commits from the first on stay: the metadata table was not compacted since."
+    assert judged.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
 
     write(lake, 12)
     assert shown(lake).archival.due

@@ -1,12 +1,23 @@
 """The base of all resource models, and the scalar types that Kubernetes users expect."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 GROUP = "hudi-operator.io"
 VERSION = "v1alpha1"
@@ -40,8 +51,12 @@ _FACTORS = {
 class Model(BaseModel):
     """A frozen value, written in camelCase.
 
-    Unknown fields are ignored when read, so that an older operator can work beside a newer CRD.
+    Unknown fields are ignored when read, so that an older operator can work beside a newer CRD. A field that was
+    renamed is read, and stays in the CRD, under its former name too: else the API server would drop what is stored.
     """
+
+    former_names: ClassVar[Mapping[str, str]] = {}
+    """Former names of fields and the names that they have now, as they are written."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -50,6 +65,25 @@ class Model(BaseModel):
         extra="ignore",
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_former_names(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
+        return renamed(data, cls.former_names) if cls.former_names and isinstance(data, Mapping) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        for former, name in cls.former_names.items():
+            note = f"Former name of {name}, which wins over it; read for one version."
+            schema["properties"][former] = {**schema["properties"][name], "description": note}
+        return schema
+
+
+def renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a document with former keys under their new names; a new name that is there wins."""
+    known = {key: value for key, value in document.items() if key not in names}
+    return {names[key]: value for key, value in document.items() if key in names} | known
 
 
 def parse_duration(text: str) -> timedelta:

@@ -3,26 +3,34 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from hudi_jobs.contract import InvalidRescan, parse_rescan
-from hudi_operator.api.base import Model
+from hudi_operator.api.base import Model, renamed
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus, RescanState
 
-REQUESTED_AT_ANNOTATION = "hudi-operator.io/requestedAt"
+REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
 """On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""
 
-ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/acceptForeignCommits"
+ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/accept-foreign-commits"
 """On a HudiTable: a completed instant; commits of others that had completed with it are accepted if Serialized."""
 
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 """On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
 
-TAKE_OVER_ANNOTATION = "hudi-operator.io/takeOver"
+TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 """On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
+
+
+FORMER_ANNOTATIONS = {
+    "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,
+    "hudi-operator.io/acceptForeignCommits": ACCEPT_FOREIGN_ANNOTATION,
+    "hudi-operator.io/takeOver": TAKE_OVER_ANNOTATION,
+}
+"""How annotations were spelt before; they are read for one version, and lose against the new spelling."""
 
 
 class ObjectMetadata(Model):
@@ -37,6 +45,11 @@ class ObjectMetadata(Model):
     finalizers: tuple[str, ...] = ()
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+
+    @field_validator("annotations")
+    @classmethod
+    def _spelt_as_now(cls, annotations: dict[str, str]) -> dict[str, str]:
+        return renamed(annotations, FORMER_ANNOTATIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

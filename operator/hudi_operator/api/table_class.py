@@ -1,6 +1,7 @@
 """The spec of a `HudiTableClass`: the walls and defaults that a platform team sets, like a StorageClass."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -158,7 +159,7 @@ class TakeoverSettings(Model):
     """Make a savepoint before the first table service, and remove it after the first successful cycle."""
 
 
-class ConcurrencyLimits(Model):
+class JobQuota(Model):
     """How many jobs may run at once."""
 
     running_jobs: Annotated[int, Field(ge=1)] | None = None
@@ -170,6 +171,8 @@ class ConcurrencyLimits(Model):
 
 class HudiTableClassSpec(Model):
     """Walls and defaults for the tables that name this class."""
+
+    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "jobQuota"}
 
     spark_image: Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None = None
     """Image of drivers and executors; the operator's own default without it."""
@@ -207,7 +210,7 @@ class HudiTableClassSpec(Model):
     takeover: TakeoverSettings = TakeoverSettings()
     """How a table that others have written is taken over."""
 
-    concurrency: ConcurrencyLimits = ConcurrencyLimits()
+    job_quota: JobQuota = JobQuota()
     """How many jobs may run at once."""
 
     job: JobSettings = JobSettings()

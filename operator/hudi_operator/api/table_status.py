@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -199,6 +199,8 @@ class RunStatus(Model):
 class PendingStatus(Model):
     """One pending instant that a service has to deal with."""
 
+    former_names: ClassVar[Mapping[str, str]] = {"holdsBack": "blocks"}
+
     time: InstantTime
     """Requested time of the instant."""
 
@@ -211,7 +213,7 @@ class PendingStatus(Model):
     since: Timestamp
     """When it was requested, where the table's instants are in UTC; when the operator saw it first elsewhere."""
 
-    holds_back: Annotated[str, Field(max_length=256)] = ""
+    blocks: Annotated[str, Field(max_length=256)] = ""
     """What waits until it is completed or rolled back."""
 
     owner: PendingOwner = PendingOwner.OTHER
@@ -226,6 +228,8 @@ class PendingStatus(Model):
 
 class ServiceStatus(Model):
     """One service: what was counted, whether it is due, why, and when the operator tries again."""
+
+    former_names: ClassVar[Mapping[str, str]] = {"heldBack": "blockedBy", "settledAt": "lastNoOpInstant"}
 
     counted: int | None = None
     """Commits that count towards the threshold; nothing where that is not certain."""
@@ -254,7 +258,7 @@ class ServiceStatus(Model):
     pending: Annotated[tuple[PendingStatus, ...], Field(max_length=PENDING_SHOWN)] = ()
     """Pending instants that the service has to deal with before it makes a new plan, oldest first; at most 10."""
 
-    held_back: Annotated[str, Field(max_length=512)] | None = None
+    blocked_by: Annotated[str, Field(max_length=512)] | None = None
     """What keeps the service from going further than it does, as a sentence."""
 
     last_run: RunStatus | None = None
@@ -296,7 +300,7 @@ class ServiceStatus(Model):
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
     """Some of these files, by their paths below the source; at most 3."""
 
-    settled_at: InstantTime | None = None
+    last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
 
 
@@ -425,7 +429,7 @@ class HudiTableStatus(Model):
     """Generation of the spec that this status speaks about; -1 before the first look."""
 
     last_handled_reconcile_at: Annotated[str, Field(max_length=128)] | None = None
-    """Value of the annotation hudi-operator.io/requestedAt that was handled last."""
+    """Value of the annotation hudi-operator.io/requested-at that was handled last."""
 
     rescan: RescanStatus | None = None
     """The newest request to read files once more, by the annotation hudi-operator.io/rescan."""

@@ -172,8 +172,8 @@ def _asked_for(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
 
 def _fresh_start(services: ServicesStatus) -> ServicesStatus:
     """Forgive failures, and have services tried that found nothing to do: somebody asked for it."""
-    fresh = {service: forgiven(services.of(service)).model_copy(update={"settled_at": None}) for service in SERVICES}
-    return services.replaced(fresh)
+    never = {"last_no_op_instant": None}
+    return services.replaced({one: forgiven(services.of(one)).model_copy(update=never) for one in SERVICES})
 
 
 def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
-from hudi_operator.api.table_class import ConcurrencyLimits, JobSettings, RetrySettings
+from hudi_operator.api.table_class import JobQuota, JobSettings, RetrySettings
 from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
@@ -231,7 +231,7 @@ def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> Endin
 
 
 def _limit_is_reached(seen: EndingObservation) -> bool:
-    limits = seen.table_class.spec.concurrency if seen.table_class is not None else ConcurrencyLimits()
+    limits = seen.table_class.spec.job_quota if seen.table_class is not None else JobQuota()
     pairs = (
         (seen.running_in_class, limits.running_jobs),
         (seen.running_in_namespace, limits.running_jobs_per_namespace),

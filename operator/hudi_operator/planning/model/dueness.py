@@ -27,7 +27,7 @@ class Reason(StrEnum):
     """Nothing has been written yet."""
 
     REQUESTED = "Requested"
-    """Due: the annotation `hudi-operator.io/requestedAt` asks for it."""
+    """Due: the annotation `hudi-operator.io/requested-at` asks for it."""
 
     SCHEDULED = "Scheduled"
     """Due by the schedule."""
@@ -123,7 +123,7 @@ class Surroundings:
     """What stands beside the answer in the status of a service."""
 
     pending: tuple[PendingStatus, ...] = ()
-    held_back: str | None = None
+    blocked_by: str | None = None
 
 
 _RETRYING = frozenset(
@@ -219,7 +219,7 @@ def explain(
         "reason": dueness.reason.value,
         "message": dueness.message[:EXPLANATION_LIMIT],
         "pending": beside.pending,
-        "held_back": beside.held_back,
+        "blocked_by": beside.blocked_by,
         "next_run_at": None if retrying else at,
         "next_attempt_at": at if retrying else None,
     }
@@ -240,7 +240,7 @@ def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceSta
         "reason": reason,
         "message": message[:EXPLANATION_LIMIT],
         "pending": (),
-        "held_back": None,
+        "blocked_by": None,
         "next_run_at": None,
         "next_attempt_at": None,
         "checkpoint": None,

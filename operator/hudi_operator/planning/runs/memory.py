@@ -66,7 +66,7 @@ def _after(
     circumstances: str | None,
 ) -> ServiceStatus:
     kind, job = failure_kind(run), _job_of(run, table)
-    memory = memory.model_copy(update={"last_run": run, "due_since": None, "settled_at": _settled(run, job)})
+    memory = memory.model_copy(update={"last_run": run, "due_since": None, "last_no_op_instant": _settled(run, job)})
     if kind is None:
         return forgiven(memory).model_copy(update={"next_attempt_at": None})
     memory = memory.model_copy(update={"more_input": False})

@@ -34,7 +34,7 @@ def judge(view: ServiceView) -> Dueness:
     )
 
 
-def held_back(view: ServiceView) -> str | None:
+def blocked_by(view: ServiceView) -> str | None:
     """Return what keeps commits in the active timeline that are beyond the number to keep."""
     found = _found(view)
     if found is None or found.held is None:

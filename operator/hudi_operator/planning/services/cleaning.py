@@ -22,7 +22,7 @@ def judge(view: ServiceView) -> Dueness:
     return found if found.due else replace(found, at=later)
 
 
-def held_back(view: ServiceView) -> str | None:
+def blocked_by(view: ServiceView) -> str | None:
     """Return what makes a cleaning keep more than its policy says."""
     spec, timeline = view.spec, view.timeline
     retain = spec.cleaning.retain_commits

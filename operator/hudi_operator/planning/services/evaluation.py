@@ -30,8 +30,8 @@ _JUDGES: Mapping[Service, Callable[[ServiceView], Dueness]] = {
 }
 
 _HELD_BACK: Mapping[Service, Callable[[ServiceView], str | None]] = {
-    Service.CLEANING: cleaning.held_back,
-    Service.ARCHIVAL: archival.held_back,
+    Service.CLEANING: cleaning.blocked_by,
+    Service.ARCHIVAL: archival.blocked_by,
 }
 
 
@@ -150,7 +150,7 @@ def surroundings(case: Case, service: Service) -> Surroundings:
     pending = case.services.of(service).pending if unread else case.pending.get(service, ())
     return Surroundings(
         pending=pending[:PENDING_SHOWN],
-        held_back=describe(_view(case, service)) if describe else None,
+        blocked_by=describe(_view(case, service)) if describe else None,
     )
 
 
@@ -238,14 +238,14 @@ def _unseen(look: TimelineLook) -> Dueness | None:
 
 def _settled(memory: ServiceStatus, found: Dueness, look: TimelineLook) -> Dueness | None:
     """Hold back a run that would find again what the last one found: nothing."""
-    if memory.settled_at is None or memory.settled_at != newest_completed(look):
+    if memory.last_no_op_instant is None or memory.last_no_op_instant != newest_completed(look):
         return None
     last = memory.last_run.message if memory.last_run else ""
     return Dueness(
         due=False,
         reason=Reason.NOTHING_TO_DO,
         message=f"{found.message} The last run left nothing to do, and no instant has completed since "
-        f"{memory.settled_at}. {last}".strip(),
+        f"{memory.last_no_op_instant}. {last}".strip(),
         counted=found.counted,
         bounds=found.bounds,
         threshold=found.threshold,

@@ -72,7 +72,7 @@ def pending_statuses(
                 action=instant.action.value,
                 state=instant.state.value,
                 since=_since(instant, timeline, known, written, now=now),
-                holds_back=_holds_back(pending, timeline),
+                blocks=_blocks(pending, timeline),
                 owner=PendingOwner.THIS_TABLE if watch.is_ours(pending) else PendingOwner.OTHER,
                 seen_at=format_time(seen_at),
                 left_alone_until=format_time(alone) if alone else None,
@@ -107,7 +107,7 @@ def _since(
     return format_time(now)
 
 
-def _holds_back(pending: PendingInstant, timeline: Timeline) -> str:
+def _blocks(pending: PendingInstant, timeline: Timeline) -> str:
     text = _HOLDS_BACK[pending.kind]
     if text and timeline.properties.version <= _LAST_VERSION_THAT_BLOCKS_METADATA:
         return text + _METADATA_TABLE_WAITS

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
-from hudi_operator.api.table_class import ConcurrencyLimits
+from hudi_operator.api.table_class import JobQuota
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
@@ -184,7 +184,7 @@ def _hindrances(
 def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hindrance | None:
     """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
     table_class = observation.table_class
-    limits = table_class.spec.concurrency if table_class else ConcurrencyLimits()
+    limits = table_class.spec.job_quota if table_class else JobQuota()
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:

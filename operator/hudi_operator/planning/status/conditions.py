@@ -105,7 +105,7 @@ def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
     others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
     return (
         f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
-        f"{f'{whose}. ' if whose else ''}{oldest.holds_back}{others} See the service under status.services for what is "
+        f"{f'{whose}. ' if whose else ''}{oldest.blocks}{others} See the service under status.services for what is "
         "done about it."
     )
 
