@@ -132,7 +132,7 @@ class RetrySettings(Model):
     """Longest wait between two attempts."""
 
     max_attempts: Annotated[int, Field(ge=1, le=1000)] = 10
-    """Failed runs in a row after which a service stops, until its spec changes or a run is requested."""
+    """Failed runs in a row after which a service is tried hourly, until its spec changes or a run is requested."""
 
     max_infrastructure_attempts: Annotated[int, Field(ge=1, le=1000)] = 20
     """The same for runs that failed for reasons outside of the table: lost nodes, images, quotas, the store."""

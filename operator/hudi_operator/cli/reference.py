@@ -152,8 +152,9 @@ def _reasons() -> str:
 
 def _events() -> str:
     text = (
-        "A change of the condition Ready or Suspended posts an Event with the condition's reason and message, as a "
-        "Warning where Ready became False. Beside them:\n\n"
+        "A change of the condition Ready, Suspended, OwnedElsewhere, ForeignWriter, Drift or PendingInstantOverdue "
+        "posts an Event with its reason and message: a Warning where Ready is False, and for the last four. "
+        "Further Events:\n\n"
     )
     further = [(f"`{word}`", meaning) for module in (transitions, acts) for word, meaning in words(module).items()]
     return text + _table(("Event", "Meaning"), [*further, *_members(Effect), *_members(EndingEvent)])
