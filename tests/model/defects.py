@@ -26,11 +26,11 @@ from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.dueness import Dueness, Reason
 from hudi_operator.planning.model.times import instant_time
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
 from hudi_operator.planning.writers.foreign import Acceptance
 from hudi_operator.planning.writers.takeover import Takeover
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
 
 

@@ -13,7 +13,7 @@ from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
 from hudi_operator.planning.runs.failures import JOB_REFUSED
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 
 STARVING = 6
 """How many times its threshold the count of a service that can run may reach."""

@@ -56,9 +56,9 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.status.build import build_invalid_status, build_status
 from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, State, TableType, Timeline, TimelineZone
 from hudi_operator.timeline.counters import COMMITS
 from hudi_operator.timeline.files import summarise_files

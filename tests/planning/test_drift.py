@@ -31,7 +31,7 @@ from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.model import Blocked, CreateJob, LaunchJob, Obstacle, Plan, TimelineLook
 from hudi_operator.planning.policy.drift import drift_of
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import TableType as FoundType
 
 AS_DECLARED = {

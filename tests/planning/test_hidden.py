@@ -8,7 +8,7 @@ from tests.planning.world import plan_for, status_of
 
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 
 TOLD_BY_A_TIMELINE = {
     ConditionType.DRIFT,

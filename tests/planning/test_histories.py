@@ -13,7 +13,7 @@ from tests.planning.simulation import Simulation
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.planning.runs.failures import attempts
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 
 SPEC: dict[str, Any] = {
     "type": "MergeOnRead",

@@ -148,7 +148,12 @@ class History:
         watch = Watch(is_serialized=True, alarm=timedelta(hours=1), planned={}, heartbeats={})
         pending = pending_statuses(timeline, table.status.services, {}, watch=watch, now=now)
         view = ServiceView(
-            spec=table.spec, memory=ServiceStatus(), timeline=timeline, now=now, pending=pending.get(service, ())
+            service=service,
+            spec=table.spec,
+            memory=ServiceStatus(),
+            timeline=timeline,
+            now=now,
+            pending=pending.get(service, ()),
         )
         return compaction.judge(view) if service is Service.COMPACTION else clustering.judge(view)
 

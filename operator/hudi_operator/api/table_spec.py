@@ -7,10 +7,8 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import (
     BadRecordPolicy,
-    ConcurrencyMode,
     FileFormat,
     SchemaEvolution,
-    Service,
     TableType,
     WriteOperation,
 )
@@ -24,7 +22,6 @@ from hudi_operator.api.table_services import (
     CleaningSpec,
     ClusteringSpec,
     CompactionSpec,
-    ServiceMode,
 )
 
 OptionValue = Annotated[str, Field(max_length=1024)]
@@ -439,20 +436,3 @@ class HudiTableSpec(Model):
             ),
         )
     )
-
-    def mode_of(self, service: Service) -> ServiceMode:
-        """Return where a service runs; Async for what always runs in a job of its own.
-
-        A table of type CopyOnWrite has nothing to compact. In an Optimistic table Inline is Async: inside a writer
-        Hudi executes every pending plan, also one that another tool is at work on.
-        """
-        if service is Service.COMPACTION and self.type is TableType.COPY_ON_WRITE:
-            return ServiceMode.DISABLED
-        declared = {
-            Service.COMPACTION: self.compaction.mode or ServiceMode.ASYNC,
-            Service.CLUSTERING: self.clustering.mode,
-            Service.CLEANING: self.cleaning.mode,
-            Service.ARCHIVAL: self.archival.mode,
-        }.get(service, ServiceMode.ASYNC)
-        beside_others = self.concurrency.mode is ConcurrencyMode.OPTIMISTIC
-        return ServiceMode.ASYNC if beside_others and declared is ServiceMode.INLINE else declared

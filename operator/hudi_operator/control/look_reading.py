@@ -9,13 +9,13 @@ from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY,
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineLook, Undoing
+from hudi_operator.services.registry import PLAN_KINDS
 from hudi_operator.timeline import (
     Action,
     CommitMetadata,
     CorruptContent,
     Instant,
     InstantContentMissing,
-    PendingKind,
     TableUnreadable,
     Timeline,
     TimelineReader,
@@ -38,10 +38,6 @@ _PLANS_READ = 20
 
 _UNDOINGS_READ = 10
 """Newest rollbacks and restores, and oldest pending rollbacks, that are read."""
-
-_PLANNED = frozenset(
-    {PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING},
-)
 
 _FILES_SUMMED = 40_000
 """Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
@@ -160,7 +156,7 @@ _Plans = tuple[tuple[Instant, PlanSummary], ...]
 def _plans(reader: TimelineReader, path: str, timeline: Timeline) -> _Plans:
     """Read the oldest pending plans; of one that cannot be read, nothing is known."""
     found: list[tuple[Instant, PlanSummary]] = []
-    planned = [one.instant for one in pending_instants(timeline) if one.kind in _PLANNED]
+    planned = [one.instant for one in pending_instants(timeline) if one.kind in PLAN_KINDS]
     for instant in planned[:_PLANS_READ]:
         with suppress(InstantContentMissing, CorruptContent):
             found.append((instant, reader.read_plan(path, timeline.properties, instant)))

@@ -17,9 +17,9 @@ from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
+from hudi_operator.services.registry import makes_plans
 
 _LONGEST_NAME = 330
-_PLANNED = frozenset({Service.COMPACTION, Service.CLUSTERING})
 
 
 def build_request(
@@ -50,7 +50,7 @@ def build_request(
         concurrency=table.spec.concurrency.mode,
         abandoned=abandoned,
         ingestion=_ingestion(table) if service is Service.INGESTION else None,
-        planned=_planned(run_mode, instant) if service in _PLANNED else None,
+        planned=_planned(run_mode, instant) if makes_plans(service) else None,
         savepoint=SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
         owner=TableOwner(
             operator=operator,

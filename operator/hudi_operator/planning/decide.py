@@ -18,7 +18,7 @@ from hudi_operator.planning.model.dueness import Dueness, concealed, seconds_unt
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.planning.runs.failures import forgiven
-from hudi_operator.planning.runs.memory import SERVICES, remember
+from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.services.evaluation import Case, judge_all, make_case
@@ -40,6 +40,7 @@ from hudi_operator.planning.writers.foreign import check_writers
 from hudi_operator.planning.writers.ownership import check_ownership, own_record
 from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET, Takeover, check_takeover, hidden
 from hudi_operator.planning.writers.unfinished import left_behind
+from hudi_operator.services.registry import SERVICES
 
 ACTIVE_JOB_LOOK_SECONDS = 10.0
 """Jobs and pods announce themselves; this only bounds how late a missed announcement is noticed."""

@@ -6,7 +6,7 @@ from hudi_jobs.contract import MOST_AFFECTED, AffectedInstant, ConcurrencyMode, 
 from hudi_operator.api.act_status import AffectedStatus, PendingOwner
 from hudi_operator.api.table_status import ActiveJob, PendingStatus, RunStatus
 from hudi_operator.planning.model import JobObservation, Observation
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Timeline
 
 _WRITES = frozenset({Action.COMMIT.value, Action.DELTA_COMMIT.value, Action.REPLACE_COMMIT.value})

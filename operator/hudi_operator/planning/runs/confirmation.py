@@ -3,14 +3,9 @@
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.table_status import ActiveJob
 from hudi_operator.planning.model import TimelineLook
-from hudi_operator.timeline import Action, Instant, Timeline
-
-_COMPLETED_AS = {
-    Service.INGESTION: frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT}),
-    Service.COMPACTION: frozenset({Action.COMMIT}),
-    Service.CLUSTERING: frozenset({Action.REPLACE_COMMIT}),
-    Service.CLEANING: frozenset({Action.CLEAN}),
-}
+from hudi_operator.services.ingestion import INGESTION
+from hudi_operator.services.registry import definition_of
+from hudi_operator.timeline import Instant, Timeline
 
 
 def confirmed_instant(job: ActiveJob, result: TaskResult | None, look: TimelineLook) -> str | None:
@@ -42,11 +37,11 @@ def may_be_damaged(job: ActiveJob, result: TaskResult | None, look: TimelineLook
     told = result is not None and (result.outcome is not Outcome.SUCCEEDED or result.instant is not None)
     if job.service is not Service.INGESTION or told or look.instant_of(job.name) is not None:
         return False
-    actions = _COMPLETED_AS[Service.INGESTION]
-    commits = (one.instant for one in look.damaged if one.instant.action in actions)
+    commits = (one.instant for one in look.damaged if one.instant.action in INGESTION.completes)
     return any(one.time > (job.base_instant or "") for one in commits)
 
 
 def _completed(service: Service, timeline: Timeline) -> tuple[Instant, ...]:
-    actions = _COMPLETED_AS.get(service, frozenset())
+    definition = definition_of(service)
+    actions = definition.completes if definition else frozenset()
     return tuple(instant for instant in timeline.completed if instant.action in actions)

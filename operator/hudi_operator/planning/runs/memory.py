@@ -10,9 +10,7 @@ from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, forgiven
-
-SERVICES = (Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
-"""The services of a table's life, in the order in which equally urgent ones go."""
+from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 _NAMES_SHOWN = 3
 _NAME_SHOWN = 128
@@ -93,7 +91,7 @@ def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
     """
     if job is None:
         return None
-    if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and run.service is Service.ARCHIVAL):
+    if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and leaves_no_instant(run.service)):
         return job.base_instant
     return None
 

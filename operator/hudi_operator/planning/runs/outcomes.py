@@ -7,12 +7,13 @@ driver's word is all there is.
 
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.runs.failures import JOB_LOST, JOB_REFUSED
+from hudi_operator.services.registry import leaves_no_instant
 
 NOT_CONFIRMED = "NotConfirmed"
 """The driver reported success, but the timeline does not hold it."""
@@ -47,7 +48,7 @@ def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineL
 
 
 def _needs_no_instant(job: ActiveJob, result: TaskResult | None) -> bool:
-    leaves_none = job.service is Service.ARCHIVAL or job.savepoint is SavepointStep.REMOVE
+    leaves_none = leaves_no_instant(job.service) or job.savepoint is SavepointStep.REMOVE
     return leaves_none and result is not None and result.outcome is Outcome.SUCCEEDED
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.planning.model.times import instant_time, parse_time
-from hudi_operator.planning.runs.memory import SERVICES
+from hudi_operator.services.registry import SERVICES
 
 SKEW = timedelta(minutes=10)
 """How far the clocks of the operator, of a driver and of a store may be apart from one another."""

@@ -2,7 +2,7 @@
 
 from hudi_jobs.contract import RunMode
 from hudi_operator.planning.model.dueness import Dueness, by_count, uncertain, unless_hudi_fails
-from hudi_operator.planning.services.view import ServiceView, finish_pending
+from hudi_operator.planning.services.view import ServiceView, finish_left_over, finish_pending
 
 
 def judge(view: ServiceView) -> Dueness:
@@ -24,3 +24,9 @@ def judge(view: ServiceView) -> Dueness:
         run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )
     return unless_hudi_fails(counting, unreadable=counting.bounds is not None)
+
+
+def left_over(view: ServiceView) -> Dueness | None:
+    """Roll a pending clustering back although the spec disables clustering, and plan none anew."""
+    plan = next(iter(view.pending), None)
+    return None if plan is None else finish_left_over(view, plan, what="rolled back", run_mode=RunMode.ROLL_BACK)

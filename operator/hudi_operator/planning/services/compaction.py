@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from hudi_jobs.contract import RunMode
+from hudi_jobs.contract import RunMode, TableType
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_services import CompactionTrigger, CompactionTriggerStrategy
 from hudi_operator.planning.model.dueness import STARVING_FACTOR, Dueness, Priority, Reason, by_count, uncertain
 from hudi_operator.planning.model.times import format_time, instant_time
-from hudi_operator.planning.services.view import ServiceView, finish_pending
+from hudi_operator.planning.services.view import ServiceView, finish_left_over, finish_pending
 from hudi_operator.timeline import Action, Timeline
 
 
@@ -33,6 +33,14 @@ def judge(view: ServiceView) -> Dueness:
         run_mode=RunMode.SCHEDULE_AND_EXECUTE,
     )
     return _by_trigger(trigger, counting, start, now=view.now)
+
+
+def left_over(view: ServiceView) -> Dueness | None:
+    """Execute a pending compaction although the spec disables compaction: Hudi cannot remove one."""
+    if view.spec.type is not TableType.MERGE_ON_READ:
+        return None
+    plan = next((one for one in view.pending if one.action == Action.COMPACTION.value), None)
+    return None if plan is None else finish_left_over(view, plan, what="executed", run_mode=RunMode.EXECUTE)
 
 
 def _start(timeline: Timeline) -> str | None:

@@ -1,10 +1,10 @@
 """The verdict on every service of a table: whether it is due, and what stands beside that in its status."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hudi_jobs.contract import ConcurrencyMode, RunMode, Service, TableType
+from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
@@ -12,27 +12,16 @@ from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_status import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
 from hudi_operator.api.takeover_status import TakeoverStatus
 from hudi_operator.planning.model import Observation, TimelineLook
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, Surroundings
+from hudi_operator.planning.model.dueness import Dueness, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
-from hudi_operator.planning.runs.memory import SERVICES
-from hudi_operator.planning.services import archival, cleaning, clustering, compaction, ingestion
+from hudi_operator.planning.services import ingestion
 from hudi_operator.planning.services.pending import pending_statuses
-from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone, named
+from hudi_operator.planning.services.registry import Evaluation, evaluation_of
+from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone
 from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE, watch_of
-from hudi_operator.timeline import Action, State, pending_instants
-
-_JUDGES: Mapping[Service, Callable[[ServiceView], Dueness]] = {
-    Service.COMPACTION: compaction.judge,
-    Service.CLUSTERING: clustering.judge,
-    Service.CLEANING: cleaning.judge,
-    Service.ARCHIVAL: archival.judge,
-}
-
-_HELD_BACK: Mapping[Service, Callable[[ServiceView], str | None]] = {
-    Service.CLEANING: cleaning.blocked_by,
-    Service.ARCHIVAL: archival.blocked_by,
-}
+from hudi_operator.services.registry import SERVICES, mode_of
+from hudi_operator.timeline import State, pending_instants
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,15 +107,16 @@ def make_case(
 def judge(case: Case, service: Service) -> Dueness:
     """Return whether a service is due."""
     memory = case.services.of(service)
-    if service is Service.INGESTION:
+    evaluation = evaluation_of(service)
+    if evaluation is None:
         return ingestion.judge(
             memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
         )
     found = (
-        _left_over(case, service)
-        or _switched_off(case, service)
+        _left_over(case, service, evaluation)
+        or _switched_off(case, service, evaluation)
         or _unseen(case.observation.look)
-        or _JUDGES[service](_view(case, service))
+        or evaluation.evaluate(_view(case, service))
     )
     found = _beside_others(case, service, found)
     if not found.due:
@@ -142,15 +132,15 @@ def after_backoff(case: Case, service: Service, found: Dueness) -> Dueness:
 
 def surroundings(case: Case, service: Service) -> Surroundings:
     """Return what stands beside the verdict in the status of a service."""
-    describe = _HELD_BACK.get(service)
-    if case.observation.look.timeline is None or case.table.spec.mode_of(service) is ServiceMode.DISABLED:
-        describe = None
+    evaluation = evaluation_of(service)
+    if case.observation.look.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
+        evaluation = None
     unread = case.observation.look.trouble is not None
     # Since when an instant has been there must not be forgotten because a store was away.
     pending = case.services.of(service).pending if unread else case.pending.get(service, ())
     return Surroundings(
         pending=pending[:PENDING_SHOWN],
-        blocked_by=describe(_view(case, service)) if describe else None,
+        blocked_by=evaluation.blocked_by(_view(case, service)) if evaluation else None,
     )
 
 
@@ -159,10 +149,10 @@ def judge_all(case: Case) -> dict[Service, Dueness]:
     return {service: judge(case, service) for service in SERVICES}
 
 
-def _switched_off(case: Case, service: Service) -> Dueness | None:
-    mode = case.table.spec.mode_of(service)
+def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Dueness | None:
+    mode = mode_of(case.table.spec, service)
     name = service.lower()
-    if mode is ServiceMode.INLINE and not _is_stuck(case, service):
+    if mode is ServiceMode.INLINE and not _is_stuck(case, service, evaluation):
         message = f"spec.{name}.mode is Inline: it runs inside the writer, after the commit."
         return Dueness(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
@@ -171,29 +161,11 @@ def _switched_off(case: Case, service: Service) -> Dueness | None:
     return None
 
 
-def _left_over(case: Case, service: Service) -> Dueness | None:
-    """Deal with a pending plan of a service that is switched off: it would hold its file groups back for ever.
-
-    A clustering is rolled back and none is planned anew. Hudi cannot remove a compaction, so that is executed.
-    """
-    is_clustering, spec = service is Service.CLUSTERING, case.table.spec
-    if spec.mode_of(service) is not ServiceMode.DISABLED or service not in {Service.CLUSTERING, Service.COMPACTION}:
+def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Dueness | None:
+    """Deal with a pending plan of a service that is switched off."""
+    if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.look.timeline is None:
         return None
-    if service is Service.COMPACTION and spec.type is not TableType.MERGE_ON_READ:
-        return None
-    executable = [one for one in case.free(service) if is_clustering or one.action == Action.COMPACTION.value]
-    if not executable:
-        return None
-    what = "rolled back" if is_clustering else "executed"
-    return Dueness(
-        due=True,
-        reason=Reason.PENDING_PLAN,
-        message=f"The {executable[0].state.lower()} {named(executable[0])} is {what}, although "
-        f"spec.{service.lower()}.mode is Disabled: it would hold its file groups back for ever.",
-        priority=Priority.PENDING,
-        run_mode=RunMode.ROLL_BACK if is_clustering else RunMode.EXECUTE,
-        instant=executable[0].time,
-    )
+    return evaluation.left_over(_view(case, service))
 
 
 def _beside_others(case: Case, service: Service, found: Dueness) -> Dueness:
@@ -218,14 +190,12 @@ def stranger_at_work(case: Case) -> PendingStatus | None:
     return next((one for one in begun if one.left_alone_until is not None), None)
 
 
-def _is_stuck(case: Case, service: Service) -> bool:
+def _is_stuck(case: Case, service: Service, evaluation: Evaluation) -> bool:
     """Tell whether the writer inside which the service runs never gets to a plan.
 
-    Hudi executes a pending plan after the next commit, and with Reject a pending clustering fails a writer that updates
-    its files. Without an ingestion there is no such writer. While a Job runs, the plan may be its own.
+    While a Job runs, the plan may be its own.
     """
-    planned = service is Service.CLUSTERING or (service is Service.COMPACTION and case.table.spec.ingestion is None)
-    return planned and bool(case.free(service)) and not case.active
+    return evaluation.writer_may_pass_over(case.table.spec) and bool(case.free(service)) and not case.active
 
 
 def _unseen(look: TimelineLook) -> Dueness | None:
@@ -276,6 +246,7 @@ def _view(case: Case, service: Service) -> ServiceView:
     if timeline is None:
         raise ValueError("a service is judged by a timeline")
     return ServiceView(
+        service=service,
         spec=case.table.spec,
         memory=case.services.of(service),
         timeline=timeline,

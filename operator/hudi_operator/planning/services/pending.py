@@ -7,10 +7,9 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_status import PendingStatus, ServicesStatus
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.writers.unfinished import Watch
+from hudi_operator.services.registry import SERVICES, service_of
 from hudi_operator.timeline import (
-    Action,
     Instant,
     PendingInstant,
     PendingKind,
@@ -18,17 +17,6 @@ from hudi_operator.timeline import (
     TimelineZone,
     pending_instants,
 )
-
-_SERVICE_OF_KIND = {
-    PendingKind.WRITE: Service.INGESTION,
-    PendingKind.COMPACTION: Service.COMPACTION,
-    PendingKind.LOG_COMPACTION: Service.COMPACTION,
-    PendingKind.CLUSTERING: Service.CLUSTERING,
-    PendingKind.UNKNOWN: Service.CLUSTERING,
-}
-
-_CLEANED_UP = frozenset({Action.CLEAN, Action.ROLLBACK})
-"""Hudi's clean finishes a pending one, and pending rollbacks first."""
 
 _BLOCKS_HISTORY = "Cleaning by commits and archival stop before it"
 _HOLDS_BACK = {
@@ -41,13 +29,6 @@ _HOLDS_BACK = {
 }
 _METADATA_TABLE_WAITS = " The metadata table is not compacted."
 _LAST_VERSION_THAT_BLOCKS_METADATA = 6
-
-
-def service_of(pending: PendingInstant) -> Service | None:
-    """Return the service that deals with a pending instant, or None for what only a person can deal with."""
-    if pending.kind is PendingKind.OTHER:
-        return Service.CLEANING if pending.instant.action in _CLEANED_UP else None
-    return _SERVICE_OF_KIND[pending.kind]
 
 
 def pending_statuses(

@@ -11,8 +11,9 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.services.evaluation import Case, after_backoff
+from hudi_operator.services.registry import TABLE_SERVICES, mode_of
 
-_SERVICES = (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
+_SERVICES = tuple(one.service for one in TABLE_SERVICES)
 _DONE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
@@ -74,7 +75,7 @@ def _is_cycle_over(case: Case, takeover: TakeoverStatus, judged: Mapping[Service
     ran = {service for service in Service if _has_succeeded(case.services.of(service), since)}
     if any(judged[service].due and service not in ran for service in _modes(case, ServiceMode.ASYNC)):
         return False
-    cleaning = case.table.spec.mode_of(Service.CLEANING)
+    cleaning = mode_of(case.table.spec, Service.CLEANING)
     if cleaning is ServiceMode.DISABLED:
         return bool(ran.intersection(_SERVICES))
     return (Service.CLEANING if cleaning is ServiceMode.ASYNC else Service.INGESTION) in ran
@@ -87,4 +88,4 @@ def _has_succeeded(memory: ServiceStatus, since: datetime | None) -> bool:
 
 
 def _modes(case: Case, mode: ServiceMode) -> tuple[Service, ...]:
-    return tuple(service for service in _SERVICES if case.table.spec.mode_of(service) is mode)
+    return tuple(service for service in _SERVICES if mode_of(case.table.spec, service) is mode)

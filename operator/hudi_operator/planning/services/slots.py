@@ -11,13 +11,13 @@ from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, explain
 from hudi_operator.planning.policy.drift import DRIFT, drift_reason, stops
 from hudi_operator.planning.runs.failures import forgiven
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, Writers, foreign_message, unknown_message
 from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
+from hudi_operator.services.registry import SERVICES
 
 RUNNING = "Running"
 """A Job of the table runs, beside which no other may."""

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from hudi_jobs.contract import RunMode
+from hudi_jobs.contract import RunMode, Service
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingStatus, ServiceStatus
@@ -30,6 +30,7 @@ class ServiceView:
     `pending` are those that it has to deal with, `others` those that are left alone.
     """
 
+    service: Service
     spec: HudiTableSpec
     memory: ServiceStatus
     timeline: Timeline
@@ -65,6 +66,20 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
         priority=Priority.PENDING,
         run_mode=RunMode.EXECUTE,
         instant=oldest.time,
+    )
+
+
+def finish_left_over(view: ServiceView, plan: PendingStatus, *, what: str, run_mode: RunMode) -> Dueness:
+    """Return how a pending plan of a disabled service is dealt with: it would hold its file groups back for ever."""
+    name = named(plan)
+    return Dueness(
+        due=True,
+        reason=Reason.PENDING_PLAN,
+        message=f"The {plan.state.lower()} {name} is {what}, although spec.{view.service.lower()}.mode is Disabled: it "
+        "would hold its file groups back for ever.",
+        priority=Priority.PENDING,
+        run_mode=run_mode,
+        instant=plan.time,
     )
 
 

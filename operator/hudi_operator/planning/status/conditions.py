@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from hudi_jobs.contract import Service, differences_message
+from hudi_jobs.contract import differences_message
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import InvalidObject
@@ -16,20 +16,13 @@ from hudi_operator.planning.model.dueness import Reason
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.services.rescan import INPUT_SKIPPED, skipped_message
 from hudi_operator.planning.services.slots import OBSERVED, RESTING
 from hudi_operator.planning.status.readiness import PROGRESSING, Readiness, readiness
 from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message
 from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
-
-_CONDITION_OF = {
-    Service.INGESTION: ConditionType.INGESTED,
-    Service.COMPACTION: ConditionType.COMPACTED,
-    Service.CLUSTERING: ConditionType.CLUSTERED,
-    Service.CLEANING: ConditionType.CLEANED,
-    Service.ARCHIVAL: ConditionType.ARCHIVED,
-}
+from hudi_operator.services.ingestion import INGESTION
+from hudi_operator.services.registry import DEFINITIONS, mode_of
 
 
 def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> tuple[Condition, ...]:
@@ -111,13 +104,13 @@ def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
 
 
 def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator[Condition]:
-    for service in SERVICES:
-        memory = plan.services.of(service)
-        if service is Service.INGESTION:
+    for definition in DEFINITIONS:
+        memory = plan.services.of(definition.service)
+        if definition is INGESTION:
             if spec.ingestion is not None:
-                yield make(_CONDITION_OF[service], *_ingested(memory))
-        elif spec.mode_of(service) is not ServiceMode.DISABLED:
-            yield make(_CONDITION_OF[service], *_served(memory))
+                yield make(definition.condition, *_ingested(memory))
+        elif mode_of(spec, definition.service) is not ServiceMode.DISABLED:
+            yield make(definition.condition, *_served(memory))
 
 
 _Answer = tuple[ConditionStatus, str, str]

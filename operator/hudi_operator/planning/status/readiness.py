@@ -11,11 +11,11 @@ from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodT
 from hudi_operator.planning.model.dueness import Reason
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message, unknown_message
 from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET
+from hudi_operator.services.registry import SERVICES
 
 PROGRESSING = "Progressing"
 """The first run of a spec is under way."""

@@ -11,8 +11,8 @@ from hudi_operator.api.act_status import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, Pe
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.table_status import RunStatus, ServicesStatus, TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineLook, Undoing
-from hudi_operator.planning.runs.memory import SERVICES
 from hudi_operator.planning.runs.windows import known_runs
+from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
 from hudi_operator.timeline.counters import COMMITS
 

@@ -22,17 +22,12 @@ from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.runs.failures import JOB_REFUSED
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, service_of
 from hudi_operator.timeline import PendingInstant, PendingKind, State, pending_instants
 
 HEARTBEAT_TOLERANCE = timedelta(seconds=120)
 """How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
 
-_PLANS = frozenset({PendingKind.COMPACTION, PendingKind.LOG_COMPACTION, PendingKind.CLUSTERING})
-_PLANNED_BY = {
-    PendingKind.COMPACTION: Service.COMPACTION,
-    PendingKind.LOG_COMPACTION: Service.COMPACTION,
-    PendingKind.CLUSTERING: Service.CLUSTERING,
-}
 _NEVER_STARTED = frozenset({*START_TROUBLES, JOB_REFUSED})
 _FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
@@ -76,7 +71,7 @@ class Watch:
         """
         if self.is_ours(pending):
             return None
-        if self.is_serialized and _is_unclaimed_plan(pending) and _PLANNED_BY[pending.kind] not in self.disabled:
+        if self.is_serialized and _is_unclaimed_plan(pending) and service_of(pending) not in self.disabled:
             return None
         overdue = seen_at + self.alarm
         if now < overdue:
@@ -95,7 +90,6 @@ def watch_of(
 ) -> Watch:
     """Return what is known about who began what."""
     spec, look = observation.table.spec, observation.look
-    planned = (Service.COMPACTION, Service.CLUSTERING)
     return Watch(
         is_serialized=spec.concurrency.mode is ConcurrencyMode.SERIALIZED,
         alarm=parse_duration(table_class.pending_instant_alarm),
@@ -103,7 +97,7 @@ def watch_of(
         left_behind=frozenset(left_behind),
         planned={one.instant.time: one.run for one in look.planned if is_ours(one, observation, runs=(), sure=False)},
         heartbeats=dict(look.heartbeats),
-        disabled=frozenset(service for service in planned if spec.mode_of(service) is ServiceMode.DISABLED),
+        disabled=frozenset(service for service in SERVICES if mode_of(spec, service) is ServiceMode.DISABLED),
     )
 
 
@@ -183,4 +177,4 @@ def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: boo
 
 
 def _is_unclaimed_plan(pending: PendingInstant) -> bool:
-    return pending.kind in _PLANS and pending.instant.state is State.REQUESTED
+    return pending.kind in PLAN_KINDS and pending.instant.state is State.REQUESTED

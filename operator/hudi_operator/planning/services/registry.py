@@ -1,0 +1,75 @@
+"""How each table service is evaluated. Every part is required, so that mypy finds a service that lacks one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.planning.model.dueness import Dueness
+from hudi_operator.planning.services import archival, cleaning, clustering, compaction
+from hudi_operator.planning.services.view import ServiceView
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """How it is found out whether a table service is due.
+
+    `evaluate` says whether it is due and why, `blocked_by` what keeps it from going further than it does. `left_over`
+    deals with a plan that is pending although the spec disables the service. `writer_may_pass_over` tells whether a
+    writer inside which the service runs may never get to a pending plan.
+    """
+
+    evaluate: Callable[[ServiceView], Dueness]
+    blocked_by: Callable[[ServiceView], str | None]
+    left_over: Callable[[ServiceView], Dueness | None]
+    writer_may_pass_over: Callable[[HudiTableSpec], bool]
+
+
+def _nothing(_view: ServiceView) -> None:
+    return None
+
+
+COMPACTION = Evaluation(
+    evaluate=compaction.judge,
+    blocked_by=_nothing,
+    left_over=compaction.left_over,
+    # Hudi executes a pending compaction after the next commit; without an ingestion there is none.
+    writer_may_pass_over=lambda spec: spec.ingestion is None,
+)
+CLUSTERING = Evaluation(
+    evaluate=clustering.judge,
+    blocked_by=_nothing,
+    left_over=clustering.left_over,
+    # With Reject, a pending clustering fails a writer that updates its files.
+    writer_may_pass_over=lambda _spec: True,
+)
+CLEANING = Evaluation(
+    evaluate=cleaning.judge,
+    blocked_by=cleaning.blocked_by,
+    left_over=_nothing,
+    writer_may_pass_over=lambda _spec: False,
+)
+ARCHIVAL = Evaluation(
+    evaluate=archival.judge,
+    blocked_by=archival.blocked_by,
+    left_over=_nothing,
+    writer_may_pass_over=lambda _spec: False,
+)
+
+
+def evaluation_of(service: Service) -> Evaluation | None:
+    """Return how a table service is evaluated; ingestion and deletion are none."""
+    match service:
+        case Service.COMPACTION:
+            return COMPACTION
+        case Service.CLUSTERING:
+            return CLUSTERING
+        case Service.CLEANING:
+            return CLEANING
+        case Service.ARCHIVAL:
+            return ARCHIVAL
+        case Service.INGESTION | Service.DELETION:
+            return None
+        case _:
+            assert_never(service)

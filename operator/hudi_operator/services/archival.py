@@ -1,0 +1,28 @@
+"""Archival: moving old instants out of the active timeline."""
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.conditions import ConditionType
+from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.services.definition import TableServiceDefinition
+
+
+def _options(spec: HudiTableSpec) -> dict[str, str]:
+    return {
+        "hoodie.keep.min.commits": str(spec.archival.min_commits),
+        "hoodie.keep.max.commits": str(spec.archival.max_commits),
+    }
+
+
+ARCHIVAL = TableServiceDefinition(
+    service=Service.ARCHIVAL,
+    condition=ConditionType.ARCHIVED,
+    completes=frozenset(),
+    plans=frozenset(),
+    deals_with=lambda _pending: False,
+    mode=lambda spec: spec.archival.mode,
+    inline_switch="hoodie.archive.automatic",
+    other_switches=("hoodie.archive.async",),
+    options=_options,
+    gates_open={},
+    needs_all_partitions=lambda _spec: False,
+)
