@@ -124,7 +124,7 @@ def test_ingestion_finds_its_checkpoint_behind_services_and_in_the_archive(lake:
     for service in (Service.COMPACTION, Service.CLUSTERING):
         instant = lake.serve(service).instant
         if instant:
-            assert json.loads(notes(lake, instant)[CHECKPOINT_KEY])["version"] == 2
+            assert json.loads(notes(lake, instant)[CHECKPOINT_KEY])["version"] == 3
         assert lake.ingest().outcome is Outcome.NOTHING_TO_DO
 
     # Writers of other tools carry nothing over, so that the archive ends up with the only checkpoint.
