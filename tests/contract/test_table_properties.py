@@ -12,7 +12,7 @@ from hudi_jobs.contract import TableDefinition, TableType, differences, differen
 from hudi_jobs.contract.table_merging import ordering_of
 from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
 from hudi_jobs.contract.table_support import key_generator_of
-from hudi_operator.timeline.properties import parse_properties
+from hudi_operator.timeline.files.properties import parse_properties
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 

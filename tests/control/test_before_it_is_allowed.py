@@ -22,7 +22,7 @@ from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.runtime.controller import Trigger
-from hudi_operator.timeline.files import FileSummary
+from hudi_operator.timeline.rules.file_sizes import FileSummary
 
 Document = dict[str, Any]
 FOREIGN = "20260310115911111"

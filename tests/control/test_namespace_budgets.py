@@ -20,7 +20,7 @@ from hudi_operator.planning.policy.walls import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline.errors import LookSpent
-from hudi_operator.timeline.reading import HeavyFiles, LookBudget
+from hudi_operator.timeline.files.reading import HeavyFiles, LookBudget
 
 STORE = ObjectStore(endpoint="http://store:9000")
 

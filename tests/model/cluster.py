@@ -27,7 +27,7 @@ from hudi_operator.jobs.names import (
 )
 from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineLook, TimelineTrouble
 from hudi_operator.timeline import CleanSummary, Instant, Timeline, TimelineZone
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 10
 DEADLINE = 7200

@@ -27,7 +27,7 @@ from hudi_operator.planning.model import (
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.timeline import CleanSummary
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 _ACTIONS = {Service.INGESTION: "deltacommit", Service.COMPACTION: "compaction", Service.CLUSTERING: "clustering"}
 _COMPLETED_AS = {**_ACTIONS, Service.COMPACTION: "commit", Service.CLUSTERING: "replacecommit"}

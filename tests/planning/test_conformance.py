@@ -60,8 +60,8 @@ from hudi_operator.planning.status.build import build_invalid_status, build_stat
 from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, State, TableType, Timeline, TimelineZone
-from hudi_operator.timeline.counters import COMMITS
-from hudi_operator.timeline.files import summarise_files
+from hudi_operator.timeline.rules.counters import COMMITS
+from hudi_operator.timeline.rules.file_sizes import summarise_files
 
 CRD = Path(__file__).parents[2] / "crds" / "hudi-operator.io_huditables.yaml"
 SCHEMA = yaml.safe_load(CRD.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]

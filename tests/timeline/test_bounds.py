@@ -27,11 +27,11 @@ from hudi_operator.timeline import (
     TimelineReader,
     UnreadableCause,
 )
-from hudi_operator.timeline.avro import read_avro
-from hudi_operator.timeline.content import COMMIT_FIELDS, read_commit
-from hudi_operator.timeline.interpret import FIELDS
-from hudi_operator.timeline.properties import PROPERTIES_LIMIT, parse_properties
-from hudi_operator.timeline.reading import FILE_LIMIT, LookBudget
+from hudi_operator.timeline.avro.records import read_avro
+from hudi_operator.timeline.content.commits import COMMIT_FIELDS, read_commit
+from hudi_operator.timeline.content.interpret import FIELDS
+from hudi_operator.timeline.files.properties import PROPERTIES_LIMIT, parse_properties
+from hudi_operator.timeline.files.reading import FILE_LIMIT, LookBudget
 
 _SPEC = importlib.util.spec_from_file_location("hostile", Path(__file__).parent / "hostile.py")
 assert _SPEC is not None

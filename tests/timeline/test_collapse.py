@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.timeline import Action, Instant, Layout, State
-from hudi_operator.timeline.collapse import collapse
-from hudi_operator.timeline.names import EXTENSIONS, FAMILIES, parse_name
+from hudi_operator.timeline.files.collapse import collapse
+from hudi_operator.timeline.files.names import EXTENSIONS, FAMILIES, parse_name
 
 
 @pytest.mark.parametrize(

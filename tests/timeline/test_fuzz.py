@@ -22,9 +22,9 @@ from hudi_operator.timeline import (
     pending_instants,
 )
 from hudi_operator.timeline.archive import read_archive
-from hudi_operator.timeline.content import commit_metadata, decode
-from hudi_operator.timeline.document import timeline_document
-from hudi_operator.timeline.interpret import FIELDS, interpret
+from hudi_operator.timeline.content.commits import commit_metadata, decode
+from hudi_operator.timeline.content.interpret import FIELDS, interpret
+from hudi_operator.timeline.output.document import timeline_document
 
 TABLES = [
     "0.14.0-cow-writes",

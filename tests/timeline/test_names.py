@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.timeline import Action, Layout, State
-from hudi_operator.timeline.names import FAMILIES, file_name, parse_name
+from hudi_operator.timeline.files.names import FAMILIES, file_name, parse_name
 
 T = "20260102030405678"
 C = "20260102030409999"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hudi_operator.timeline import Action, State
-from hudi_operator.timeline.interpret import interpret
-from hudi_operator.timeline.plans import CompactionPlan, ReplacePlan
+from hudi_operator.timeline.content.interpret import interpret
+from hudi_operator.timeline.content.plans import CompactionPlan, ReplacePlan
 
 PARTS = [{"fileId": "a", "metrics": {"TOTAL_IO_READ_MB": 1.5}}, {"fileId": "b", "metrics": None}, {"fileId": "c"}]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_operator.timeline import Layout, NotAHudiTable, TableType, TableUnreadable, TimelineReader, UnreadableCause
-from hudi_operator.timeline.properties import is_intact, parse_properties, read_table_properties
+from hudi_operator.timeline.files.properties import is_intact, parse_properties, read_table_properties
 
 WHOLE = b"hoodie.table.name=t\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=6\n"
 MAIN = "/t/.hoodie/hoodie.properties"

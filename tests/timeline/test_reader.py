@@ -21,10 +21,17 @@ from hudi_operator.timeline import (
     State,
     TimelineReader,
 )
-from hudi_operator.timeline.files import summarise_files
+from hudi_operator.timeline.content.plans import (
+    CleanPlan,
+    CleanResult,
+    CompactionPlan,
+    ReplacePlan,
+    RollbackResult,
+    Savepoint,
+)
 from hudi_operator.timeline.looks import LOOKS_BETWEEN_FULL_LISTINGS
 from hudi_operator.timeline.metadata_table import read_metadata_table
-from hudi_operator.timeline.plans import CleanPlan, CleanResult, CompactionPlan, ReplacePlan, RollbackResult, Savepoint
+from hudi_operator.timeline.rules.file_sizes import summarise_files
 
 CLEAN = b'{"lastCompletedCommitTimestamp": "1"}'
 

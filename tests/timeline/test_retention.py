@@ -10,7 +10,13 @@ import fastavro
 import pytest
 
 from hudi_operator.timeline import Timeline, TimelineReader
-from hudi_operator.timeline.retention import Archivable, ArchivalHold, archivable, clean_would_find, earliest_to_retain
+from hudi_operator.timeline.rules.retention import (
+    Archivable,
+    ArchivalHold,
+    archivable,
+    clean_would_find,
+    earliest_to_retain,
+)
 
 
 def clean(*, retained: str = "", savepoints: str = "") -> bytes:

@@ -20,7 +20,7 @@ from hudi_jobs.contract.table_properties import (
     shown,
 )
 from hudi_jobs.contract.table_support import unsupported
-from hudi_jobs.wording import counted
+from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
 from hudi_operator.adoption.names import name_for
 from hudi_operator.adoption.sections import service_entries

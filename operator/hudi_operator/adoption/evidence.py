@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hudi_jobs.clock.instants import InstantFile
-from hudi_jobs.clock.zone import infer_offset
+from hudi_jobs.contract.instants import InstantFile
+from hudi_jobs.contract.zone import infer_offset
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,
@@ -16,10 +16,10 @@ from hudi_operator.timeline import (
     TimelineReader,
     TimelineZone,
 )
-from hudi_operator.timeline.counters import COMMITS
-from hudi_operator.timeline.plans import CleanPlan
-from hudi_operator.timeline.properties import PROPERTIES_FILE, PROPERTIES_LIMIT
-from hudi_operator.timeline.reading import LookBudget
+from hudi_operator.timeline.content.plans import CleanPlan
+from hudi_operator.timeline.files.properties import PROPERTIES_FILE, PROPERTIES_LIMIT
+from hudi_operator.timeline.files.reading import LookBudget
+from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 30
 """Newest commits whose metadata is read."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median_low
 
-from hudi_jobs.clock.instants import wall_time
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_jobs.wording import counted
+from hudi_jobs.contract.instants import wall_time
+from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence
 from hudi_operator.adoption.text import Entry
 from hudi_operator.adoption.writers import overlapping, several, writers_of
 from hudi_operator.api.table_services import ArchivalSpec, CleaningPolicy, CleaningSpec, ServiceMode
 from hudi_operator.timeline import Action
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 _POLICIES = {
     "KEEP_LATEST_COMMITS": CleaningPolicy.KEEP_LATEST_COMMITS,

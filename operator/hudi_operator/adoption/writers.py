@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import median_low
 
-from hudi_jobs.clock.instants import wall_time
+from hudi_jobs.contract.instants import wall_time
 from hudi_jobs.contract.table_properties import shown
 from hudi_operator.timeline import Action, CommitMetadata, Instant, TableProperties
 

@@ -22,10 +22,10 @@ from hudi_operator.timeline import (
     TimelineZone,
     pending_instants,
 )
-from hudi_operator.timeline.files import SMALL_FILE_LIMIT, FileSummary, summarise_files
+from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.metadata_table import read_metadata_table
-from hudi_operator.timeline.plans import PlanSummary
 from hudi_operator.timeline.reader import commit_problem
+from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
 
 _COMMITS_READ = 10
 """Newest commits whose metadata is read; a serialized table's last run is always among them."""

@@ -33,7 +33,7 @@ from hudi_operator.timeline import (
     UnreadableCause,
 )
 from hudi_operator.timeline.errors import LookSpent
-from hudi_operator.timeline.reading import HeavyFiles, LookBudget
+from hudi_operator.timeline.files.reading import HeavyFiles, LookBudget
 
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]

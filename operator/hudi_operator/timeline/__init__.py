@@ -7,7 +7,7 @@ Usable on its own::
 """
 
 from hudi_operator.timeline.cache import ContentCache
-from hudi_operator.timeline.content import CommitMetadata, WriteStat
+from hudi_operator.timeline.content.commits import CommitMetadata, WriteStat
 from hudi_operator.timeline.errors import (
     ContentTooLarge,
     CorruptContent,
@@ -31,9 +31,9 @@ from hudi_operator.timeline.model import (
     Timeline,
     TimelineZone,
 )
-from hudi_operator.timeline.pending import PendingInstant, PendingKind, pending_instants
 from hudi_operator.timeline.reader import TimelineReader
-from hudi_operator.timeline.retention import Archivable, ArchivalHold, archivable, clean_would_find
+from hudi_operator.timeline.rules.pending import PendingInstant, PendingKind, pending_instants
+from hudi_operator.timeline.rules.retention import Archivable, ArchivalHold, archivable, clean_would_find
 
 __all__ = [
     "Action",

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hudi_operator.storage import FileStamp
+from hudi_operator.timeline.files.names import parse_name
 from hudi_operator.timeline.model import Action, Instant, Layout, Timeline
-from hudi_operator.timeline.names import parse_name
 
 # After this many looks the folder is listed whole and the properties are read again, whatever was seen.
 LOOKS_BETWEEN_FULL_LISTINGS = 10

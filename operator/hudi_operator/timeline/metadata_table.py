@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from hudi_operator.timeline.counters import COMMITS
 from hudi_operator.timeline.errors import NotAHudiTable
 from hudi_operator.timeline.model import Action, Timeline
 from hudi_operator.timeline.reader import TimelineReader
+from hudi_operator.timeline.rules.counters import COMMITS
 
 METADATA_FOLDER = ".hoodie/metadata"
 _PARTITIONS = "hoodie.table.metadata.partitions"

@@ -6,10 +6,17 @@ from typing import TypeVar
 
 from hudi_operator.storage import FileSystem, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.cache import ContentCache, Memory, memory_of
-from hudi_operator.timeline.collapse import Collapsed, InstantFiles, collapse
-from hudi_operator.timeline.content import CommitMetadata, decode, read_commit
-from hudi_operator.timeline.contents import FileContents, stamp_in
-from hudi_operator.timeline.counters import COMMITS, count
+from hudi_operator.timeline.content.commits import CommitMetadata, decode, read_commit
+from hudi_operator.timeline.content.for_counters import FileContents, stamp_in
+from hudi_operator.timeline.content.interpret import (
+    FIELDS,
+    SUMMARY_FIELDS,
+    TARGET_FIELDS,
+    interpret,
+    plan_summary,
+    targets,
+)
+from hudi_operator.timeline.content.plans import Content, PlanSummary
 from hudi_operator.timeline.errors import (
     ContentTooLarge,
     CorruptContent,
@@ -19,14 +26,19 @@ from hudi_operator.timeline.errors import (
     TableUnreadable,
     UnreadableCause,
 )
-from hudi_operator.timeline.folder import stray_files
-from hudi_operator.timeline.interpret import FIELDS, SUMMARY_FIELDS, TARGET_FIELDS, interpret, plan_summary, targets
+from hudi_operator.timeline.files.collapse import Collapsed, InstantFiles, collapse
+from hudi_operator.timeline.files.folder import stray_files
+from hudi_operator.timeline.files.names import FAMILIES, file_name, has_overlong_time
+from hudi_operator.timeline.files.properties import (
+    BACKUP_FILE,
+    PROPERTIES_FILE,
+    PROPERTIES_LIMIT,
+    read_table_properties,
+)
+from hudi_operator.timeline.files.reading import LookBudget, TableFiles, as_unreadable
 from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
-from hudi_operator.timeline.names import FAMILIES, file_name, has_overlong_time
-from hudi_operator.timeline.plans import Content, PlanSummary
-from hudi_operator.timeline.properties import BACKUP_FILE, PROPERTIES_FILE, PROPERTIES_LIMIT, read_table_properties
-from hudi_operator.timeline.reading import LookBudget, TableFiles, as_unreadable
+from hudi_operator.timeline.rules.counters import COMMITS, count
 
 _HEARTBEATS = ".hoodie/.heartbeat"
 _PROBLEMS = 200

@@ -13,9 +13,9 @@ from datetime import timedelta
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.clock.instants import InstantFile, newest, wall_time
-from hudi_jobs.clock.zone import infer_offset
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
+from hudi_jobs.contract.instants import InstantFile, newest, wall_time
+from hudi_jobs.contract.zone import infer_offset
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 

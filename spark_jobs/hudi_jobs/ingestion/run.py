@@ -20,6 +20,7 @@ from hudi_jobs.contract import (
     TaskResult,
     WriteOperation,
 )
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.index_gate import declared, require_index
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
@@ -53,7 +54,6 @@ from hudi_jobs.services.plans import require_partitions_inside, require_plans_in
 from hudi_jobs.services.preparation import look
 from hudi_jobs.services.savepoint import keep_savepoint
 from hudi_jobs.table import HudiTable
-from hudi_jobs.wording import counted
 
 
 def ingest(context: TaskContext) -> TaskResult:

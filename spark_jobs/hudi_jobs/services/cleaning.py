@@ -3,12 +3,12 @@
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
-from hudi_jobs.wording import counted
 
 _ACTION = "clean"
 _NAMED = 3

@@ -6,12 +6,12 @@ from urllib.parse import unquote, urlsplit
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.lease.holding import while_held
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import nothing
-from hudi_jobs.wording import counted
 
 _META_FOLDER = ".hoodie"
 _PROPERTIES = "hoodie.properties"

@@ -16,6 +16,7 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.holding import fenced
 from hudi_jobs.notes import commit_notes
@@ -26,7 +27,6 @@ from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
 from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table import HudiTable
-from hudi_jobs.wording import counted
 
 _HEARTBEAT_MARGIN_SECONDS = 30.0
 _HEARTBEAT_LOOK_SECONDS = 5.0

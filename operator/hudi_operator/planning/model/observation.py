@@ -10,7 +10,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.obstacles import Obstacle, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
-from hudi_operator.timeline.files import FileSummary
+from hudi_operator.timeline.rules.file_sizes import FileSummary
 
 
 class TimelineTrouble(StrEnum):

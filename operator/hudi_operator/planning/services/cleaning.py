@@ -7,7 +7,7 @@ from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, by_c
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.services.view import ServiceView, left_alone, named
 from hudi_operator.timeline import Action, clean_would_find
-from hudi_operator.timeline.retention import earliest_to_retain
+from hudi_operator.timeline.rules.retention import earliest_to_retain
 
 
 def judge(view: ServiceView) -> Dueness:

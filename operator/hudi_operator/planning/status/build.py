@@ -21,7 +21,7 @@ from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.writers.acts import acts_of
 from hudi_operator.timeline import Instant, Problem, Timeline
-from hudi_operator.timeline.files import FileSummary
+from hudi_operator.timeline.rules.file_sizes import FileSummary
 
 _TYPES = {one.hudi_name: one for one in TableType}
 _PENDING_SHOWN = 100

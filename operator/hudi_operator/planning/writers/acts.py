@@ -14,7 +14,7 @@ from hudi_operator.planning.model import Observation, TimelineLook, Undoing
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 RESTORED = "Restored"
 """Somebody restored the table; a Warning."""

@@ -19,7 +19,7 @@ from hudi_operator.planning.runs.windows import Window
 from hudi_operator.planning.writers.authorship import Authorship
 from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 FOREIGN_WRITER = "ForeignWriter"
 """A Serialized table has commits or services of another writer that nobody has accepted."""

@@ -24,7 +24,7 @@ from hudi_operator.planning.model.times import format_time, instant_time, parse_
 from hudi_operator.planning.writers.foreign import may_lack_mark
 from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.timeline import Timeline
-from hudi_operator.timeline.counters import COMMITS
+from hudi_operator.timeline.rules.counters import COMMITS
 
 WAITING_FOR_QUIET = "WaitingForQuiet"
 """Others wrote the table, and it has not been still for as long as its class asks."""

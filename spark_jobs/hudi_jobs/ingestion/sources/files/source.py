@@ -4,6 +4,7 @@ from functools import partial
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Checkpoint, FailureReason, FileFormat, FileSource, IngestionTask
+from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit
 from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, find_input
@@ -12,7 +13,6 @@ from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.state import FileProgress
 from hudi_jobs.ingestion.sources.files.sweep import sweep_now_and_then
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.wording import counted
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _SHOWN = 100

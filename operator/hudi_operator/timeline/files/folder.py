@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from hudi_operator.timeline.files.names import is_instant_time
 from hudi_operator.timeline.model import Layout, Problem, TableProperties
-from hudi_operator.timeline.names import is_instant_time
 
 # What Hudi itself keeps in `.hoodie/` beside a layout-1 timeline.
 _KNOWN = frozenset({"hoodie.properties", "hoodie.properties.backup", "hoodie.properties.updated", "lock"})

@@ -7,7 +7,7 @@ may ask for. Lists that a writer left out are empty, texts that it left out are 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hudi_operator.timeline.content import CommitMetadata
+from hudi_operator.timeline.content.commits import CommitMetadata
 
 
 @dataclass(frozen=True, slots=True)

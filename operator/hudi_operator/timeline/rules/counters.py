@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hudi_operator.timeline.collapse import InstantFiles
+from hudi_operator.timeline.files.collapse import InstantFiles
 from hudi_operator.timeline.model import Action, Bounds, CleanSummary, Counters, Instant, State, TableProperties
 
 COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hudi_operator.timeline.counters import COMMITS
 from hudi_operator.timeline.model import Action, Instant, Layout, Timeline
+from hudi_operator.timeline.rules.counters import COMMITS
 
 # `HoodieTimeline.getWriteTimeline` and `getCommitsAndCompactionTimeline`.
 _WRITES = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}

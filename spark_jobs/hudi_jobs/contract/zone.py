@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from hudi_jobs.clock.instants import InstantFile, wall_time
+from hudi_jobs.contract.instants import InstantFile, wall_time
 
 _STEP = timedelta(minutes=15)
 """Offsets of zones are multiples of this."""

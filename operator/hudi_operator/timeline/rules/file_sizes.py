@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hudi_operator.timeline.content import CommitMetadata, WriteStat
+from hudi_operator.timeline.content.commits import CommitMetadata, WriteStat
 from hudi_operator.timeline.model import Instant
 
 SMALL_FILE_LIMIT = 104_857_600

@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from hudi_operator.storage import FileStamp, Listing, StorageError, StorageErrorKind
 from hudi_operator.timeline.cache import Memory
-from hudi_operator.timeline.collapse import InstantFiles
-from hudi_operator.timeline.content import (
+from hudi_operator.timeline.content.commits import (
     CLEAN_FIELDS,
     CLUSTER,
     OPERATION_FIELDS,
@@ -15,9 +14,10 @@ from hudi_operator.timeline.content import (
     operation_type,
 )
 from hudi_operator.timeline.errors import CorruptContent, LookSpent
-from hudi_operator.timeline.file_times import FileTimes, clock_shift, completed_after, is_metadata_compaction
+from hudi_operator.timeline.files.collapse import InstantFiles
+from hudi_operator.timeline.files.reading import TableFiles, as_unreadable
+from hudi_operator.timeline.files.times import FileTimes, clock_shift, completed_after, is_metadata_compaction
 from hudi_operator.timeline.model import Action, CleanSummary, Layout, Problem, State
-from hudi_operator.timeline.reading import TableFiles, as_unreadable
 
 _HISTORY = 100
 """Newest requested files by which the clocks of the writers and of the store are compared."""

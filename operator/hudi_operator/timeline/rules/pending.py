@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hudi_operator.timeline.counters import COMMITS
 from hudi_operator.timeline.model import Action, Instant, Timeline
+from hudi_operator.timeline.rules.counters import COMMITS
 
 
 class PendingKind(StrEnum):

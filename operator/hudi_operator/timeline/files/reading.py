@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TypeVar
 
 from hudi_operator.storage import FileStamp, FileSystem, StorageError, StorageErrorKind
-from hudi_operator.timeline.avro import is_compressed
+from hudi_operator.timeline.avro.records import is_compressed
 from hudi_operator.timeline.cache import Memory
 from hudi_operator.timeline.errors import (
     ContentTooLarge,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
-from hudi_operator.timeline.archive import (
+from hudi_operator.timeline.archive.parts import (
     INSTANTS_LIMIT,
     ArchiveDamaged,
     Found,
@@ -15,8 +15,8 @@ from hudi_operator.timeline.archive import (
     beyond_the_limit,
     read_part,
 )
+from hudi_operator.timeline.files.reading import as_unreadable
 from hudi_operator.timeline.model import Instant, Problem
-from hudi_operator.timeline.reading import as_unreadable
 
 _VERSION_FILE = "_version_"
 _MANIFEST_PREFIX = "manifest_"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hudi_operator.timeline.content import (
+from hudi_operator.timeline.content.commits import (
     CLEAN_FIELDS,
     COMMIT_FIELDS,
     OPERATION_FIELDS,
@@ -11,9 +11,7 @@ from hudi_operator.timeline.content import (
     Record,
     commit_metadata,
 )
-from hudi_operator.timeline.errors import CorruptContent
-from hudi_operator.timeline.model import Action, State
-from hudi_operator.timeline.plans import (
+from hudi_operator.timeline.content.plans import (
     CleanPlan,
     CleanResult,
     CompactionPlan,
@@ -30,6 +28,8 @@ from hudi_operator.timeline.plans import (
     RollbackResult,
     Savepoint,
 )
+from hudi_operator.timeline.errors import CorruptContent
+from hudi_operator.timeline.model import Action, State
 
 _MIB = 2**20
 _MOST_BYTES = 2**62

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hudi_operator.timeline.avro import KEPT_LIMIT, MAGIC, read_avro
+from hudi_operator.timeline.avro.records import KEPT_LIMIT, MAGIC, read_avro
 from hudi_operator.timeline.cache import memory_of
+from hudi_operator.timeline.content.skim import WHOLE_LIMIT, skim_json
 from hudi_operator.timeline.errors import CorruptContent, TooMuchKept
 from hudi_operator.timeline.model import CleanSummary
-from hudi_operator.timeline.skim import WHOLE_LIMIT, skim_json
 
 CLUSTER = "CLUSTER"
 # `CleanerUtils.SAVEPOINTED_TIMESTAMPS`

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 
 from hudi_operator.storage import FileSystem
-from hudi_operator.timeline.archive import (
+from hudi_operator.timeline.archive.parts import (
     INSTANTS_LIMIT,
     ArchiveDamaged,
     Found,
@@ -14,7 +14,7 @@ from hudi_operator.timeline.archive import (
     beyond_the_limit,
     read_part,
 )
-from hudi_operator.timeline.avro import read_datum
+from hudi_operator.timeline.avro.records import read_datum
 from hudi_operator.timeline.errors import CorruptContent
 from hudi_operator.timeline.model import Instant, Problem
 

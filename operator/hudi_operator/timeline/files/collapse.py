@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hudi_operator.timeline.files.names import EXTENSIONS, LONGEST_TIME, FileKind, parse_name
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State
-from hudi_operator.timeline.names import EXTENSIONS, LONGEST_TIME, FileKind, parse_name
 
 
 class InstantFiles(NamedTuple):

@@ -10,7 +10,7 @@ import struct
 import zlib
 from typing import Any
 
-from hudi_operator.timeline.avro_values import Cursor, decoder, pass_over, read_long
+from hudi_operator.timeline.avro.values import Cursor, decoder, pass_over, read_long
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent
 
 MAGIC = b"Obj\x01"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from hudi_operator.timeline.avro.schema import Schema, SchemaError, parse_schema
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
-from hudi_operator.timeline.schema import Schema, SchemaError, parse_schema
 
 # A record becomes a value of a class later, which takes as much again.
 _TEXT, _NUMBER, _DICTIONARY, _RECORD, _ENTRY = 64, 32, 200, 500, 24

@@ -1,0 +1,60 @@
+"""What the archives of both layouts have in common: instants, damage, and bounds on what is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
+from hudi_operator.timeline.files.reading import as_unreadable
+from hudi_operator.timeline.model import Action, Instant, Problem, State
+
+ARCHIVE_LIMIT = 64 * 2**20
+"""Bytes of one file of the archive that are read at most."""
+
+INSTANTS_LIMIT = 1_000_000
+"""Archived instants that are read at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedTimeline:
+    """Archived instants in timeline order, each once in its highest state, and what could not be read."""
+
+    instants: tuple[Instant, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+Found = tuple[Sequence[Instant], Sequence[Problem]]
+"""Instants of the files that could be read, and what is wrong with the others."""
+
+
+class ArchiveDamaged(Exception):
+    """A file of the archive is not what its name promises."""
+
+
+def archived_instant(time: object, action: object, state: object, completed_at: object) -> Instant:
+    """Build an instant from an archived record. Raises `ArchiveDamaged` for what Hudi does not know."""
+    try:
+        return Instant(
+            str(time),
+            Action(str(action)),
+            State(str(state)),
+            None if completed_at is None else str(completed_at),
+        )
+    except ValueError as error:
+        raise ArchiveDamaged(str(error)) from error
+
+
+def beyond_the_limit(name: str) -> Problem:
+    """Return the problem of an archive with more than `INSTANTS_LIMIT` instants; `name` is the first file unread."""
+    return Problem(name, "The archive holds more instants than are read; those from here on are not.")
+
+
+def read_part(filesystem: FileSystem, path: str) -> bytes:
+    """Read one file of the archive whole."""
+    try:
+        return filesystem.read_file(path, limit=ARCHIVE_LIMIT)
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            raise ArchiveDamaged("the file does not exist") from error
+        if error.kind is StorageErrorKind.TOO_LARGE:
+            raise ArchiveDamaged(str(error).rstrip(".")) from error
+        raise as_unreadable(error) from error

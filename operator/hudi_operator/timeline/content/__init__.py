@@ -1,0 +1,1 @@
+"""What is inside timeline files: commits, plans and results of table services."""

@@ -1,0 +1,1 @@
+"""A timeline as it is shown: a document for programs, text for people."""
