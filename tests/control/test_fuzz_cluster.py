@@ -149,7 +149,7 @@ def test_no_job_pod_annotation_status_or_report_keeps_a_look_from_its_end(  # no
         seen = Observation(
             table=table, table_class=table_class(), obstacles=(), look=timeline, jobs=jobs, operator=OPERATOR
         )
-        plan = decide(seen, default_image=IMAGE, poll_seconds=30, now=NOW)
+        plan = decide(seen, default_image=IMAGE, now=NOW)
         after = build_status(seen, plan, now=NOW)
         HudiTableStatus.model_validate(after.to_document())
         for action in plan.actions:

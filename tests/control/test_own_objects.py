@@ -116,7 +116,7 @@ def test_a_deletion_that_somebody_wrote_into_status_is_not_carried_out() -> None
     forged = active(service=Service.DELETION, uid=None, started_at=at(NOW))
     for policy in ("Retain", "Delete"):
         seen = observe(table(status=status(active_jobs=(forged,)), deletionPolicy=policy), table_class=table_class())
-        plan = decide(seen, default_image=IMAGE, poll_seconds=30, now=NOW + minutes(1))
+        plan = decide(seen, default_image=IMAGE, now=NOW + minutes(1))
         assert not [one for one in plan.actions if isinstance(one, CreateJob)]
         assert forged.name not in {job.name for job in plan.active_jobs}
         assert not [run for run in plan.history if run.service is Service.DELETION]

@@ -59,7 +59,7 @@ def test_a_poisoned_status_or_annotation_leads_to_a_status_all_the_same(
     table = parse_table({"metadata": metadata, "spec": SPEC, "status": status})
     assert isinstance(table, HudiTable)
     seen = Observation(table=table, table_class=table_class(), obstacles=(), look=TimelineLook(), jobs=())
-    plan = decide(seen, default_image=IMAGE, poll_seconds=30, now=NOW)
+    plan = decide(seen, default_image=IMAGE, now=NOW)
     assert build_status(seen, plan, now=NOW).conditions
 
 

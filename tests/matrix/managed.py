@@ -84,7 +84,7 @@ class Managed:
     def step(self) -> Plan:
         """Look, decide, store the status, and run what was decided to its end."""
         observation, now = self.observe(), self.now
-        plan = decide(observation, default_image=IMAGE, poll_seconds=30.0, now=now)
+        plan = decide(observation, default_image=IMAGE, now=now)
         status = build_status(observation, plan, now=now)
         self.status = HudiTableStatus.model_validate(status.to_document())
         self.jobs = []

@@ -33,11 +33,11 @@ def look(world: World, index: int) -> None:
         cluster.stored = ""
     seen = observation(world, index)
     fault, cluster.fault = cluster.fault, ""
-    plan = decision.decide(seen, default_image=IMAGE, poll_seconds=LONGEST, now=now)
+    plan = decision.decide(seen, default_image=IMAGE, now=now)
     _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
     cluster.next_look = world.now + max(
-        int(min(LONGEST if plan.next_look is None else plan.next_look, LONGEST)), BUSY if plan.active_jobs else AGAIN
+        int(min(LONGEST if plan.changes_in is None else plan.changes_in, LONGEST)), BUSY if plan.active_jobs else AGAIN
     )
     if seen.look.trouble is not None:
         cluster.next_look = min(cluster.next_look, world.now + LONGEST_POLL)

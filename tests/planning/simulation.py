@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.planning.world import IMAGE, NOW, POLL, as_declared, at, failed, job, observe, outcome, story, table
+from tests.planning.world import IMAGE, NOW, as_declared, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -120,7 +120,7 @@ class Simulation:
     def look(self) -> None:
         """Decide; the status may not be written, and the Job may not be created after it."""
         observation = self.observation()
-        plan = decide(observation, default_image=IMAGE, poll_seconds=POLL, now=self.now)
+        plan = decide(observation, default_image=IMAGE, now=self.now)
         self.check(plan)
         if self.dice.random() > self.luck:
             return  # somebody else wrote in between, or the operator died before it wrote

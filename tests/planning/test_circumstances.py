@@ -8,7 +8,6 @@ import pytest
 from tests.planning.world import (
     IMAGE,
     NOW,
-    POLL,
     active,
     class_spec,
     ended,
@@ -53,7 +52,7 @@ def decided(
     )
     with monkeypatch.context() as patch:
         patch.setattr(circumstances, "__version__", change.get("version", "1.0.0"))
-        return decide(seen, default_image=change.get("image", IMAGE), poll_seconds=POLL, now=LATER)
+        return decide(seen, default_image=change.get("image", IMAGE), now=LATER)
 
 
 def failed_once(reason: FailureReason, monkeypatch: pytest.MonkeyPatch) -> HudiTableStatus:
@@ -110,7 +109,7 @@ def test_failures_that_an_earlier_release_counted_are_not_forgiven_without_a_cha
 def test_a_class_that_vanished_forgives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = given_up(failed_once(FailureReason.HUDI_ERROR, monkeypatch))
     seen = observe(table(status=before), table_class=None)
-    plan = decide(seen, default_image=IMAGE, poll_seconds=POLL, now=LATER)
+    plan = decide(seen, default_image=IMAGE, now=LATER)
     assert plan.services.ingestion.failures == 10
     assert decided(status(ingestion=plan.services.ingestion), monkeypatch).services.ingestion.failures == 10
 

@@ -9,7 +9,6 @@ from tests.planning.world import (
     CREATED,
     JOB,
     NOW,
-    POLL,
     active,
     after_failures,
     again,
@@ -86,7 +85,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "message": "",
     }
     assert launch.job.name.startswith("flights-ingestion-")
-    assert plan.next_look == 10
+    assert plan.changes_in is None, "a Job that has started changes nothing by time"
 
 
 def test_the_same_observation_always_gives_the_same_plan() -> None:
@@ -161,7 +160,7 @@ def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
 
     assert launched(plan) == []
     assert plan.services.ingestion.reason == reason
-    assert plan.next_look == (10 if plan.active_jobs else POLL)
+    assert plan.changes_in is None or plan.changes_in > 0
 
 
 @pytest.mark.parametrize(
@@ -260,7 +259,7 @@ def test_a_run_that_failed_is_tried_again_after_its_delay_with_the_next_attempt(
     assert (plan.services.ingestion.reason, plan.services.ingestion.failures) == ("WaitingForRetry", 1)
     assert plan.services.ingestion.next_attempt_at == at(NOW + minutes(10 / 60))
     assert plan.services.ingestion.next_run_at is None
-    assert plan.next_look == 10
+    assert plan.changes_in == 10
 
     later = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=NOW + minutes(10 / 60))
     assert [kept.attempt for kept in later.active_jobs] == [2]
@@ -367,24 +366,18 @@ def test_the_checkpoint_is_the_one_of_the_timeline_and_outlasts_trouble() -> Non
     ("remembered", "expected"),
     [
         (memory(last_run=run(started_at=at(NOW - minutes(4.9)))), 6.0),
-        (memory(last_run=run(started_at=at(NOW - minutes(1)))), POLL),
+        (memory(last_run=run(started_at=at(NOW - minutes(1)))), 240.0),
         (after_failures(1, finished_at=at(NOW)), 10.0),
-        (after_failures(1, reason="InvalidRequest"), POLL),
+        (after_failures(1, reason="InvalidRequest"), 3540.0),
     ],
 )
-def test_the_next_look_comes_when_something_is_due_and_at_the_latest_at_the_next_poll(
-    remembered: Any, expected: float
-) -> None:
-    assert plan_for(observe(table(status=status(ingestion=remembered)))).next_look == expected
+def test_time_changes_something_when_the_next_run_is_due(remembered: Any, expected: float) -> None:
+    assert plan_for(observe(table(status=status(ingestion=remembered)))).changes_in == expected
 
 
-def test_a_table_without_ingestion_is_looked_at_at_every_poll() -> None:
-    assert plan_for(observe(table(ingestion=None))).next_look == POLL
-
-
-def test_no_look_ever_follows_at_once_without_something_started() -> None:
-    for hindered in ({"suspend": True}, {"managementPolicy": "Observe"}, {"ingestion": None}):
-        assert plan_for(observe(table(**hindered))).next_look == POLL
+@pytest.mark.parametrize("hindered", [{"suspend": True}, {"managementPolicy": "Observe"}, {"ingestion": None}])
+def test_time_alone_changes_nothing_where_nothing_may_start_or_is_to(hindered: dict[str, Any]) -> None:
+    assert plan_for(observe(table(**hindered))).changes_in is None
 
 
 @pytest.mark.parametrize("length", [1024, 5000])

@@ -192,7 +192,7 @@ def test_an_inflight_compaction_waits_until_the_heartbeat_of_its_run_can_have_ex
     if not expected:
         assert plan.services.compaction.reason == "WaitingForHeartbeat"
         assert plan.services.compaction.next_attempt_at == at(NOW + minutes(2))
-        assert plan.next_look == 1
+        assert plan.changes_in == 1
 
 
 def test_an_inflight_compaction_that_has_just_appeared_is_taken_for_alive() -> None:
@@ -279,7 +279,7 @@ def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_ha
     assert launched(plan) == ([("Cleaning", None, None)] if expected else [])
     if not expected:
         assert plan.services.cleaning.next_run_at == at(NOW + minutes(2))
-        assert plan.next_look == 1
+        assert plan.changes_in == 1
 
 
 def test_a_write_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
@@ -316,7 +316,7 @@ def test_an_instant_that_has_been_pending_for_longer_than_the_class_allows_raise
 def test_the_table_is_looked_at_when_an_instant_becomes_overdue() -> None:
     seen = story(*DELTAS[:2], f"{ago(59.9)}.clustering.requested", clusterings=[ago(59.9)])
     plan = planned(seen, remembered={"left_behind": ()}, **QUIET, compaction={"mode": "Disabled"})
-    assert plan.next_look == 6
+    assert plan.changes_in == 6
 
 
 def test_where_instants_are_in_local_time_age_counts_from_when_the_store_or_the_operator_saw_them_first() -> None:

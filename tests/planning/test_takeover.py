@@ -108,7 +108,7 @@ def test_while_it_waits_the_table_says_why_until_when_and_what_to_do() -> None:
     assert after.services.ingestion.reason == "WaitingForQuiet"
     assert find_condition(after.conditions, ConditionType.STALLED) is None
     assert find_condition(after.conditions, ConditionType.RECONCILING) is not None
-    assert plan_for(later(found()), now=NOW + minutes(QUIET) - timedelta(seconds=3)).next_look == 3
+    assert plan_for(later(found()), now=NOW + minutes(QUIET) - timedelta(seconds=3)).changes_in == 3
 
 
 MOVES = {

@@ -134,7 +134,7 @@ def test_what_is_overdue_is_announced_as_another_tools_before_it_is_dealt_with(w
         alarm.message
     )
     plan = plan_for(following, now=NOW + minutes(ALARM - 1))
-    assert plan.next_look == 30
+    assert plan.changes_in == 60
 
 
 @pytest.mark.parametrize("what", [what for what in FOREIGN if DEALT_WITH[what]])

@@ -36,7 +36,6 @@ CREATED = NOW - timedelta(hours=1)
 IMAGE = "registry.example/hudi-spark:1"
 JOB = "flights-ingestion-0123456789"
 UID = "5c2a8a44-7c31-4f0e-9f4a-1d1c3b7e0a11"
-POLL = 30.0
 OPERATOR = "cluster/hudi-operator"
 """Identity of the operator."""
 
@@ -290,7 +289,7 @@ def as_declared(look: TimelineLook, table: HudiTable) -> TimelineLook:
 
 def plan_for(observation: Observation, *, now: datetime = NOW) -> Plan:
     observation = replace(observation, look=as_declared(observation.look, observation.table))
-    return decide(observation, default_image=IMAGE, poll_seconds=POLL, now=now)
+    return decide(observation, default_image=IMAGE, now=now)
 
 
 def status_of(observation: Observation, *, now: datetime = NOW) -> HudiTableStatus:

@@ -34,8 +34,8 @@ from hudi_operator.kube.kinds import JOB
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.policy.namespaces import asks_for_labels
 from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status.build import build_invalid_status, build_status
 from hudi_operator.planning.status.transitions import STATUS_UNREADABLE, transitions
@@ -43,13 +43,7 @@ from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
-_ACTIVE_LOOK_SECONDS = 30.0
-_LABELS_LOOK_SECONDS = 300.0
-"""How often labels of a namespace are looked at that let its tables use their class: they change without a word."""
-
 _LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
-_WHOLE_LOOK_SECONDS = 3600.0
-"""How often a table is looked at whole although nothing calls for it."""
 
 _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
@@ -178,9 +172,7 @@ class Reconciler:
         return observation, plan
 
     def _plan(self, observation: Observation) -> Plan:
-        # How often a timeline is looked at is decided apart: here it is asked when anything is due by time.
-        longest = self._polling.spread(_WHOLE_LOOK_SECONDS)
-        return decide(observation, default_image=self._settings.spark_image, poll_seconds=longest, now=self._kube.now())
+        return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())
 
     async def _act(self, key: TableKey, observation: Observation, plan: Plan, document: Document) -> bool:
         """Do what the plan asks for; return False when a Job was refused."""
@@ -214,22 +206,9 @@ class Reconciler:
         )
         self._polling.end_whole_look(key, last, moved=busy)
         pause = self._polling.pause(key, now=now)
-        whole = self._seconds_to_whole_look(observation, plan, pause)
+        whole = requeue_after(observation, plan, poll=pause, spread=self._polling.spread)
         self._polling.set_whole_look(key, now + whole)
         return min(pause, whole)
-
-    def _seconds_to_whole_look(self, observation: Observation, plan: Plan, pause: float) -> float:
-        if observation.obstacles:
-            return pause  # what stands in the way may go without a word: another table's claim, for example
-        due = any(plan.services.of(service).due for service in Service)
-        longest = plan.next_look if plan.next_look is not None else _WHOLE_LOOK_SECONDS
-        if plan.active_jobs:
-            # Jobs and pods announce themselves: this bounds how late a missed announcement is noticed.
-            return self._polling.spread(max(longest, _ACTIVE_LOOK_SECONDS))
-        if observation.table_class and asks_for_labels(observation.table_class, observation.table.metadata.namespace):
-            longest = min(longest, self._polling.spread(_LABELS_LOOK_SECONDS))
-        # What is due and has not been launched waits for something outside, and that says nothing when it is over.
-        return min(longest, max(pause, _ACTIVE_LOOK_SECONDS)) if due else longest
 
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""

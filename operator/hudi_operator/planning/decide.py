@@ -1,4 +1,4 @@
-"""The decision: from one look at a table to what is done now, what is remembered, and when to look again.
+"""The decision: from one look at a table to what is done now, what is remembered, and when time changes that.
 
 A serialized table has at most one Job, whatever its service. What was decided earlier comes first; then what is
 pending, what was requested, ingestion, and the table services, in the order of `docs/architecture.md`.
@@ -42,18 +42,15 @@ from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET, Takeover,
 from hudi_operator.planning.writers.unfinished import left_behind
 from hudi_operator.services.registry import SERVICES
 
-ACTIVE_JOB_LOOK_SECONDS = 10.0
-"""Jobs and pods announce themselves; this only bounds how late a missed announcement is noticed."""
 
-
-def decide(observation: Observation, *, default_image: str, poll_seconds: float, now: datetime) -> Plan:
+def decide(observation: Observation, *, default_image: str, now: datetime) -> Plan:
     """Return the plan for one table; `default_image` is the Spark image of classes that name none."""
     image = spark_image(observation, default_image)
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
     services = remember(observation, tracked.finished, circumstances=circumstances)
     if observation.table_class is None or observation.is_hidden:
-        return _hidden(observation, tracked, services, poll_seconds=poll_seconds)
+        return _hidden(observation, tracked, services)
     history = _history(observation.table.status.history, tracked.finished)
     services, history = mark_undone(services, history, observation.look)
     runs = known_runs(services, (*tracked.finished, *history))
@@ -107,9 +104,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
-        next_look=_next_look(
-            judged, started, hindrance, (alarm_at, tracked.late_at, takeover.until), poll=poll_seconds, now=now
-        ),
+        changes_in=_changes_in(judged, started, hindrance, (alarm_at, tracked.late_at, takeover.until), now=now),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
         takeover=told,
@@ -117,7 +112,7 @@ def decide(observation: Observation, *, default_image: str, poll_seconds: float,
     )
 
 
-def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus, *, poll_seconds: float) -> Plan:
+def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus) -> Plan:
     """Return the plan for a table that may not be looked at: its Jobs go on, and nothing of its folder is shown."""
     message = blocked_message(observation)
     blocked = {service: concealed(services.of(service), reason=BLOCKED, message=message) for service in SERVICES}
@@ -130,7 +125,6 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         finished=tracked.finished,
         answered=_answered(observation.table, ()),
         rescan=rescan_after(observation, tracked.finished, ()),
-        next_look=poll_seconds,
         owner=own_record(observation.table),
         takeover=hidden(observation.table.status.takeover),
     )
@@ -185,22 +179,19 @@ def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
     return late, min((moment for moment in moments if moment is not None and moment > case.now), default=None)
 
 
-def _next_look(
+def _changes_in(
     judged: Mapping[Service, Dueness],
     started: Started,
     hindrance: Hindrance | None,
     known: Iterable[datetime | None],
     *,
-    poll: float,
     now: datetime,
-) -> float:
+) -> float | None:
     """Return the seconds until time alone may change something; `known` are moments beside those of the services."""
     moments = list(known)
-    if started.active:
-        poll = min(ACTIVE_JOB_LOOK_SECONDS, poll)
-    elif hindrance is None:
+    if not started.active and hindrance is None:
         moments += [dueness.at for dueness in judged.values() if not dueness.due]
-    return min([poll, *(wait for moment in moments if (wait := seconds_until(moment, now=now)) is not None)])
+    return min((wait for moment in moments if (wait := seconds_until(moment, now=now)) is not None), default=None)
 
 
 def _history(previous: tuple[RunStatus, ...], finished: tuple[RunStatus, ...]) -> tuple[RunStatus, ...]:

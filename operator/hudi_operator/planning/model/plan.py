@@ -61,7 +61,7 @@ Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to do now, what to remember, and when to look again (seconds; None = only when something happens).
+    """What to do now, what to remember, and in how many seconds time alone may change that (None = never).
 
     `drift` is everything in which the table differs from its resource, or cannot be honoured.
     `foreign` are commits of other writers that a serialized table must not have, newest first, `acceptance_ignored`
@@ -90,7 +90,7 @@ class Plan:
     answered: str | None = None
     rescan: RescanStatus | None = None
     circumstances: str | None = None
-    next_look: float | None = None
+    changes_in: float | None = None
     owned_elsewhere: str | None = None
     owner: OwnerStatus | None = None
     takeover: TakeoverStatus | None = None

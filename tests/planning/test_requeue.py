@@ -1,0 +1,55 @@
+"""When a table is looked at whole again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.world import active, memory, observe, table_class
+
+from hudi_operator.planning.model import Blocked, Obstacle, Plan
+from hudi_operator.planning.requeue import ACTIVE_SECONDS, LABELS_SECONDS, QUIET_SECONDS, requeue_after
+
+RUNS = Plan(active_jobs=(active(),))
+DUE = Plan(services=Plan().services.model_copy(update={"ingestion": memory(due=True)}))
+BY_LABELS = table_class(allowedNamespaces={"selector": {"matchLabels": {"team": "a"}}})
+RIVAL = Obstacle(reason=Blocked.PATH_CLAIMED, message="Another table has the claim.")
+
+
+@pytest.mark.parametrize(
+    ("plan", "changes", "poll", "seconds"),
+    [
+        (Plan(), {}, 10, QUIET_SECONDS),
+        (Plan(), {"table_class": BY_LABELS}, 10, LABELS_SECONDS),
+        (Plan(), {"obstacles": (RIVAL,)}, 10, 10),
+        (RUNS, {}, 10, ACTIVE_SECONDS),
+        (RUNS, {}, 300, ACTIVE_SECONDS),
+        (RUNS, {"table_class": BY_LABELS}, 10, ACTIVE_SECONDS),
+        (DUE, {}, 10, 30),
+        (DUE, {}, 300, 300),
+    ],
+    ids=[
+        "nothing calls for it",
+        "labels let it use its class",
+        "something stands in the way",
+        "a Job runs",
+        "a Job runs on a quiet table",
+        "a Job runs where labels matter",
+        "what is due waits",
+        "what is due waits on a quiet table",
+    ],
+)
+def test_a_whole_look_follows_after(plan: Plan, changes: dict[str, Any], poll: float, seconds: float) -> None:
+    assert requeue_after(observe(**changes), plan, poll=poll) == seconds
+
+
+@pytest.mark.parametrize("plan", [Plan(), RUNS, DUE], ids=["nothing", "a Job runs", "something is due"])
+def test_what_time_changes_is_met_to_the_second(plan: Plan) -> None:
+    for seconds in (3.0, 29.0):
+        assert requeue_after(observe(), replace(plan, changes_in=seconds), poll=10, spread=lambda _: 30.0) == seconds
+    assert requeue_after(observe(), replace(plan, changes_in=10**6), poll=10) == requeue_after(observe(), plan, poll=10)
+
+
+def test_pauses_are_drawn_so_that_tables_drift_apart() -> None:
+    assert requeue_after(observe(), RUNS, poll=10, spread=lambda seconds: seconds * 1.1) == pytest.approx(33)
