@@ -348,9 +348,9 @@ def test_annotations_that_somebody_changed_are_read_as_far_as_they_go(
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"hudi-operator.io/service": "Gardening"}])
-def test_a_job_without_its_labels_is_still_seen(labels: dict[str, str] | None) -> None:
+def test_a_job_that_names_no_known_service_is_still_seen_and_is_no_ingestion(labels: dict[str, str] | None) -> None:
     (found,) = view(the_job(labels=labels), the_pod())
-    assert (found.phase, found.service) == (JobPhase.RUNNING, Service.INGESTION)
+    assert (found.phase, found.service) == (JobPhase.RUNNING, None)
 
 
 def test_pods_of_other_programs_are_not_drivers() -> None:

@@ -144,8 +144,8 @@ class RunStatus(Model):
     job: Annotated[str, Field(max_length=63)]
     """Name of the Job."""
 
-    service: Service
-    """The service that ran."""
+    service: Service | None = None
+    """The service that ran; absent for one that this version of the operator does not know."""
 
     outcome: Outcome
     """How it ended."""
@@ -325,14 +325,19 @@ class ServicesStatus(Model):
     archival: ServiceStatus = ServiceStatus()
     """Moving of old instants to the archive."""
 
-    def of(self, service: Service) -> ServiceStatus:
-        """Return the status of one service; of one that is no part of a table's life, the default."""
-        status: ServiceStatus = getattr(self, service.lower(), _UNKNOWN)
+    def of(self, service: Service | None) -> ServiceStatus:
+        """Return the status of one service; of one that is no part of a table's life or not known, the default."""
+        status: ServiceStatus = _UNKNOWN if service is None else getattr(self, service.lower(), _UNKNOWN)
         return status
 
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return these with some of them changed."""
         return self.model_copy(update={service.lower(): status for service, status in changed.items()})
+
+
+def service_name(service: Service | None) -> str:
+    """Return what the service of a run is called in sentences and metrics."""
+    return "Unknown" if service is None else service.value
 
 
 class ActiveJob(Model):
@@ -341,8 +346,8 @@ class ActiveJob(Model):
     name: Annotated[str, Field(max_length=63)]
     """Name of the Job."""
 
-    service: Service
-    """The service that it runs."""
+    service: Service | None = None
+    """The service that it runs; absent for one that this version of the operator does not know."""
 
     uid: Annotated[str, Field(max_length=64)] | None = None
     """Uid of the Job once it is known to exist."""

@@ -7,7 +7,7 @@ import structlog
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.api.table_status import ActiveJob, service_name
 from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
@@ -54,7 +54,7 @@ class Actor:
         if created:
             due_at = action.due_at if isinstance(action, LaunchJob) else None
             delay = (self._kube.now() - due_at).total_seconds() if due_at else None
-            metrics.job_launched(action.job.service.value, delay_seconds=delay)
+            metrics.job_launched(service_name(action.job.service), delay_seconds=delay)
 
     async def remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
         """Tell executors to end; one that may not be told, or is another by now, is waited for all the same."""
@@ -118,6 +118,8 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         table.metadata.deletion_timestamp and table.spec.deletion_policy is DeletionPolicy.DELETE
     ):
         raise JobRefused(job, "neither the spec nor the deletion of the table asks for the removal of its data")
+    if job.service is None:
+        raise JobRefused(job, "this version of the operator does not know its service")
     if observation.table_class is None:
         raise JobRefused(job, "the table's class is not known")
     table_class = observation.table_class.spec

@@ -8,7 +8,7 @@ import structlog
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.table_status import HudiTableStatus, service_name
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
@@ -180,7 +180,7 @@ class Finalizer:
     def _record(self, key: TableKey, seen: EndingObservation, status: HudiTableStatus) -> None:
         name = seen.table_class.metadata.name if seen.table_class is not None else ""
         self._running.record(key, class_name=name, jobs=len(status.active_jobs))
-        metrics.set_active_jobs(str(key), [job.service.value for job in status.active_jobs])
+        metrics.set_active_jobs(str(key), [service_name(job.service) for job in status.active_jobs])
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

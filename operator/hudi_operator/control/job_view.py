@@ -233,9 +233,10 @@ def _created_at(document: Document, *, now: datetime) -> datetime:
     return parse_time(text(document, "metadata", "creationTimestamp")) or now
 
 
-def _service(document: Document) -> Service:
+def _service(document: Document) -> Service | None:
+    """Return the service of a Job, or None for one that only a later version of the operator knows."""
     value = text(document, "metadata", "labels", SERVICE_LABEL)
-    return Service(value) if value in set(Service) else Service.INGESTION
+    return Service(value) if value in set(Service) else None
 
 
 def _instant(value: str | None) -> str | None:

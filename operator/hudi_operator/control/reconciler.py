@@ -13,7 +13,7 @@ import structlog
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.table_status import HudiTableStatus, service_name
 from hudi_operator.control.actor import Actor, JobRefused
 from hudi_operator.control.claims import Claims
 from hudi_operator.control.finalizer import FINALIZER, Finalizer
@@ -213,7 +213,7 @@ class Reconciler:
     def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
         name = observation.table_class.metadata.name if observation.table_class else ""
         self._running.record(key, class_name=name, jobs=_running_jobs(observation, plan))
-        metrics.set_active_jobs(str(key), [job.service.value for job in plan.active_jobs])
+        metrics.set_active_jobs(str(key), [service_name(job.service) for job in plan.active_jobs])
         metrics.set_overdue(str(key), overdue=bool(plan.overdue))
         if any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service):
             self._running.wait(key, class_name=name)

@@ -27,6 +27,8 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
 
 
 def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, now: datetime) -> Plan:
+    if run.service is None:
+        return plan  # counts for no service
     table_class = observation.table_class.spec if observation.table_class else None
     memory = remember_runs(
         plan.services.of(run.service),

@@ -62,8 +62,10 @@ def service_of(pending: PendingInstant) -> Service | None:
     return next((one.service for one in DEFINITIONS if one.deals_with(pending)), None)
 
 
-def leaves_no_instant(service: Service) -> bool:
-    """Whether a run of this service completes no instant, so that the driver's word is all there is."""
+def leaves_no_instant(service: Service | None) -> bool:
+    """Whether the driver's word is all there is of a run: it completes no instant, or nobody knows which."""
+    if service is None:
+        return True
     definition = definition_of(service)
     return definition is not None and not definition.completes
 

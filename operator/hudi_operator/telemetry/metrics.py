@@ -21,7 +21,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from hudi_operator.api.table_status import RunStatus
+from hudi_operator.api.table_status import RunStatus, service_name
 
 # Without this every counter brings a second series, which nothing here needs.
 disable_created_metrics()
@@ -137,7 +137,7 @@ class Metrics:
 
     def run_finished(self, run: RunStatus) -> None:
         """Count a Job that has ended."""
-        self._jobs.labels(run.service.value, run.outcome.value).inc()
+        self._jobs.labels(service_name(run.service), run.outcome.value).inc()
 
     def set_active_jobs(self, table: str, services: Iterable[str]) -> None:
         """Say which services have a Job for this table now; none forgets the table."""

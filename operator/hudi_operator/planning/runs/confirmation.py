@@ -41,7 +41,7 @@ def may_be_damaged(job: ActiveJob, result: TaskResult | None, look: TimelineLook
     return any(one.time > (job.base_instant or "") for one in commits)
 
 
-def _completed(service: Service, timeline: Timeline) -> tuple[Instant, ...]:
-    definition = definition_of(service)
+def _completed(service: Service | None, timeline: Timeline) -> tuple[Instant, ...]:
+    definition = definition_of(service) if service is not None else None
     actions = definition.completes if definition else frozenset()
     return tuple(instant for instant in timeline.completed if instant.action in actions)

@@ -131,6 +131,8 @@ def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
 
 
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
+    if job.service is None:
+        return False  # only a later version of the operator knows what to create
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
     if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
@@ -178,9 +180,10 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
         # Stopped for this trouble: what it will be remembered for.
         return job.model_copy(update={"uid": job.uid or found.uid})
+    service = job.service or found.service  # a status that an earlier version has written may have lost it
     state = found.trouble.value if found.trouble is not None else found.phase.value
     message = found.message[:_MESSAGE_LIMIT]
-    return job.model_copy(update={"uid": job.uid or found.uid, "state": state, "message": message})
+    return job.model_copy(update={"uid": job.uid or found.uid, "service": service, "state": state, "message": message})
 
 
 def adopted(found: JobObservation) -> ActiveJob:

@@ -73,9 +73,12 @@ def _rank(dueness: Dueness, service: Service, passed_over: int) -> tuple[int, in
 def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> Hindrance | None:
     """Return the Job beside which a service must not start.
 
-    A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion.
+    A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion. Nothing
+    runs beside a Job of a service that this version does not know.
     """
     for job in active:
+        if job.service is None:
+            return RUNNING, f"Job {job.name}: {job.state}. This version of the operator does not know its service."
         beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
         if mode is ConcurrencyMode.SERIALIZED or not beside:
             return RUNNING, f"Job {job.name}: {job.state}."
@@ -117,7 +120,7 @@ def explained(
     return case.services.replaced(after)
 
 
-def _passed_over(case: Case, service: Service, dueness: Dueness, launched: Collection[Service]) -> int:
+def _passed_over(case: Case, service: Service, dueness: Dueness, launched: Collection[Service | None]) -> int:
     """Return how often others have been started while this service was due and could have been."""
     before = case.services.of(service).passed_over
     if service in launched:

@@ -14,6 +14,7 @@ from hudi_operator.api.table_status import (
     HudiTableStatus,
     InstantStatus,
     TimelineStatus,
+    service_name,
 )
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.dueness import count_range
@@ -131,7 +132,7 @@ def _message(conditions: tuple[Condition, ...], observation: Observation, plan: 
     ready = conditions[0]
     if ready.status == "True" and plan.active_jobs:
         job = plan.active_jobs[0]
-        return f"{job.service.value} is {job.state.lower()}."
+        return f"{service_name(job.service)} is {job.state.lower()}."
     if ready.status == "True" and observation.table.spec.suspend:
         return "Suspended."
     return ready.message[:_MESSAGE_LIMIT]

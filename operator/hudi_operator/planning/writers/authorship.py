@@ -80,7 +80,7 @@ def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple
 
 def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], names: Collection[str]) -> bool:
     """Whether a Job has ended that is younger than the last run of its service that is remembered."""
-    ends: dict[Service, datetime] = {}
+    ends: dict[Service | None, datetime] = {}
     for run in runs:
         ended = parse_time(run.finished_at)
         if ended is not None:
@@ -100,9 +100,12 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
     )
 
 
-def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service]:
-    """Return the services whose runs may clean; a run of another generation of the spec may have cleaned inline."""
+def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service | None]:
+    """Return the services whose runs may clean, as one that is not known may.
+
+    A run of another generation of the spec may have cleaned inline.
+    """
     generation = observation.table.metadata.generation
     others = any(job.generation != generation for job in (*active, *observation.table.status.active_jobs))
     inline = observation.table.spec.cleaning.mode is ServiceMode.INLINE
-    return frozenset({Service.CLEANING, Service.INGESTION} if inline or others else {Service.CLEANING})
+    return frozenset({Service.CLEANING, None, *((Service.INGESTION,) if inline or others else ())})

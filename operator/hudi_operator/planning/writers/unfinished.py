@@ -173,7 +173,7 @@ def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: boo
         return False
     if pending.kind is PendingKind.WRITE:
         return job.service is Service.INGESTION
-    return is_serialized or (pending.kind is PendingKind.OTHER and job.service is not Service.INGESTION)
+    return is_serialized or (pending.kind is PendingKind.OTHER and job.service not in {None, Service.INGESTION})
 
 
 def _is_unclaimed_plan(pending: PendingInstant) -> bool:
