@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-_SECRET_NAME = re.compile(r"secret|password|passwd|token|credential|access[._-]?key|jaas|sas[._-]", re.IGNORECASE)
+from hudi_jobs.contract.secrets import SECRET_NAME
+
 _ASSIGNMENT = re.compile(r"(?i)((?:secret|password|token|access[._-]?key)[\w.-]*\s*[=:]\s*)[^\s,;&\"']+")
 _USER_INFO = re.compile(r"(\w+://)[^\s/@]+@")
 _HIDDEN = "[hidden]"
@@ -23,7 +24,7 @@ class Redactor:
                 value
                 for mapping in settings
                 for name, value in mapping.items()
-                if len(value) >= 8 and _SECRET_NAME.search(name) and "provider" not in name.lower()
+                if len(value) >= 8 and SECRET_NAME.search(name) and "provider" not in name.lower()
             },
             key=len,
             reverse=True,

@@ -8,9 +8,10 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from hudi_jobs.contract.secrets import SECRET_NAME
+
 REDACTED = "[redacted]"
 
-_SECRET_KEY = re.compile(r"secret|passw|token|credential|access_?key|private_?key|authorization", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"(?i)(bearer\s+)[\w.~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 
 _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
@@ -80,7 +81,7 @@ def _rendering(style: str) -> list[Processor]:
 
 
 def _without_secrets(key: str, value: Any) -> Any:  # noqa: ANN401 - log events hold anything
-    if _SECRET_KEY.search(key) and isinstance(value, str | bytes):
+    if SECRET_NAME.search(key) and isinstance(value, str | bytes):
         return REDACTED
     if isinstance(value, str):
         return _SECRET_TEXT.sub(lambda match: (match.group(1) or "") + REDACTED, value)
