@@ -141,7 +141,7 @@ def spark_image(observation: Observation, default_image: str) -> str:
 
 
 def open_request(table: HudiTable) -> str | None:
-    """Return the value of the requestedAt annotation if it has not been answered."""
+    """Return the value of the annotation requested-at if it has not been answered."""
     requested = table.metadata.annotations.get(REQUESTED_AT_ANNOTATION)
     return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
 
