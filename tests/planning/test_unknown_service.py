@@ -138,6 +138,16 @@ def test_an_unknown_intent_without_a_job_is_not_carried_out() -> None:
     assert found[0].active == ()
 
 
+def test_an_intent_that_said_more_than_can_be_read_is_not_carried_out() -> None:
+    written = document(status(active_jobs=(active(uid=None, state="Decided", started_at=at(NOW)),)))
+    whole = track(observe(stored(**written)), desired_image=IMAGE, now=NOW)
+    written["activeJobs"][0]["runMode"] = "Rehearse"
+    cut = track(observe(stored(**written)), desired_image=IMAGE, now=NOW)
+
+    assert [len(one.actions) for one in (whole, cut)] == [1, 0]
+    assert cut.active == ()
+
+
 def test_no_job_is_made_for_an_unknown_service() -> None:
     with pytest.raises(JobRefused, match="does not know its service"):
         build_manifest(observe(table()), UNKNOWN, default_image=IMAGE)

@@ -28,21 +28,23 @@ PLAN_KINDS = frozenset(kind for one in DEFINITIONS for kind in one.plans)
 
 def definition_of(service: Service) -> ServiceDefinition | None:
     """Return what a service is; a deletion is no part of a table's life and has no definition."""
+    found: ServiceDefinition | None
     match service:
         case Service.INGESTION:
-            return INGESTION
+            found = INGESTION
         case Service.COMPACTION:
-            return COMPACTION
+            found = COMPACTION
         case Service.CLUSTERING:
-            return CLUSTERING
+            found = CLUSTERING
         case Service.CLEANING:
-            return CLEANING
+            found = CLEANING
         case Service.ARCHIVAL:
-            return ARCHIVAL
+            found = ARCHIVAL
         case Service.DELETION:
-            return None
+            found = None
         case _:
             assert_never(service)
+    return found
 
 
 def mode_of(spec: HudiTableSpec, service: Service) -> ServiceMode:

@@ -131,8 +131,9 @@ def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
 
 
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
-    if job.service is None:
-        return False  # only a later version of the operator knows what to create
+    unread = any(part.startswith("activeJobs.") for part in observation.table.unreadable)
+    if job.service is None or unread:
+        return False  # only a later version of the operator knows what is to be created
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
     if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False

@@ -60,16 +60,18 @@ ARCHIVAL = Evaluation(
 
 def evaluation_of(service: Service) -> Evaluation | None:
     """Return how a table service is evaluated; ingestion and deletion are none."""
+    found: Evaluation | None
     match service:
         case Service.COMPACTION:
-            return COMPACTION
+            found = COMPACTION
         case Service.CLUSTERING:
-            return CLUSTERING
+            found = CLUSTERING
         case Service.CLEANING:
-            return CLEANING
+            found = CLEANING
         case Service.ARCHIVAL:
-            return ARCHIVAL
+            found = ARCHIVAL
         case Service.INGESTION | Service.DELETION:
-            return None
+            found = None
         case _:
             assert_never(service)
+    return found
