@@ -36,9 +36,8 @@ def look(world: World, index: int) -> None:
     plan = decision.decide(seen, default_image=IMAGE, now=now)
     _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
-    cluster.next_look = world.now + max(
-        int(min(LONGEST if plan.changes_in is None else plan.changes_in, LONGEST)), BUSY if plan.active_jobs else AGAIN
-    )
+    pause = LONGEST if plan.changes_in is None else min(int(plan.changes_in), LONGEST)
+    cluster.next_look = world.now + (BUSY if plan.active_jobs else max(pause, AGAIN))
     if seen.look.trouble is not None:
         cluster.next_look = min(cluster.next_look, world.now + LONGEST_POLL)
     if fault == "conflict":
