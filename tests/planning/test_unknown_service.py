@@ -33,6 +33,7 @@ from hudi_operator.control.actor import JobRefused, build_manifest
 from hudi_operator.planning.model import JobPhase, StopJob
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.runs.tracking import track
+from hudi_operator.planning.writers.authorship import Authorship
 
 LATER = "Restoration"
 """A service that this version does not know."""
@@ -171,6 +172,22 @@ def test_the_later_version_learns_the_service_again_from_the_job() -> None:
     )
 
     assert [one.service for one in found.active] == [Service.COMPACTION]
+
+
+def test_a_run_that_has_ended_is_judged_by_the_service_that_its_job_names() -> None:
+    said = ended(service=Service.COMPACTION, outcome=outcome(Outcome.SUCCEEDED, instant="20260310113000000"))
+    found = track(observe(table(status=status(active_jobs=(UNKNOWN,))), jobs=(said,)), desired_image=IMAGE, now=NOW)
+
+    assert [(one.service, one.reason) for one in found.finished] == [(Service.COMPACTION, "NotConfirmed")]
+
+
+def test_a_forgotten_job_of_an_unknown_service_hides_no_foreign_commit_once_another_run_has_ended() -> None:
+    ran = (run(finished_at=at(NOW - minutes(1))),)
+    early, late = (ended("flights-restoration-1", service=None, created_at=NOW - minutes(ago)) for ago in (5, 0))
+    before = table(status=status(history=ran))
+
+    assert not Authorship.of(observe(before, jobs=(early,)), ran, (), ()).is_lost
+    assert Authorship.of(observe(before, jobs=(late,)), ran, (), ()).is_lost
 
 
 def test_a_job_whose_label_is_gone_stays_what_status_says_that_it_is() -> None:

@@ -93,14 +93,16 @@ def _ingestion(table: HudiTable) -> IngestionTask | None:
     if ingestion is None:
         return None
     files = ingestion.source.files
+    source = FileSource(
+        path=files.path,
+        format=files.format,
+        options=files.options,
+        schema_ddl=files.columns,
+        path_glob=files.path_glob,
+    )
     return IngestionTask(
-        source=FileSource(
-            path=files.path,
-            format=files.format,
-            options=files.options,
-            schema_ddl=files.columns,
-            path_glob=files.path_glob,
-        ),
+        source=source,
+        files=source,
         transform_sql=ingestion.transform.sql if ingestion.transform else None,
         operation=ingestion.operation,
         max_bytes=quantity_bytes(ingestion.max_bytes_per_run) if ingestion.max_bytes_per_run else None,

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.ownership import TableOwner
-from hudi_jobs.contract.source import AnySource
+from hudi_jobs.contract.source import AnySource, FileSource
 
 METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""
@@ -135,6 +135,9 @@ class IngestionTask(Document):
     """Read what is new in a source and write it to the table as one commit."""
 
     source: AnySource
+    files: FileSource | None = None
+    """The source once more under its former name, for driver images of the release before."""
+
     transform_sql: str | None = None
     operation: WriteOperation = WriteOperation.UPSERT
     max_bytes: int | None = None

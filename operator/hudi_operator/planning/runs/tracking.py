@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.base import parse_duration
@@ -54,7 +55,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     active: list[ActiveJob] = []
     finished: list[RunStatus] = []
     actions: list[Action] = []
-    for job in remembered:
+    for job in map(partial(_with_service, observation=observation), remembered):
         own, living = _found(job, observation)
         if living is not None:
             living, stops = _judged(living, observation, desired_image=desired_image, now=now)
@@ -83,6 +84,12 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
         actions=tuple(actions),
         late_at=_next_late(observation, now=now),
     )
+
+
+def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
+    """Return a Job with the service that its label names, where a version that did not know it left it out."""
+    own, _ = _found(job, observation) if job.service is None else (None, None)
+    return job.model_copy(update={"service": own.service}) if own is not None else job
 
 
 def _judged(

@@ -79,14 +79,19 @@ def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple
 
 
 def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], names: Collection[str]) -> bool:
-    """Whether a Job has ended that is younger than the last run of its service that is remembered."""
+    """Whether a Job has ended that is younger than the last run of its service that is remembered.
+
+    Of a service that this version does not know no last run is remembered: there any run counts.
+    """
     ends: dict[Service | None, datetime] = {}
     for run in runs:
         ended = parse_time(run.finished_at)
         if ended is not None:
             ends[run.service] = max(ended, ends.get(run.service, ended))
-    forgotten = (job for job in observation.jobs if job.name not in names)
-    return any(job.service not in ends or job.created_at > ends[job.service] for job in forgotten)
+    newest = max(ends.values(), default=None)
+    forgotten = ((job, ends.get(job.service)) for job in observation.jobs if job.name not in names)
+    known = ((job, newest if job.service is None else end) for job, end in forgotten)
+    return any(end is None or job.created_at > end for job, end in known)
 
 
 def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bool:
