@@ -16,7 +16,7 @@ import yaml
 from tests.e2e.processes import find_process, require_node
 from tests.e2e.stage import Stage, Table, Tenant, condition_of
 
-from toolkit.cluster import ROOT
+from toolkit.cluster import ROOT, CommandFailed
 
 pytestmark = pytest.mark.e2e
 
@@ -195,8 +195,14 @@ def _claimant(tenant: Tenant, name: str, path: str) -> Table:
 
 
 def test_a_spec_that_an_upgrade_made_invalid_stalls_that_table_alone(stage: Stage, tenant: Tenant) -> None:
+    def declared() -> Table | None:
+        try:
+            return tenant.table("outdated", ingestion={"operation": "Merge"})
+        except CommandFailed:
+            return None  # the API server does not serve the older definition yet
+
     with loosened_definition(stage):
-        table = tenant.table("outdated", ingestion={"operation": "Merge"})
+        table: Table = stage.eventually(declared, what="the older definition is served")
     stalled = table.wait_reason("InvalidSpec", kind="Stalled")
     assert "operation" in stalled["message"]
     assert "Correct the spec" in stalled["message"]
