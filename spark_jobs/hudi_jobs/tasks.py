@@ -1,10 +1,11 @@
 """Which function runs which service: one module per service."""
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import Never
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import Service, TaskResult
+from hudi_jobs.contract import FailureReason, Service, TaskResult
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.run import ingest
 from hudi_jobs.services.archival import archive
 from hudi_jobs.services.cleaning import clean
@@ -16,7 +17,10 @@ Runner = Callable[[TaskContext], TaskResult]
 
 
 def runner_of(service: Service) -> Runner:
-    """Return the function that runs a service; mypy finds one that none runs."""
+    """Return the function that runs a service; mypy finds one that none runs.
+
+    Raises `TaskFailed` for a service of a newer operator.
+    """
     runner: Runner
     match service:
         case Service.INGESTION:
@@ -32,5 +36,12 @@ def runner_of(service: Service) -> Runner:
         case Service.DELETION:
             runner = delete
         case _:
-            assert_never(service)
+            raise _unknown(service)
     return runner
+
+
+def _unknown(service: Never) -> TaskFailed:
+    return TaskFailed(
+        FailureReason.INVALID_REQUEST,
+        f"This driver image does not know the service {service!r}; run the image of the operator's release.",
+    )
