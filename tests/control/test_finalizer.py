@@ -13,19 +13,17 @@ from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.resources import parse_table
-from hudi_operator.control.actor import Actor
-from hudi_operator.control.claims import Claims
-from hudi_operator.control.finalizer import FINALIZER, Finalizer
-from hudi_operator.control.identity import OperatorIdentity
+from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.observer import Observer
-from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.reconciler import Reconciler
+from hudi_operator.control.settings import Settings
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.errors import KubernetesError
+from hudi_operator.planning.deletion.decide import ATTEMPTS
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
+from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage import FileStamp, Listing, StorageError
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.telemetry.metrics import metrics
@@ -73,19 +71,8 @@ class Play:
         self._start()
 
     def _start(self) -> None:
-        kube = self.cluster
         looks = cast("TimelineLooks", self.looks)
-        claims, running = Claims(kube), RunningJobs()
-        identity = OperatorIdentity(kube, namespace="hudi-operator")
-        self.finalizer = Finalizer(
-            kube=kube,
-            observer=Observer(kube=kube, claims=claims, looks=looks, running=running, identity=identity),
-            actor=Actor(kube=kube, default_image=IMAGE),
-            claims=claims,
-            looks=looks,
-            running=running,
-            identity=identity,
-        )
+        self.reconciler = Reconciler(kube=self.cluster, looks=looks, settings=Settings(spark_image=IMAGE))
 
     async def until_it_is_gone(self, *, most: int = 400) -> None:
         for _ in range(most):
@@ -96,11 +83,9 @@ class Play:
         pytest.fail(f"the table is still there: {self.cluster.tables['flights'].get('status')}")
 
     async def one_look(self) -> None:
-        document = await self.cluster.get(KEY)
-        assert document is not None
         pause = None
         try:
-            pause = await self.finalizer.finalize(KEY, document, parse_table(document))
+            pause = await self.reconciler.reconcile(KEY, Trigger.EVENT)
         except Killed:
             self.deaths += 1
             self._start()
@@ -344,6 +329,22 @@ async def test_a_lost_reply_to_any_write_of_a_deletion_counts_nothing_twice(make
         assert len(cluster.created) == len(reference.created), where
         assert reasons(cluster) == reasons(reference), where
         assert cluster.claims == {}, where
+
+
+def refused_table() -> MemoryCluster:
+    """A deleted table whose namespace has no room for the Job that removes the data."""
+    cluster = deleted_table()
+    cluster.refusal = "exceeded quota: jobs"
+    return cluster
+
+
+@pytest.mark.parametrize("make", [failing_table, refused_table], ids=["the Job fails", "the Job is refused"])
+@pytest.mark.parametrize("lost", [False, True], ids=["every reply arrives", "every second reply is lost"])
+async def test_every_failed_attempt_is_counted_and_told(make: Callable[[], MemoryCluster], *, lost: bool) -> None:
+    cluster = make()
+    cluster.lose = lambda number: lost and number % 2 == 1
+    assert (await played(cluster))[1] == ATTEMPTS
+    assert [reason for _, reason in reasons(cluster)] == ["DeletionFailed"] * ATTEMPTS + ["DataRetained"]
 
 
 async def test_every_reply_to_a_deletion_may_be_lost_once() -> None:

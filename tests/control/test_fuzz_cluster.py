@@ -183,4 +183,4 @@ def ends(table: HudiTable, jobs: Any, *, deletes: bool) -> None:
     for one in (seen, replace(seen, jobs=())):
         plan = decide_ending(one, now=NOW)
         HudiTableStatus.model_validate(plan.status.to_document())
-        assert plan.launch is None or deletes
+        assert deletes or not any(isinstance(action, LaunchJob) for action in plan.actions)

@@ -193,8 +193,8 @@ async def test_a_lost_reply_to_any_write_neither_doubles_nor_drops_anything() ->
         assert (finished_runs(), launched_jobs()) == (before[0] + 1, before[1] + 1), f"write {number}"
 
 
-def finished_runs() -> float:
-    labels = {"service": "Ingestion", "outcome": "NothingToDo"}
+def finished_runs(outcome: Outcome = Outcome.NOTHING_TO_DO) -> float:
+    labels = {"service": "Ingestion", "outcome": outcome.value}
     return metrics.registry.get_sample_value("hudi_operator_jobs_total", labels) or 0.0
 
 
@@ -215,9 +215,11 @@ async def test_an_overloaded_api_server_is_no_refusal_of_a_job() -> None:
 async def test_a_namespace_that_forbids_jobs_is_shown_and_backed_off_from() -> None:
     operator = Operator(living_table())
     operator.cluster.refusal = "exceeded quota"
+    before = finished_runs(Outcome.FAILED)
     pause = await operator.look()
     assert pause is not None
     assert operator.status["services"]["ingestion"]["lastRun"]["reason"] == "JobRefused"
+    assert finished_runs(Outcome.FAILED) == before + 1
     assert operator.status["activeJobs"] == []
     writes = operator.cluster.writes
     await operator.look()

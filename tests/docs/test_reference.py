@@ -15,7 +15,7 @@ from hudi_operator.control.settings import Settings
 ROOT = Path(__file__).parents[2]
 
 ROWS = {
-    "a metric": "| `hudi_operator_jobs_total` | counter | `service`, `outcome` | Jobs that have ended, by service and",
+    "a metric": "| `hudi_operator_jobs_total` | counter | `service`, `outcome` | Jobs that have ended or were refused",
     "a setting": "| `HUDI_OPERATOR_LOG_LEVEL` | `INFO` | DEBUG, INFO, WARNING or ERROR. |",
     "a setting without a default": "| `HUDI_OPERATOR_SPARK_IMAGE` | required | Image of the Spark jobs. |",
     "a label": "| `hudi-operator.io/role` | On pods: `driver` or `executor`. |",

@@ -28,7 +28,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import HudiTableStatus, RunStatus
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.deletion.decide import (
     ATTEMPTS,
     PATIENCE,
@@ -36,17 +36,23 @@ from hudi_operator.planning.deletion.decide import (
     decide_ending,
     refused_ending,
 )
-from hudi_operator.planning.deletion.model import EndingEvent, EndingObservation, EndingPlan, EndingReason
+from hudi_operator.planning.deletion.model import EndingEvent, EndingObservation, EndingReason
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,
     JobPhase,
+    LaunchJob,
     Obstacle,
     PodReference,
     PodTrouble,
+    Release,
+    RemoveExecutors,
+    StopJob,
     TimelineLook,
     TimelineTrouble,
 )
+from hudi_operator.planning.status.step import Step
+from hudi_operator.planning.status.transitions import Transition
 
 BASE_PATH = "s3a://lake/team-a/flights"
 DELETION = "flights-deletion-0123456789"
@@ -95,7 +101,35 @@ def deletion_job(**changes: Any) -> JobObservation:
     return job(DELETION, service=Service.DELETION, **changes)
 
 
-def reason(plan: EndingPlan) -> str:
+def released(plan: Step) -> bool:
+    return plan.releases
+
+
+def end_of(plan: Step) -> Release:
+    (release,) = (action for action in plan.actions if isinstance(action, Release))
+    return release
+
+
+def launched(plan: Step) -> bool:
+    return any(isinstance(action, LaunchJob) for action in plan.actions)
+
+
+def launch_of(plan: Step) -> ActiveJob:
+    (launch,) = (action for action in plan.actions if isinstance(action, LaunchJob))
+    return launch.job
+
+
+def stopped(plan: Step) -> tuple[str, ...]:
+    """Names of the Jobs that are told to end, or whose executors are."""
+    return tuple(action.job.name for action in plan.actions if isinstance(action, StopJob | RemoveExecutors))
+
+
+def notice_of(plan: Step) -> Transition:
+    (notice,) = plan.notices
+    return notice
+
+
+def reason(plan: Step) -> str:
     ready = find_condition(plan.status.conditions, ConditionType.READY)
     assert ready is not None
     assert ready.status is ConditionStatus.FALSE
@@ -138,13 +172,12 @@ ENDINGS = {
 @pytest.mark.parametrize(("seen", "warning", "words"), ENDINGS.values(), ids=ENDINGS)
 def test_the_data_is_retained_and_the_event_says_why(seen: EndingObservation, warning: bool, words: str) -> None:
     plan = decide_ending(seen, now=NOW)
-    assert plan.ending is not None
-    assert plan.ending.event is EndingEvent.DATA_RETAINED
-    assert plan.ending.warning is warning
-    assert words in plan.ending.message
-    assert seen.base_path in plan.ending.message
-    assert plan.launch is None
-    assert plan.stop == ()
+    assert end_of(plan).reason is EndingEvent.DATA_RETAINED
+    assert end_of(plan).warning is warning
+    assert words in end_of(plan).message
+    assert seen.base_path in end_of(plan).message
+    assert not launched(plan)
+    assert stopped(plan) == ()
 
 
 LATE_ENDINGS = {
@@ -161,16 +194,15 @@ LATE_ENDINGS = {
 def test_what_stands_in_the_way_is_waited_for_and_then_the_data_is_retained(
     seen: EndingObservation, words: str
 ) -> None:
-    assert decide_ending(seen, now=NOW).ending is None
+    assert not released(decide_ending(seen, now=NOW))
     plan = decide_ending(seen, now=LATE)
-    assert plan.ending is not None
-    assert plan.ending.event is EndingEvent.DATA_RETAINED
-    assert plan.ending.warning
-    assert words in plan.ending.message
+    assert end_of(plan).reason is EndingEvent.DATA_RETAINED
+    assert end_of(plan).warning
+    assert words in end_of(plan).message
 
 
 def test_a_deletion_that_is_noticed_late_gets_its_attempt_all_the_same() -> None:
-    assert decide_ending(ending(), now=LATE).launch is not None
+    assert launched(decide_ending(ending(), now=LATE))
 
 
 # Jobs that still run
@@ -186,16 +218,16 @@ STOPPED = {
 def test_a_job_is_stopped(one: JobObservation) -> None:
     policy = DeletionPolicy.RETAIN if one.service is Service.DELETION else DeletionPolicy.DELETE
     plan = decide_ending(ending(policy=policy, jobs=(one,)), now=NOW)
-    assert plan.stop == (one,)
+    assert stopped(plan) == (one.name,)
     assert reason(plan) == EndingReason.STOPPING_JOBS
     assert [active.name for active in plan.status.active_jobs] == [one.name]
-    assert plan.ending is None
+    assert not released(plan)
 
 
 def test_a_driver_that_ends_is_waited_for_however_long_it_takes() -> None:
     plan = decide_ending(ending(policy=DeletionPolicy.RETAIN, jobs=(job(phase=JobPhase.ENDING),)), now=LATE)
-    assert plan.stop == ()
-    assert plan.ending is None
+    assert stopped(plan) == ()
+    assert not released(plan)
     assert reason(plan) == EndingReason.STOPPING_JOBS
 
 
@@ -203,53 +235,54 @@ def test_two_drivers_of_one_name_are_one_job_in_the_status() -> None:
     earlier = replace(job(phase=JobPhase.ENDING), uid="an earlier one")
     plan = decide_ending(ending(jobs=(job(), earlier)), now=NOW)
     assert [one.name for one in plan.status.active_jobs] == [job().name]
-    assert plan.stop == (job(),)
-    assert plan.ending is None
+    assert stopped(plan) == (job().name,)
+    assert not released(plan)
 
 
 def test_executors_that_outlive_their_driver_are_waited_for() -> None:
     left = job(phase=JobPhase.ENDING, message="flights-ingestion-1-exec-1 runs.", executors=(EXECUTOR,))
     for policy in DeletionPolicy:
         plan = decide_ending(ending(policy=policy, jobs=(left,)), now=NOW)
-        assert plan.stop == (left,)
-        assert plan.launch is None
-        assert plan.ending is None
+        assert [one.pods for one in plan.actions if isinstance(one, RemoveExecutors)] == [(EXECUTOR,)]
+        assert stopped(plan) == (left.name,)
+        assert not launched(plan)
+        assert not released(plan)
         assert "flights-ingestion-1-exec-1" in (plan.status.message or "")
     told = replace(left, executors=())
-    assert decide_ending(ending(jobs=(told,)), now=LATE).stop == ()
-    assert decide_ending(ending(jobs=(told,)), now=LATE).ending is None
+    assert stopped(decide_ending(ending(jobs=(told,)), now=LATE)) == ()
+    assert not released(decide_ending(ending(jobs=(told,)), now=LATE))
 
 
 def test_a_run_that_only_the_containers_of_others_keep_is_removed_before_the_end() -> None:
     kept = deletion_job(phase=JobPhase.OVER, outcome=outcome(Outcome.SUCCEEDED), remains=True)
     first = decide_ending(ending(jobs=(kept,), status=remembering(jobs=(DELETION,))), now=NOW)
     assert [run.outcome for run in first.finished] == [Outcome.SUCCEEDED]
-    assert first.stop == (), "its end is written down first"
+    assert stopped(first) == (), "its end is written down first"
     second = decide_ending(ending(jobs=(kept,), status=first.status, look=GONE), now=NOW)
-    assert second.stop == (kept,)
-    assert second.ending is None
-    assert decide_ending(ending(status=second.status, look=GONE), now=NOW).ending is not None
+    assert stopped(second) == (kept.name,)
+    assert not released(second)
+    assert released(decide_ending(ending(status=second.status, look=GONE), now=NOW))
 
 
 @pytest.mark.parametrize("phase", [JobPhase.STARTING, JobPhase.SUSPENDED])
 def test_a_removal_that_does_not_start_is_given_up_and_counted_as_what_it_was(phase: JobPhase) -> None:
     waiting = deletion_job(phase=phase, message="container driver waits: ContainerCreating.", created_at=NOW)
     early = decide_ending(ending(jobs=(waiting,), status=remembering(jobs=(DELETION,))), now=NOW + minutes(4))
-    assert early.stop == ()
+    assert stopped(early) == ()
     late = decide_ending(ending(jobs=(waiting,), status=remembering(jobs=(DELETION,))), now=LATE)
-    assert [one.name for one in late.stop] == [waiting.name]
+    assert stopped(late) == (waiting.name,)
     gone = decide_ending(ending(status=late.status), now=LATE)
     assert [(run.reason, "ContainerCreating" in run.message) for run in gone.finished] == [("StartTimeout", True)]
 
 
 def test_a_job_that_is_over_stands_in_nobodys_way() -> None:
-    assert decide_ending(ending(jobs=(ended(),)), now=NOW).launch is not None
+    assert launched(decide_ending(ending(jobs=(ended(),)), now=NOW))
 
 
 def test_the_removal_of_the_data_is_left_to_run() -> None:
     plan = decide_ending(ending(jobs=(deletion_job(),), status=remembering(jobs=(DELETION,))), now=LATE)
-    assert plan.stop == ()
-    assert plan.launch is None
+    assert stopped(plan) == ()
+    assert not launched(plan)
     assert reason(plan) == EndingReason.DELETING_DATA
 
 
@@ -264,10 +297,10 @@ UNSTARTABLE = {
 def test_a_pod_that_cannot_start_is_given_up_when_its_time_or_that_of_the_deletion_is_over(trouble: PodTrouble) -> None:
     one = deletion_job(phase=JobPhase.STARTING, trouble=trouble, message="No.", created_at=NOW)
     seen = ending(jobs=(one,))
-    assert decide_ending(seen, now=NOW + minutes(4)).stop == ()
-    assert decide_ending(seen, now=NOW + minutes(6)).stop == (one,)
+    assert stopped(decide_ending(seen, now=NOW + minutes(4))) == ()
+    assert stopped(decide_ending(seen, now=NOW + minutes(6))) == (one.name,)
     fresh = ending(jobs=(replace(one, created_at=LATE),))
-    assert len(decide_ending(fresh, now=LATE).stop) == 1
+    assert len(stopped(decide_ending(fresh, now=LATE))) == 1
 
 
 # The attempts at removing the data
@@ -275,33 +308,27 @@ def test_a_pod_that_cannot_start_is_given_up_when_its_time_or_that_of_the_deleti
 
 def test_the_first_attempt_is_recorded_before_it_is_made() -> None:
     plan = decide_ending(ending(), now=NOW)
-    assert plan.launch is not None
-    assert plan.launch.service is Service.DELETION
-    assert plan.launch.attempt == 1
-    assert plan.status.active_jobs == (plan.launch,)
+    assert launch_of(plan).service is Service.DELETION
+    assert launch_of(plan).attempt == 1
+    assert plan.status.active_jobs == (launch_of(plan),)
     assert reason(plan) == EndingReason.DELETING_DATA
 
 
 def test_a_recorded_attempt_without_a_job_is_made_again_under_its_name() -> None:
     first = decide_ending(ending(), now=NOW)
     second = decide_ending(ending(status=first.status), now=NOW + minutes(30))
-    assert first.launch is not None
-    assert second.launch is not None
-    assert second.launch.name == first.launch.name
+    assert launch_of(second).name == launch_of(first).name
 
 
 def test_each_attempt_has_a_name_of_its_own() -> None:
-    names = {getattr(decide_ending(ending(status=failures(n)), now=NOW).launch, "name", n) for n in range(ATTEMPTS)}
+    names = {launch_of(decide_ending(ending(status=failures(n)), now=NOW)).name for n in range(ATTEMPTS)}
     assert len(names) == ATTEMPTS
-    assert all(isinstance(name, str) for name in names)
 
 
 def test_a_successor_of_the_same_name_has_other_jobs() -> None:
     seen = ending()
     successor = replace(seen, metadata=seen.metadata.model_copy(update={"uid": "another"}))
-    first, second = decide_ending(seen, now=NOW).launch, decide_ending(successor, now=NOW).launch
-    assert first is not None
-    assert second is not None
+    first, second = launch_of(decide_ending(seen, now=NOW)), launch_of(decide_ending(successor, now=NOW))
     assert first.name != second.name
 
 
@@ -323,44 +350,40 @@ def test_a_failed_attempt_is_counted_once_and_tried_again(found: JobObservation 
     assert plan.status.history == plan.finished
     assert plan.status.active_jobs == ()
     assert reason(plan) == EndingReason.DELETION_FAILED
-    assert plan.notice is not None
-    assert plan.notice.warning
+    assert notice_of(plan).warning
 
     after = decide_ending(replace(seen, status=plan.status), now=NOW + timedelta(seconds=1))
     assert after.finished == ()
-    assert after.launch is None
-    assert after.notice is None
+    assert not launched(after)
+    assert after.notices == ()
 
     due = decide_ending(replace(seen, status=after.status), now=NOW + timedelta(seconds=11))
-    assert due.launch is not None
-    assert due.launch.attempt == 2
+    assert launch_of(due).attempt == 2
 
 
 def test_a_limit_of_the_class_is_waited_for_without_end() -> None:
     seen = ending(table_class=table_class(jobQuota={"runningJobs": 1}), running_in_class=1)
     plan = decide_ending(seen, now=LATE)
-    assert plan.launch is None
-    assert plan.ending is None
+    assert not launched(plan)
+    assert not released(plan)
 
 
 def test_an_obstacle_is_told_once() -> None:
     seen = ending(table_class=None, obstacles=(NO_CLASS,))
     plan = decide_ending(seen, now=NOW)
-    assert plan.notice is not None
-    assert plan.notice.reason == EndingReason.DELETION_BLOCKED
+    assert notice_of(plan).reason == EndingReason.DELETION_BLOCKED
     again = decide_ending(replace(seen, status=plan.status), now=NOW + minutes(1))
-    assert again.notice is None
+    assert again.notices == ()
     assert again.status == plan.status
 
 
 def test_a_refused_job_is_a_failed_attempt() -> None:
     seen = ending()
     plan = decide_ending(seen, now=NOW)
-    assert plan.launch is not None
-    after = refused_ending(seen, plan.launch, message="exceeded quota", now=NOW)
+    after = refused_ending(seen, launch_of(plan), message="exceeded quota", now=NOW)
     assert after.status.active_jobs == ()
     assert [one.reason for one in after.status.history] == ["JobRefused"]
-    assert decide_ending(replace(seen, status=after.status), now=NOW).ending is None
+    assert not released(decide_ending(replace(seen, status=after.status), now=NOW))
 
 
 # The confirmation
@@ -373,25 +396,23 @@ def test_a_run_that_reports_success_is_confirmed_by_another_look(kind: Outcome) 
     done = deletion_job(phase=JobPhase.OVER, outcome=outcome(kind, message="Deleted 7 files."))
     plan = decide_ending(ending(jobs=(done,), status=remembering(jobs=(DELETION,))), now=NOW)
     assert [one.outcome for one in plan.finished] == [kind]
-    assert plan.ending is None
+    assert not released(plan)
     assert reason(plan) == EndingReason.CONFIRMING_DELETION
     assert awaits_confirmation(plan.status)
 
 
 def test_data_that_is_gone_is_reported_with_what_the_run_counted() -> None:
     plan = decide_ending(ending(status=remembering(REPORTED), look=GONE), now=NOW)
-    assert plan.ending is not None
-    assert plan.ending.event is EndingEvent.DATA_DELETED
-    assert not plan.ending.warning
-    assert BASE_PATH in plan.ending.message
-    assert "Deleted 7 files, 12345 bytes." in plan.ending.message
+    assert end_of(plan).reason is EndingEvent.DATA_DELETED
+    assert not end_of(plan).warning
+    assert BASE_PATH in end_of(plan).message
+    assert "Deleted 7 files, 12345 bytes." in end_of(plan).message
 
 
 @pytest.mark.parametrize("change", [{"policy": DeletionPolicy.RETAIN}, {"claim_held": False}])
 def test_data_that_is_gone_is_reported_whatever_the_spec_says_by_now(change: dict[str, Any]) -> None:
     plan = decide_ending(ending(status=remembering(REPORTED), look=GONE, **change), now=NOW)
-    assert plan.ending is not None
-    assert plan.ending.event is EndingEvent.DATA_DELETED
+    assert end_of(plan).reason is EndingEvent.DATA_DELETED
 
 
 LEFTOVERS = {
@@ -404,22 +425,20 @@ LEFTOVERS = {
 def test_a_report_that_the_store_contradicts_is_a_failed_attempt(look: TimelineLook) -> None:
     seen = ending(status=remembering(REPORTED), look=look)
     plan = decide_ending(seen, now=NOW)
-    assert plan.ending is None
+    assert not released(plan)
     assert [(one.outcome, one.reason) for one in plan.status.history] == [(Outcome.FAILED, "NotConfirmed")]
     retry = decide_ending(ending(status=plan.status), now=NOW + timedelta(seconds=11))
-    assert retry.launch is not None
-    assert retry.launch.attempt == 2
+    assert launch_of(retry).attempt == 2
 
 
 def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
     seen = ending(status=remembering(REPORTED), look=UNREACHABLE)
     waiting = decide_ending(seen, now=NOW + minutes(9))
-    assert waiting.ending is None
+    assert not released(waiting)
     assert reason(waiting) == EndingReason.CONFIRMING_DELETION
     over = decide_ending(seen, now=NOW + minutes(11))
-    assert over.ending is not None
-    assert over.ending.event is EndingEvent.DELETION_NOT_CONFIRMED
-    assert over.ending.warning
+    assert end_of(over).reason is EndingEvent.DELETION_NOT_CONFIRMED
+    assert end_of(over).warning
 
 
 # What holds for every look
@@ -456,8 +475,8 @@ def test_nothing_is_removed_and_nobody_goes_while_a_job_of_the_table_runs(
 ) -> None:
     plan = decide_ending(seen, now=NOW + minutes(elapsed))
     if any(one.phase is not JobPhase.OVER for one in seen.jobs):
-        assert plan.ending is None
-        assert plan.launch is None
+        assert not released(plan)
+        assert not launched(plan)
 
 
 @given(seen=OBSERVATIONS, elapsed=st.integers(0, 60))
@@ -465,7 +484,7 @@ def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
     seen: EndingObservation, elapsed: int
 ) -> None:
     plan = decide_ending(seen, now=NOW + minutes(elapsed))
-    if plan.launch is not None:
+    if launched(plan):
         assert seen.policy is DeletionPolicy.DELETE
         assert seen.claim_held
         assert seen.obstacles == ()
@@ -477,7 +496,7 @@ def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
 def test_a_look_at_an_unchanged_world_changes_nothing(seen: EndingObservation) -> None:
     first = decide_ending(seen, now=NOW)
     second = decide_ending(replace(seen, status=first.status), now=NOW)
-    if first.launch is None and not first.finished and first.status.history == seen.status.history:
+    if not launched(first) and not first.finished and first.status.history == seen.status.history:
         assert second.status == first.status
 
 
@@ -486,11 +505,11 @@ def test_every_table_ends_once_no_pod_of_it_runs(seen: EndingObservation) -> Non
     now = NOW
     for _ in range(60):
         plan = decide_ending(seen, now=now)
-        if plan.ending is not None:
+        if released(plan):
             return
         # Every Job that is left or is launched from here on dies without a word.
         seen = replace(seen, status=plan.status, jobs=())
-        if plan.launch is not None:
+        if launched(plan):
             jobs = tuple(one.model_copy(update={"uid": "job-uid"}) for one in plan.status.active_jobs)
             seen = replace(seen, status=plan.status.model_copy(update={"active_jobs": jobs}))
         now += minutes(1)

@@ -1,25 +1,32 @@
 """Action: what a plan asks for, each step such that doing it again changes nothing."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
 import structlog
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_spec import DeletionPolicy
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import ActiveJob, service_name
+from hudi_operator.control.claims import Claims
+from hudi_operator.control.finalizer import FINALIZER
+from hudi_operator.control.keys import TABLE
 from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
-from hudi_operator.kube.api import KubernetesApi
+from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
+from hudi_operator.kube.events import EventType
 from hudi_operator.kube.fields import Document, part, text
 from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.planning.decide import spark_image
-from hudi_operator.planning.model import Action, LaunchJob, Observation, PodReference, RemoveExecutors, StopJob
+from hudi_operator.planning.model import Action, LaunchJob, PodReference, Release, RemoveExecutors, StopJob
+from hudi_operator.planning.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
@@ -36,27 +43,42 @@ class JobRefused(Exception):
 class Actor:
     """Carries out actions in the Kubernetes API."""
 
-    def __init__(self, *, kube: KubernetesApi, default_image: str) -> None:
+    def __init__(self, *, kube: KubernetesApi, claims: Claims, default_image: str) -> None:
         self._kube = kube
+        self._claims = claims
         self._default_image = default_image
 
-    async def act(self, observation: Observation, action: Action) -> None:
-        """Carry out one action; raise `JobRefused` when a Job is not accepted."""
+    async def act(self, target: Target, action: Action, document: dict[str, Any]) -> None:
+        """Carry out one action on a table as it is stored; raise `JobRefused` when a Job is not accepted."""
+        namespace = target.metadata.namespace
         if isinstance(action, StopJob):
-            namespace = observation.table.metadata.namespace
             await self._kube.delete(ObjectKey(JOB, namespace, action.job.name), uid=action.uid)
             _log.info("job stopped", job=action.job.name, state=action.job.state)
-            return
-        if isinstance(action, RemoveExecutors):
-            await self.remove_executors(observation.table.metadata.namespace, action.job.name, action.pods)
-            return
-        created = await self._create(observation, action.job)
-        if created:
+        elif isinstance(action, RemoveExecutors):
+            await self._remove_executors(namespace, action.job.name, action.pods)
+        elif isinstance(action, Release):
+            await self._release(target, action, document)
+        elif await self._create(target, action.job):
             due_at = action.due_at if isinstance(action, LaunchJob) else None
             delay = (self._kube.now() - due_at).total_seconds() if due_at else None
             metrics.job_launched(service_name(action.job.service), delay_seconds=delay)
 
-    async def remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
+    async def _release(self, target: Target, end: Release, document: dict[str, Any]) -> None:
+        # The log says it too: in a namespace that is being deleted no Event can be posted.
+        level = logging.WARNING if end.warning else logging.INFO
+        _log.log(
+            level,
+            "table released",
+            table=f"{target.metadata.namespace}/{target.metadata.name}",
+            outcome=end.reason,
+            text=end.message,
+        )
+        kind = EventType.WARNING if end.warning else EventType.NORMAL
+        await self._kube.create_event(document, kind=kind, reason=end.reason, message=end.message, once=True)
+        await self._claims.release(target.metadata)
+        await remove_finalizer(self._kube, TABLE, document, FINALIZER)
+
+    async def _remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
         """Tell executors to end; one that may not be told, or is another by now, is waited for all the same."""
         for pod in pods:
             try:
@@ -66,14 +88,14 @@ class Actor:
             else:
                 _log.info("executor removed", job=run, pod=pod.name)
 
-    async def _create(self, observation: Observation, job: ActiveJob) -> bool:
+    async def _create(self, target: Target, job: ActiveJob) -> bool:
         """Create a Job; return False when it was there already."""
-        metadata = observation.table.metadata
-        manifest = build_manifest(observation, job, default_image=self._default_image)
+        metadata = target.metadata
+        manifest = build_manifest(target, job, default_image=self._default_image)
         try:
             await self._kube.create(JOB, metadata.namespace, manifest)
         except AlreadyExists:
-            await self._adopt(observation, job)
+            await self._adopt(target, job)
             return False
         except (Forbidden, Rejected, NotFound) as error:
             raise JobRefused(job, str(error)) from error
@@ -85,9 +107,9 @@ class Actor:
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
         return True
 
-    async def _adopt(self, observation: Observation, job: ActiveJob) -> None:
+    async def _adopt(self, target: Target, job: ActiveJob) -> None:
         """Accept that a Job of this name exists, if it is this very run's: the reply to its creation was lost."""
-        metadata = observation.table.metadata
+        metadata = target.metadata
         existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
         if existing is None:
             raise Conflict(f"Job {job.name} comes and goes")
@@ -108,26 +130,30 @@ def _is_of_run(existing: Document, job: ActiveJob) -> bool:
     return (text(existing, "metadata", "annotations", DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
 
 
-def build_manifest(observation: Observation, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
+def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
     """Return the manifest of a decided Job.
 
     Whatever status says was decided: only a table that is being deleted, and whose spec asks for it, loses its data.
     """
-    table = observation.table
+    table = target.table
+    if table is None:
+        raise JobRefused(job, "the table's spec is not valid")
     if job.service is Service.DELETION and not (
         table.metadata.deletion_timestamp and table.spec.deletion_policy is DeletionPolicy.DELETE
     ):
         raise JobRefused(job, "neither the spec nor the deletion of the table asks for the removal of its data")
     if job.service is None:
         raise JobRefused(job, "this version of the operator does not know its service")
-    if observation.table_class is None:
+    if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
-    table_class = observation.table_class.spec
+    if job.service is Service.DELETION:
+        table = _without_executors(table)
+    table_class = target.table_class.spec
     plan = None
     if job.plan_bytes is not None and job.plan_groups is not None:
         plan = PlanSize(bytes=job.plan_bytes, groups=job.plan_groups)
     sizing = job_sizing(table.spec, table_class, driver_memory=job.driver_memory, plan=plan)
-    image = spark_image(observation, default_image)
+    image = spark_image(target.table_class, default_image)
     conf = build_spark_conf(
         spec=table.spec,
         table_class=table_class,
@@ -142,7 +168,7 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         service=job.service,
         run=job.name,
         spark_conf=conf,
-        operator=observation.operator,
+        operator=target.operator,
         run_mode=job.run_mode,
         instant=job.instant,
         abandoned=job.abandoned,
@@ -155,9 +181,15 @@ def build_manifest(observation: Observation, job: ActiveJob, *, default_image: s
         request=request,
         sizing=sizing,
         image=image,
-        class_name=observation.table_class.metadata.name,
+        class_name=target.table_class.metadata.name,
         attempt=job.attempt,
         base_instant=job.base_instant,
         decided_at=job.started_at,
         generation=job.generation,
     )
+
+
+def _without_executors(table: HudiTable) -> HudiTable:
+    """Return a table whose run is one pod: removing files is one process's work."""
+    execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
+    return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})

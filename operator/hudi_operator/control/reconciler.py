@@ -7,20 +7,21 @@ by time, and the timeline has not moved since the table was last looked at whole
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import structlog
 
-from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.table_status import HudiTableStatus, service_name
-from hudi_operator.control.actor import Actor, JobRefused
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.control.actor import Actor
 from hudi_operator.control.claims import Claims
-from hudi_operator.control.finalizer import FINALIZER, Finalizer
+from hudi_operator.control.finalizer import FINALIZER, EndingObserver
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.keys import TABLE, TableKey, table_key
 from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.observer import Observer
+from hudi_operator.control.pipeline import Pipeline
 from hudi_operator.control.polling import LastLook, Polling, age_of
 from hudi_operator.control.related import RelatedObjects
 from hudi_operator.control.running import RunningJobs
@@ -32,18 +33,18 @@ from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
+from hudi_operator.planning.life import refused_step, step_of
+from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.requeue import requeue_after
-from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
-from hudi_operator.planning.status.build import build_invalid_status, build_status
+from hudi_operator.planning.status.build import build_invalid_status
+from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import STATUS_UNREADABLE, transitions
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
 _AFTER_CONFLICT_SECONDS = (0.1, 0.3, 1.0)
-_LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
 
 _log = structlog.get_logger(__name__)
 Document = dict[str, Any]
@@ -82,11 +83,11 @@ class Reconciler:
             identity=identity,
             related=related,
         )
-        self._actor = Actor(kube=kube, default_image=settings.spark_image)
-        self._finalizer = Finalizer(
+        actor = Actor(kube=kube, claims=self._claims, default_image=settings.spark_image)
+        self._pipeline = Pipeline(status=self._status, actor=actor, running=self._running)
+        self._ending = EndingObserver(
             kube=kube,
             observer=self._observer,
-            actor=self._actor,
             claims=self._claims,
             looks=looks,
             running=self._running,
@@ -136,7 +137,7 @@ class Reconciler:
     async def _reconcile(self, key: TableKey, document: Document, trigger: Trigger) -> float | None:
         parsed = parse_table(document)
         if parsed.metadata.deletion_timestamp is not None:
-            return await self._finalizer.finalize(key, document, parsed)
+            return await self._end(key, document, parsed)
         document = await add_finalizer(self._kube, TABLE, document, FINALIZER)
         if parsed.unreadable:
             await self._tell_unreadable(key, document, parsed.unreadable)
@@ -145,13 +146,28 @@ class Reconciler:
             await self._status.write(document, after, notices=transitions(parsed.status, after))
             return self._polling.spread(self._settings.max_poll_seconds)
         observation, plan = await self._decide(key, parsed, trigger)
-        self._record(key, observation, plan)
-        status = build_status(observation, plan, now=self._kube.now())
-        notices = transitions(parsed.status, status)
-        document = await self._status.write(document, status, finished=plan.finished, notices=notices)
-        if await self._act(key, observation, plan, document):
-            return self._remember(key, observation, plan)
-        return self._settings.poll_seconds
+        step = step_of(observation, plan, now=self._kube.now())
+
+        def refuse(job: ActiveJob, message: str, written: HudiTableStatus) -> Step:
+            return refused_step(observation, plan, job, message=message, written=written, now=self._kube.now())
+
+        done = await self._pipeline.carry_out(key, document, step, target=observation, refuse=refuse)
+        return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
+
+    async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
+        """Take a deleted table one step closer to its end; return the seconds until the next look, None at the end."""
+        if FINALIZER not in parsed.metadata.finalizers:
+            return None
+        seen = await self._ending.observe(key, document, parsed)
+
+        def refuse(job: ActiveJob, message: str, written: HudiTableStatus) -> Step:
+            return refused_ending(replace(seen, status=written), job, message=message, now=self._kube.now())
+
+        step = decide_ending(seen, now=self._kube.now())
+        done = await self._pipeline.carry_out(key, document, step, target=seen, refuse=refuse)
+        if done.releases:
+            self._forget(key)
+        return done.requeue
 
     async def _tell_unreadable(self, key: TableKey, document: Document, parts: tuple[str, ...]) -> None:
         _log.warning("parts of the status cannot be read", table=str(key), parts=parts)
@@ -174,21 +190,6 @@ class Reconciler:
     def _plan(self, observation: Observation) -> Plan:
         return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())
 
-    async def _act(self, key: TableKey, observation: Observation, plan: Plan, document: Document) -> bool:
-        """Do what the plan asks for; return False when a Job was refused."""
-        for action in plan.actions:
-            try:
-                await self._actor.act(observation, action)
-            except JobRefused as refusal:
-                _log.warning("job refused", job=refusal.job.name, error=str(refusal))
-                after = refused(plan, refusal.job, observation=observation, message=str(refusal), now=self._kube.now())
-                self._record(key, observation, after)
-                status = build_status(observation, after, now=self._kube.now())
-                before = HudiTableStatus.model_validate(document["status"])
-                await self._status.write(document, status, notices=transitions(before, status))
-                return False
-        return True
-
     def _remember(self, key: TableKey, observation: Observation, plan: Plan) -> float:
         """Remember this look; return the seconds until the next."""
         now, table, look = _seconds(), observation.table, observation.look
@@ -209,14 +210,6 @@ class Reconciler:
         whole = requeue_after(observation, plan, poll=pause, spread=self._polling.spread)
         self._polling.set_whole_look(key, now + whole)
         return min(pause, whole)
-
-    def _record(self, key: TableKey, observation: Observation, plan: Plan) -> None:
-        name = observation.table_class.metadata.name if observation.table_class else ""
-        self._running.record(key, class_name=name, jobs=_running_jobs(observation, plan))
-        metrics.set_active_jobs(str(key), [service_name(job.service) for job in plan.active_jobs])
-        metrics.set_overdue(str(key), overdue=bool(plan.overdue))
-        if any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service):
-            self._running.wait(key, class_name=name)
 
     def _look_again(self, key: TableKey) -> None:
         self._polling.begin_whole_look(key)
@@ -246,16 +239,6 @@ class Reconciler:
             metadata = document["metadata"]
             keys[metadata["uid"]] = table_key(metadata["namespace"], metadata["name"])
         return keys
-
-
-def _running_jobs(observation: Observation, plan: Plan) -> int:
-    """Return how many Jobs count towards the limits of the class.
-
-    The end of a run of a table that may not be looked at cannot be confirmed, and it must not take a place for ever.
-    """
-    if not observation.is_hidden:
-        return len(plan.active_jobs)
-    return sum(job.phase is not JobPhase.OVER for job in observation.jobs)
 
 
 def _seconds() -> float:

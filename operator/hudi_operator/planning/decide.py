@@ -10,7 +10,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.base import parse_duration
-from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, HudiTableClass
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
@@ -45,7 +45,7 @@ from hudi_operator.services.registry import SERVICES
 
 def decide(observation: Observation, *, default_image: str, now: datetime) -> Plan:
     """Return the plan for one table; `default_image` is the Spark image of classes that name none."""
-    image = spark_image(observation, default_image)
+    image = spark_image(observation.table_class, default_image)
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
     services = remember(observation, tracked.finished, circumstances=circumstances)
@@ -134,9 +134,8 @@ def _not_quiet(takeover: Takeover) -> Hindrance | None:
     return None if takeover.waits is None else (WAITING_FOR_QUIET, takeover.waits)
 
 
-def spark_image(observation: Observation, default_image: str) -> str:
+def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:
     """Return the image that runs of this table use."""
-    table_class = observation.table_class
     return (table_class.spec.spark_image if table_class else None) or default_image
 
 

@@ -75,7 +75,9 @@ class Metrics:
     def _describe_runs(self) -> None:
         self._jobs_active = self._gauge("jobs_active", "Jobs that have not ended, by service.", "service")
         self._launched = self._counter("jobs_launched", "Jobs that were created, by service.", "service")
-        self._jobs = self._counter("jobs", "Jobs that have ended, by service and outcome.", "service", "outcome")
+        self._jobs = self._counter(
+            "jobs", "Jobs that have ended or were refused, by service and outcome.", "service", "outcome"
+        )
         self._launch_delay = self._histogram(
             "launch_delay_seconds", "From when a run was due until its Job was created.", _DELAY_BUCKETS, "service"
         )

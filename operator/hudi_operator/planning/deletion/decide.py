@@ -22,21 +22,30 @@ from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.deletion.model import (
     SHORT_LOOK,
-    Ending,
     EndingEvent,
     EndingObservation,
-    EndingPlan,
     EndingReason,
 )
-from hudi_operator.planning.model import START_TROUBLES, JobObservation, JobPhase, TimelineTrouble
+from hudi_operator.planning.model import (
+    START_TROUBLES,
+    Action,
+    JobObservation,
+    JobPhase,
+    LaunchJob,
+    Release,
+    RemoveExecutors,
+    StopJob,
+    TimelineTrouble,
+)
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.policy.drift import drift_between, stops
 from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
 from hudi_operator.planning.runs.outcomes import NOT_CONFIRMED, refused_run
-from hudi_operator.planning.runs.tracking import given_up, starts_late
+from hudi_operator.planning.runs.tracking import adopted, given_up, starts_late
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import ConditionMaker
+from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.planning.writers.ownership import elsewhere
 
@@ -63,7 +72,7 @@ def awaits_confirmation(status: HudiTableStatus) -> bool:
     return last is not None and last.outcome is not Outcome.FAILED
 
 
-def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
+def decide_ending(seen: EndingObservation, *, now: datetime) -> Step:
     """Return the next step of the end of one table."""
     seen = replace(seen, jobs=tuple(given_up(job) if _is_given_up(job, seen, now=now) else job for job in seen.jobs))
     known = Attempts.of(seen, now=now)
@@ -82,19 +91,22 @@ def decide_ending(seen: EndingObservation, *, now: datetime) -> EndingPlan:
     if awaits_confirmation(seen.status):
         return _confirm(seen, known, now=now)
     if seen.policy is not DeletionPolicy.DELETE:
-        return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=f"The data at {seen.base_path} stays."))
+        return _end(seen, Release(reason=EndingEvent.DATA_RETAINED, message=f"The data at {seen.base_path} stays."))
     why = _withheld(seen) or _given_up(seen, known, now=now)
     return _retain(seen, why) if why is not None else _delete(seen, known, now=now)
 
 
-def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> EndingPlan:
-    """Return the plan after the API server refused a Job that was to remove the data: a failed attempt."""
+def refused_ending(seen: EndingObservation, job: ActiveJob, *, message: str, now: datetime) -> Step:
+    """Return what follows when the API server has refused a Job that was to remove the data: a failed attempt.
+
+    The status of what was seen is the one that recorded the intent.
+    """
     run = refused_run(job, message=message, now=now)
     known = Attempts(finished=(run,), history=with_newest(run, seen.status.history))
     return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=run.message, now=now)
 
 
-def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     deletes = bool(known.live) and all(job.service is Service.DELETION for job in known.live)
     if deletes and seen.policy is DeletionPolicy.DELETE:
         job = known.active[0]
@@ -105,8 +117,14 @@ def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -
         why = next((job.message for job in left if job.phase is JobPhase.ENDING), "")
         message = f"Waiting for the pods of {', '.join(job.name for job in left)} to end. {why}".rstrip()
         reason, pause = EndingReason.STOPPING_JOBS, SHORT_LOOK
-    stop = tuple(job for job in seen.jobs if _must_stop(job, seen, now=now))
-    return _wait(seen, known, reason=reason, message=message, stop=stop, next_look=pause, now=now)
+    stop = tuple(_stop(job) for job in seen.jobs if _must_stop(job, seen, now=now))
+    return _wait(seen, known, reason=reason, message=message, actions=stop, requeue=pause, now=now)
+
+
+def _stop(job: JobObservation) -> Action:
+    if job.executors:
+        return RemoveExecutors(job=adopted(job), pods=job.executors)
+    return StopJob(job=adopted(job), uid=job.uid)
 
 
 def _must_stop(job: JobObservation, seen: EndingObservation, *, now: datetime) -> bool:
@@ -128,14 +146,14 @@ def _is_given_up(job: JobObservation, seen: EndingObservation, *, now: datetime)
     return starts_late(job, settings, now=now) or (hopeless and _patience_is_over(seen, now=now))
 
 
-def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     last = last_attempt(known.history)
     look = seen.look
     if last is None or look is None:
         return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message="", now=now)
     if look.trouble is None and look.timeline is None:
         message = f"The data at {seen.base_path} was deleted. {last.message}".strip()
-        return _end(seen, Ending(event=EndingEvent.DATA_DELETED, message=message))
+        return _end(seen, Release(reason=EndingEvent.DATA_DELETED, message=message))
     if look.trouble in _UNKNOWN:
         reported = parse_time(last.finished_at) or now
         if now - reported > PATIENCE:
@@ -143,11 +161,9 @@ def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Endi
                 f"A run reported that it deleted the data at {seen.base_path}, and the store could not be read to "
                 f"confirm it: look there yourself. {look.message}"
             )
-            return _end(seen, Ending(event=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
+            return _end(seen, Release(reason=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
         message = f"The data is said to be deleted, and the store cannot be read to confirm it: {look.message}"
-        return _wait(
-            seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, next_look=_LONG_LOOK, now=now
-        )
+        return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, requeue=_LONG_LOOK, now=now)
     message = f"Job {last.job} reported that the data was deleted, and {seen.base_path} still holds a Hudi table."
     run = last.model_copy(
         update={
@@ -208,17 +224,17 @@ def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str
     return f"its deletion took too long, and the last attempt failed: {last.message}" if last else None
 
 
-def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     if seen.obstacles:
         minutes = int(PATIENCE.total_seconds() // 60)
         message = (
             f"The data at {seen.base_path} cannot be deleted: {seen.obstacles[0].message} "
             f"If that lasts for {minutes} minutes, the data stays and the resource goes."
         )
-        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, next_look=_LONG_LOOK, now=now)
+        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, requeue=_LONG_LOOK, now=now)
     if _limit_is_reached(seen):
         message = "As many jobs run as the class allows: the deletion of the data waits for one of them to end."
-        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, next_look=_LONG_LOOK, now=now)
+        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, requeue=_LONG_LOOK, now=now)
     last = last_attempt(known.history)
     if last is not None:
         settings = seen.table_class.spec.retry if seen.table_class is not None else RetrySettings()
@@ -226,7 +242,7 @@ def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> Endin
         if now < due:
             message = f"Attempt {known.failures} failed, the next is at {format_time(due)}. {last.message}"
             wait = min((due - now).total_seconds(), _LONG_LOOK)
-            return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, next_look=wait, now=now)
+            return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, requeue=wait, now=now)
     return _launch(seen, known, now=now)
 
 
@@ -239,7 +255,7 @@ def _limit_is_reached(seen: EndingObservation) -> bool:
     return any(most is not None and running >= most for running, most in pairs)
 
 
-def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> EndingPlan:
+def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     job = _intended(seen) or _decided(seen, known, now=now)
     with_job = Attempts(active=(job,), history=known.history)
     message = f"Job {job.name} removes the data at {seen.base_path}: {job.state}"
@@ -248,8 +264,8 @@ def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> Endin
         with_job,
         reason=EndingReason.DELETING_DATA,
         message=message,
-        launch=job,
-        next_look=_LONG_LOOK,
+        actions=(LaunchJob(job=job),),
+        requeue=_LONG_LOOK,
         now=now,
     )
 
@@ -286,14 +302,13 @@ def _wait(
     reason: EndingReason,
     message: str,
     now: datetime,
-    stop: tuple[JobObservation, ...] = (),
-    launch: ActiveJob | None = None,
-    next_look: float = SHORT_LOOK,
-) -> EndingPlan:
+    actions: tuple[Action, ...] = (),
+    requeue: float = SHORT_LOOK,
+) -> Step:
     conditions = _conditions(seen, reason=reason, message=message, now=now)
     before = next((one.reason for one in seen.status.conditions if one.type is ConditionType.READY), None)
     worth_telling = reason in {EndingReason.DELETION_BLOCKED, EndingReason.DELETION_FAILED} and before != reason
-    return EndingPlan(
+    return Step(
         status=seen.status.model_copy(
             update={
                 "observed_generation": seen.metadata.generation,
@@ -303,11 +318,12 @@ def _wait(
                 "history": known.history,
             }
         ),
-        stop=stop,
-        launch=launch,
         finished=known.finished,
-        notice=Transition(warning=True, reason=reason, message=message) if worth_telling else None,
-        next_look=next_look,
+        notices=(Transition(warning=True, reason=reason, message=message),) if worth_telling else (),
+        actions=actions,
+        class_name=seen.table_class.metadata.name if seen.table_class is not None else "",
+        running=len(known.active),
+        requeue=requeue,
     )
 
 
@@ -324,16 +340,16 @@ def _conditions(seen: EndingObservation, *, reason: EndingReason, message: str, 
     )
 
 
-def _retain(seen: EndingObservation, why: str) -> EndingPlan:
+def _retain(seen: EndingObservation, why: str) -> Step:
     message = (
         f"The data at {seen.base_path} stays although spec.deletionPolicy is Delete: {why} "
         "If it is not needed, remove the folder, or declare the table again and delete it once the cause is gone."
     )
-    return _end(seen, Ending(event=EndingEvent.DATA_RETAINED, message=message, warning=True))
+    return _end(seen, Release(reason=EndingEvent.DATA_RETAINED, message=message, warning=True))
 
 
-def _end(seen: EndingObservation, ending: Ending) -> EndingPlan:
-    return EndingPlan(status=seen.status, ending=ending)
+def _end(seen: EndingObservation, release: Release) -> Step:
+    return Step(status=seen.status, actions=(release,))
 
 
 def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:

@@ -1,13 +1,12 @@
-"""What the end of a table sees and what it answers, as frozen values."""
+"""What the end of a table sees, and its words, as frozen values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.planning.model import JobObservation, Obstacle, TimelineLook
-from hudi_operator.planning.status.transitions import Transition
 
 SHORT_LOOK = 2.0
 """Seconds until the next look at a table whose end is near."""
@@ -46,15 +45,6 @@ class EndingEvent(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
-    """The end: the resource may go."""
-
-    event: EndingEvent
-    message: str
-    warning: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class EndingObservation:
     """Everything that one look at a deleted resource has seen.
 
@@ -76,19 +66,3 @@ class EndingObservation:
     running_in_class: int = 0
     running_in_namespace: int = 0
     operator: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndingPlan:
-    """What to do now: write the status, post the notice, stop, launch; or, with `ending`, let the resource go.
-
-    `stop` are Jobs to delete, and executors that outlive their driver.
-    """
-
-    status: HudiTableStatus
-    stop: tuple[JobObservation, ...] = ()
-    launch: ActiveJob | None = None
-    finished: tuple[RunStatus, ...] = ()
-    notice: Transition | None = None
-    ending: Ending | None = None
-    next_look: float = SHORT_LOOK

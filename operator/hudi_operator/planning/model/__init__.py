@@ -14,7 +14,16 @@ from hudi_operator.planning.model.observation import (
     Undoing,
 )
 from hudi_operator.planning.model.obstacles import Blocked, Obstacle, is_hidden
-from hudi_operator.planning.model.plan import Action, CreateJob, Failure, LaunchJob, Plan, RemoveExecutors, StopJob
+from hudi_operator.planning.model.plan import (
+    Action,
+    CreateJob,
+    Failure,
+    LaunchJob,
+    Plan,
+    Release,
+    RemoveExecutors,
+    StopJob,
+)
 
 __all__ = [
     "START_TROUBLES",
@@ -32,6 +41,7 @@ __all__ = [
     "Plan",
     "PodReference",
     "PodTrouble",
+    "Release",
     "RemoveExecutors",
     "StopJob",
     "TimelineLook",

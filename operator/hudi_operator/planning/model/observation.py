@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
-from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.obstacles import Obstacle, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
@@ -222,6 +222,11 @@ class Observation:
     operator: str = ""
     related: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     """Objects of other kinds that name the table, by the name of their kind."""
+
+    @property
+    def metadata(self) -> ObjectMetadata:
+        """The metadata of the table."""
+        return self.table.metadata
 
     @property
     def is_hidden(self) -> bool:

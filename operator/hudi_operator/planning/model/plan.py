@@ -56,7 +56,16 @@ class RemoveExecutors:
     pods: tuple[PodReference, ...]
 
 
-Action = LaunchJob | CreateJob | StopJob | RemoveExecutors
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Post how a deleted table ended, release its claim, and let the resource go."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+Action = LaunchJob | CreateJob | StopJob | RemoveExecutors | Release
 
 
 @dataclass(frozen=True, kw_only=True)

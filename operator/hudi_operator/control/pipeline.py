@@ -1,0 +1,53 @@
+"""The one way in which a step is carried out, of tables that live and of those that are deleted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, service_name
+from hudi_operator.control.actor import Actor, JobRefused
+from hudi_operator.control.keys import TableKey
+from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.status_writer import StatusWriter
+from hudi_operator.planning.status.step import Step, Target
+from hudi_operator.telemetry.metrics import metrics
+
+_log = structlog.get_logger(__name__)
+Document = dict[str, Any]
+Refuse = Callable[[ActiveJob, str, HudiTableStatus], Step]
+"""What follows when a Job is refused: from the Job, the API server's words, and the status that is stored by then."""
+
+
+class Pipeline:
+    """Records what runs, writes the status, counts, tells, and acts."""
+
+    def __init__(self, *, status: StatusWriter, actor: Actor, running: RunningJobs) -> None:
+        self._status = status
+        self._actor = actor
+        self._running = running
+
+    async def carry_out(self, key: TableKey, document: Document, step: Step, *, target: Target, refuse: Refuse) -> Step:
+        """Carry out a step; return it, or the one that took its place because a Job was refused.
+
+        Raises `Conflict` when the table was written to since it was read; then nothing was done.
+        """
+        if not step.releases:
+            self._record(key, step)
+            document = await self._status.write(document, step.status, finished=step.finished, notices=step.notices)
+        for action in step.actions:
+            try:
+                await self._actor.act(target, action, document)
+            except JobRefused as refusal:
+                _log.warning("job refused", job=refusal.job.name, error=str(refusal))
+                written = HudiTableStatus.model_validate(document["status"])
+                after = refuse(refusal.job, str(refusal), written)
+                return await self.carry_out(key, document, after, target=target, refuse=refuse)
+        return step
+
+    def _record(self, key: TableKey, step: Step) -> None:
+        self._running.record(key, class_name=step.class_name, jobs=step.running)
+        metrics.set_active_jobs(str(key), [service_name(job.service) for job in step.status.active_jobs])
+        metrics.set_overdue(str(key), overdue=step.overdue)
+        if step.waits_for_place:
+            self._running.wait(key, class_name=step.class_name)

@@ -1,0 +1,50 @@
+"""From the plan of a living table to the step that carries it out, and to the one that follows a refused Job."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
+from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.status.step import Step
+from hudi_operator.planning.status.transitions import transitions
+
+_LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
+
+
+def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
+    """Return what carries a plan out; `written` is the status that is stored by now, if not the one observed."""
+    status = build_status(observation, plan, now=now)
+    return Step(
+        status=status,
+        finished=plan.finished,
+        notices=transitions(written or observation.table.status, status),
+        actions=plan.actions,
+        class_name=observation.table_class.metadata.name if observation.table_class else "",
+        running=_running(observation, plan),
+        waits_for_place=any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service),
+        overdue=bool(plan.overdue),
+    )
+
+
+def refused_step(
+    observation: Observation, plan: Plan, job: ActiveJob, *, message: str, written: HudiTableStatus, now: datetime
+) -> Step:
+    """Return what follows when the Kubernetes API has refused a Job of a plan: a failed run, counted and told."""
+    after = refused(plan, job, observation=observation, message=message, now=now)
+    step = step_of(observation, after, now=now, written=written)
+    # The others were counted with the status that recorded the intent.
+    return replace(step, finished=after.finished[len(plan.finished) :])
+
+
+def _running(observation: Observation, plan: Plan) -> int:
+    """Return how many Jobs count towards the limits of the class.
+
+    The end of a run of a table that may not be looked at cannot be confirmed, and it must not take a place for ever.
+    """
+    if not observation.is_hidden:
+        return len(plan.active_jobs)
+    return sum(job.phase is not JobPhase.OVER for job in observation.jobs)

@@ -1,0 +1,37 @@
+"""What carries the plan of a living table out, and what follows when a Job of it is refused."""
+
+from __future__ import annotations
+
+from tests.planning.world import JOB, NOW, active, ended, minutes, observe, outcome, plan_for, status, table
+
+from hudi_jobs.contract import Outcome
+from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning.life import refused_step, step_of
+from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.status.step import Step
+
+
+def refuse(seen: Observation, plan: Plan, written: HudiTableStatus, *, later: float = 0) -> Step:
+    (launch,) = (action for action in plan.actions if isinstance(action, LaunchJob))
+    now = NOW + minutes(later)
+    return refused_step(seen, plan, launch.job, message="exceeded quota", written=written, now=now)
+
+
+def test_a_run_that_ended_in_the_same_look_is_counted_once_although_the_next_one_is_refused() -> None:
+    remembered = status(active_jobs=(active(),))
+    seen = observe(table(status=remembered), jobs=(ended(outcome=outcome(Outcome.NOTHING_TO_DO)),))
+    plan = plan_for(seen, now=NOW + minutes(6))
+    first = step_of(seen, plan, now=NOW + minutes(6))
+    after = refuse(seen, plan, first.status, later=6)
+    assert [run.job for run in first.finished] == [JOB]
+    assert [run.reason for run in after.finished] == ["JobRefused"]
+
+
+def test_what_was_told_with_the_intent_is_not_told_again_when_the_job_is_refused() -> None:
+    suspended = observe(table(suspend=True))
+    seen = observe(table(status=step_of(suspended, plan_for(suspended), now=NOW).status))
+    plan = plan_for(seen)
+    first = step_of(seen, plan, now=NOW)
+    after = refuse(seen, plan, first.status)
+    assert "Resumed" in [notice.reason for notice in first.notices]
+    assert [notice.reason for notice in after.notices] == ["JobRefused"]
