@@ -448,7 +448,7 @@ async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_c
     other = table_key("team-a", "other")
     operator._reconciler._running.record(other, class_name="standard", jobs=1)
     await operator.look()
-    assert operator.status["services"]["ingestion"]["reason"] == "ClassLimitReached"
+    assert operator.status["services"]["ingestion"]["reason"] == "ClassQuotaReached"
     assert woken == []
 
     operator._reconciler._running.record(other, class_name="standard", jobs=0)

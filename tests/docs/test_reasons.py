@@ -1,25 +1,87 @@
-"""The pages on the status and on failures explain every word that a status can hold."""
+"""The pages on the status and on failures explain every word that a status can hold, and the registry has it."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hudi_jobs.contract import FailureReason
 from hudi_operator.api.conditions import ConditionType
-from hudi_operator.cli.reference import FURTHER_REASONS, REASONS, words
-from hudi_operator.planning.deletion.model import EndingEvent
+from hudi_operator.planning.model import PodTrouble
+from hudi_operator.planning.model.reasons import TableEvent
+from hudi_operator.planning.model.registry import KINDS, REGISTRY, Retry, retry_of_word
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = "".join((DOCS / name).read_text() for name in ("status.md", "failure-modes.md"))
+ROOT = Path(__file__).parents[2]
+PAGES = "".join((ROOT / "docs" / name).read_text() for name in ("status.md", "failure-modes.md"))
 EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", PAGES) for word in re.findall(r"\w+", code)}
-WORDS = {
-    *(str(word) for kind in (ConditionType, EndingEvent, *REASONS) for word in kind),
-    *(word for module in FURTHER_REASONS for word in words(module)),
-}
+NAMES = {str(entry.name) for entry in REGISTRY}
+TOLD_BY = {"make", "Transition", "Readiness", "_ready", "concealed"}
+PACKAGE = ROOT / "operator" / "hudi_operator"
+SOURCES = sorted((*(PACKAGE / "planning").rglob("*.py"), *(PACKAGE / "control").rglob("*.py")))
 
 
-@pytest.mark.parametrize("word", sorted(WORDS))
+@pytest.mark.parametrize("word", sorted(NAMES - set(TableEvent) | set(ConditionType)))
 def test_the_pages_explain(word: str) -> None:
     assert word in EXPLAINED
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(PACKAGE)))
+def test_every_reason_that_reaches_a_user_is_in_the_registry(source: Path) -> None:
+    assert set(told(source.read_text())) <= NAMES
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'make(kind, status, "Invented", message)',
+        'Transition(warning=True, reason="Invented", message="")',
+        'Readiness(reason=last.reason or "Invented")',
+        'run.model_copy(update={"reason": "Invented"})',
+        'REASON = "Invented"',
+    ],
+)
+def test_a_reason_that_is_made_up_in_place_is_found(code: str) -> None:
+    assert list(told(code)) == ["Invented"]
+
+
+def test_every_enumeration_has_a_kind_and_every_member_one_entry() -> None:
+    assert [entry.name for entry in REGISTRY] == [member for kind in KINDS for member in kind]
+
+
+def test_only_what_the_spec_can_change_waits_for_a_change() -> None:
+    assert retry_of_word(FailureReason.INVALID_REQUEST) is Retry.ON_CHANGE
+    assert retry_of_word(PodTrouble.EVICTED) is Retry.INFRASTRUCTURE
+    assert retry_of_word("FromAnotherVersion") is Retry.JOB
+
+
+def told(code: str) -> Iterator[str]:
+    """Yield the literals of a module that stand where a reason is told: arguments, entries and public constants."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=given) if name in TOLD_BY:
+                yield from _words(*given)
+            case ast.keyword(arg="reason", value=value):
+                yield from _words(value)
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                yield from _words(
+                    *(value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "reason")
+                )
+            case ast.Module(body=body):
+                yield from _words(*(one.value for one in body if isinstance(one, ast.Assign)))
+
+
+def _words(*nodes: ast.expr) -> Iterator[str]:
+    for node in nodes:
+        options = node.values if isinstance(node, ast.BoolOp) else [node]
+        for one in options:
+            if (
+                isinstance(one, ast.Constant)
+                and isinstance(one.value, str)
+                and re.fullmatch("[A-Z][a-z]+([A-Z][a-z]+)*", one.value)
+            ):
+                yield one.value

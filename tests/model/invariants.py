@@ -12,7 +12,7 @@ from tests.model.world import World
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
-from hudi_operator.planning.runs.failures import JOB_REFUSED
+from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.services.registry import SERVICES
 
 STARVING = 6
@@ -106,7 +106,7 @@ def check_told(world: World, index: int, finished: Iterable[RunStatus]) -> None:
     """The end of a run is told once, and as the timeline has it."""
     cluster = world.clusters[index]
     for run in finished:
-        if run.reason == JOB_REFUSED:
+        if run.reason == RunTrouble.JOB_REFUSED:
             continue
         if run.job in cluster.told:
             world.wrong("the end of a Job is told twice")

@@ -140,13 +140,13 @@ NOTHING_STARTS = {
         {"table_class": a_class(jobQuota={"runningJobs": 3}), "running_in_class": 3},
         {},
         {},
-        "ClassLimitReached",
+        "ClassQuotaReached",
     ),
     "its namespace is busy": (
         {"table_class": a_class(jobQuota={"runningJobsPerNamespace": 1}), "running_in_namespace": 1},
         {},
         {},
-        "NamespaceLimitReached",
+        "NamespaceQuotaReached",
     ),
 }
 

@@ -36,7 +36,7 @@ from hudi_operator.planning.deletion.decide import (
     decide_ending,
     refused_ending,
 )
-from hudi_operator.planning.deletion.model import EndingEvent, EndingObservation, EndingReason
+from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
     Blocked,
     JobObservation,
@@ -51,6 +51,7 @@ from hudi_operator.planning.model import (
     TimelineLook,
     TimelineTrouble,
 )
+from hudi_operator.planning.model.reasons import EndingEvent, EndingReason
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import Transition
 

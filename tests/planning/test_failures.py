@@ -32,9 +32,9 @@ from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineLook
+from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.runs.failures import FailureKind, after_failures, failure_kind
 from hudi_operator.planning.runs.memory import remember_runs
-from hudi_operator.planning.runs.outcomes import DRIVER_DIED, NOT_CONFIRMED
 
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
@@ -51,8 +51,8 @@ KINDS = {
     FailureReason.OWNED_ELSEWHERE: CONFLICT,
     FailureReason.OUT_OF_MEMORY: JOB,
     PodTrouble.DEADLINE_EXCEEDED: JOB,
-    DRIVER_DIED: JOB,
-    NOT_CONFIRMED: JOB,
+    RunTrouble.DRIVER_DIED: JOB,
+    RunTrouble.NOT_CONFIRMED: JOB,
     "JobLost": OUTSIDE,
     "JobRefused": OUTSIDE,
 }

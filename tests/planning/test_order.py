@@ -139,7 +139,7 @@ def test_two_runs_of_one_table_both_count_for_the_limits_of_the_class() -> None:
     tight = {"jobQuota": {"runningJobs": 1}}
     plan = plan_for(world(classes=tight, **OPTIMISTIC))
     assert launched(plan) == ["Ingestion"]
-    assert plan.services.compaction.reason == "ClassLimitReached"
+    assert plan.services.compaction.reason == "ClassQuotaReached"
 
 
 def test_a_launch_names_since_when_it_was_due() -> None:

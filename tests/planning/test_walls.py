@@ -104,12 +104,12 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
         ({"hudiOptions": {"hoodie.base.path": "x"}}, {"allowedHudiOptions": ["hoodie.*"]}, ["SettingNotAllowed"]),
         (reading({"fs.s3a.endpoint": "http://elsewhere"}), {}, ["SettingNotAllowed"]),
         (reading({"header": "true", "ignoreCorruptFiles": "true"}), {}, ["SettingNotAllowed"]),
-        ({"execution": {"driver": {"memory": "9Gi"}}}, {}, ["ClassLimitExceeded"]),
-        ({"execution": {"driver": {"cpu": "4001m"}}}, {}, ["ClassLimitExceeded"]),
+        ({"execution": {"driver": {"memory": "9Gi"}}}, {}, ["SizeNotAllowed"]),
+        ({"execution": {"driver": {"cpu": "4001m"}}}, {}, ["SizeNotAllowed"]),
         (
             {"execution": {"mode": "Cluster", "executor": {"memory": "17Gi", "cpu": "9", "instances": 51}}},
             {},
-            ["ClassLimitExceeded"] * 3,
+            ["SizeNotAllowed"] * 3,
         ),
         (
             {"concurrency": {"mode": "Optimistic"}, "hudiOptions": {"hoodie.write.lock.provider": "x"}},

@@ -6,7 +6,6 @@ Each entry is the sentence that stands below its definition, so that the two can
 
 import argparse
 import importlib
-import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,46 +17,16 @@ from pydantic.fields import FieldInfo
 
 import hudi_jobs.contract
 import hudi_operator
-from hudi_jobs.contract import Effect, FailureReason, Outcome, Service
+from hudi_jobs.contract import Effect, Service
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.api.crd import differences
 from hudi_operator.cli.sentences import definitions, sentence
 from hudi_operator.control.settings import PREFIX, Settings
-from hudi_operator.planning.deletion.model import EndingEvent, EndingReason
-from hudi_operator.planning.model import Blocked, PodTrouble, TimelineTrouble
-from hudi_operator.planning.model.dueness import Reason
-from hudi_operator.planning.policy import drift
-from hudi_operator.planning.runs import failures, outcomes
-from hudi_operator.planning.services import rescan, slots
-from hudi_operator.planning.status import class_status, readiness, transitions
-from hudi_operator.planning.writers import acts, foreign, takeover
+from hudi_operator.planning.model.reasons import EndingEvent, TableEvent
+from hudi_operator.planning.model.registry import KINDS, AnyReason, Retry, entries
 from hudi_operator.telemetry.metrics import metrics
 
 PAGE = Path("docs/reference.md")
-
-REASONS: tuple[type[StrEnum], ...] = (
-    Outcome,
-    Blocked,
-    TimelineTrouble,
-    PodTrouble,
-    FailureReason,
-    Reason,
-    EndingReason,
-)
-"""The words that can be the reason of a condition, of a run or of a service."""
-
-FURTHER_REASONS: tuple[ModuleType, ...] = (
-    outcomes,
-    failures,
-    slots,
-    foreign,
-    drift,
-    readiness,
-    rescan,
-    takeover,
-    class_status,
-)
-"""Modules whose public constants are such words as well."""
 
 Row = tuple[str, ...]
 
@@ -72,16 +41,6 @@ resources are in [spec.md](spec.md) and [status.md](status.md); what to do about
 def page() -> str:
     """Return the whole page; raise `NoSentence` for what the code does not explain."""
     return _HEAD + "".join(f"\n## {title}\n\n{make()}" for title, make in _SECTIONS)
-
-
-def words(module: ModuleType) -> dict[str, str]:
-    """Return the public constants of a module that are reasons, each with its sentence."""
-    values = {name: getattr(module, name) for name in definitions(module) if name.isupper() and name[0] != "_"}
-    return {
-        value: sentence(module, name)
-        for name, value in values.items()
-        if type(value) is str and value.isalnum() and value[0].isupper()
-    }
 
 
 def _metrics() -> str:
@@ -144,10 +103,20 @@ def _conditions() -> str:
 
 
 def _reasons() -> str:
-    groups = [(inspect.cleandoc(kind.__doc__ or "").split("\n")[0].rstrip("."), _members(kind)) for kind in REASONS]
-    further: list[Row] = [(f"`{word}`", text) for module in FURTHER_REASONS for word, text in words(module).items()]
-    groups.append(("Further reasons", further))
-    return "\n".join(f"### {title}\n\n{_table(('Reason', 'Meaning'), rows)}" for title, rows in groups)
+    text = "The column Retried says when what stopped for a reason is tried again:\n\n"
+    legend = _table(("Retried", "Meaning"), _members(Retry))
+    return text + legend + "".join(map(_reason_table, (kind for kind in KINDS if kind not in _EVENTS)))
+
+
+def _reason_table(kind: type[AnyReason]) -> str:
+    rows = [
+        (f"`{entry.name.value}`", sentence(kind, entry.name.name), f"`{entry.retry}`", entry.advice)
+        for entry in entries(kind)
+    ]
+    return f"\n### {KINDS[kind]}\n\n{_table(('Reason', 'Meaning', 'Retried', 'What to do'), rows)}"
+
+
+_EVENTS = (TableEvent, Effect, EndingEvent)
 
 
 def _events() -> str:
@@ -156,8 +125,7 @@ def _events() -> str:
         "posts an Event with its reason and message: a Warning where Ready is False, and for the last four. "
         "Further Events:\n\n"
     )
-    further = [(f"`{word}`", meaning) for module in (transitions, acts) for word, meaning in words(module).items()]
-    return text + _table(("Event", "Meaning"), [*further, *_members(Effect), *_members(EndingEvent)])
+    return text + _table(("Event", "Meaning"), [row for kind in _EVENTS for row in _members(kind)])
 
 
 _SECTIONS: tuple[tuple[str, Callable[[], str]], ...] = (

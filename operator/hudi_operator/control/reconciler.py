@@ -36,11 +36,12 @@ from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
 from hudi_operator.planning.life import refused_step, step_of
 from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.status.build import build_invalid_status
 from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.transitions import STATUS_UNREADABLE, transitions
+from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
 
@@ -175,7 +176,9 @@ class Reconciler:
             f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. They are left "
             "out and made anew from the timeline and the Jobs; the rest is kept."
         )
-        await self._kube.create_event(document, kind=EventType.WARNING, reason=STATUS_UNREADABLE, message=message)
+        await self._kube.create_event(
+            document, kind=EventType.WARNING, reason=TableEvent.STATUS_UNREADABLE, message=message
+        )
 
     async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
         """Observe and decide; what leads to an action has been read live in this very look."""

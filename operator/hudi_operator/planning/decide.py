@@ -15,6 +15,7 @@ from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunSta
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
 from hudi_operator.planning.model.dueness import Dueness, concealed, seconds_until
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.planning.runs.failures import forgiven
@@ -26,7 +27,6 @@ from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import told_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
 from hudi_operator.planning.services.slots import (
-    BLOCKED,
     Hindrance,
     Started,
     blocked_message,
@@ -38,7 +38,11 @@ from hudi_operator.planning.services.slots import (
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import check_writers
 from hudi_operator.planning.writers.ownership import check_ownership, own_record
-from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET, Takeover, check_takeover, hidden
+from hudi_operator.planning.writers.takeover import (
+    Takeover,
+    check_takeover,
+    hidden,
+)
 from hudi_operator.planning.writers.unfinished import left_behind
 from hudi_operator.services.registry import SERVICES
 
@@ -115,7 +119,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
 def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus) -> Plan:
     """Return the plan for a table that may not be looked at: its Jobs go on, and nothing of its folder is shown."""
     message = blocked_message(observation)
-    blocked = {service: concealed(services.of(service), reason=BLOCKED, message=message) for service in SERVICES}
+    blocked = {
+        service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
+    }
     return Plan(
         actions=tracked.actions,
         services=services.replaced(blocked),
@@ -131,7 +137,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
 
 
 def _not_quiet(takeover: Takeover) -> Hindrance | None:
-    return None if takeover.waits is None else (WAITING_FOR_QUIET, takeover.waits)
+    return None if takeover.waits is None else (Waiting.WAITING_FOR_QUIET, takeover.waits)
 
 
 def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:

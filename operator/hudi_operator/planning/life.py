@@ -6,13 +6,13 @@ from datetime import datetime
 from hudi_jobs.contract import Service
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.planning.model import JobPhase, Observation, Plan
+from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.services.slots import CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import transitions
 
-_LIMITS_REACHED = frozenset({CLASS_LIMIT_REACHED, NAMESPACE_LIMIT_REACHED})
+_QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED, Waiting.NAMESPACE_QUOTA_REACHED})
 
 
 def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
@@ -25,7 +25,7 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
         actions=plan.actions,
         class_name=observation.table_class.metadata.name if observation.table_class else "",
         running=_running(observation, plan),
-        waits_for_place=any(plan.services.of(service).reason in _LIMITS_REACHED for service in Service),
+        waits_for_place=any(plan.services.of(service).reason in _QUOTAS_REACHED for service in Service),
         overdue=bool(plan.overdue),
     )
 

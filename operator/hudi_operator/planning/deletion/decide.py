@@ -22,9 +22,7 @@ from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.deletion.model import (
     SHORT_LOOK,
-    EndingEvent,
     EndingObservation,
-    EndingReason,
 )
 from hudi_operator.planning.model import (
     START_TROUBLES,
@@ -37,11 +35,12 @@ from hudi_operator.planning.model import (
     StopJob,
     TimelineTrouble,
 )
+from hudi_operator.planning.model.reasons import EndingEvent, EndingReason, RunTrouble
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.policy.drift import drift_between, stops
 from hudi_operator.planning.policy.paths import canonical_path, is_below_bucket
-from hudi_operator.planning.runs.outcomes import NOT_CONFIRMED, refused_run
+from hudi_operator.planning.runs.outcomes import refused_run
 from hudi_operator.planning.runs.tracking import adopted, given_up, starts_late
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import ConditionMaker
@@ -168,7 +167,7 @@ def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step
     run = last.model_copy(
         update={
             "outcome": Outcome.FAILED,
-            "reason": NOT_CONFIRMED,
+            "reason": RunTrouble.NOT_CONFIRMED,
             "message": message,
             "finished_at": format_time(now),
         }

@@ -29,7 +29,7 @@ class Blocked(StrEnum):
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
 
-    CLASS_LIMIT_EXCEEDED = "ClassLimitExceeded"
+    SIZE_NOT_ALLOWED = "SizeNotAllowed"
     """The spec asks for more than the class allows."""
 
     INVALID_SCHEDULE = "InvalidSchedule"

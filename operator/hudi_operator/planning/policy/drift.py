@@ -7,9 +7,7 @@ from hudi_jobs.contract.table_support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.request import definition_of
 from hudi_operator.planning.model import Observation, TimelineLook, TimelineTrouble
-
-DRIFT = "DeclaredOtherwise"
-"""The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
+from hudi_operator.planning.model.reasons import TableReason
 
 
 def drift_of(observation: Observation) -> tuple[Difference, ...]:
@@ -39,7 +37,7 @@ def drift_between(table: HudiTable, look: TimelineLook) -> tuple[Difference, ...
 def drift_reason(drift: Iterable[Difference]) -> str:
     """Return the word for these differences; a version that cannot be written to has one of its own."""
     is_version = any(one.field == TABLE_VERSION for one in drift)
-    return TimelineTrouble.UNSUPPORTED.value if is_version else DRIFT
+    return TimelineTrouble.UNSUPPORTED.value if is_version else TableReason.DRIFT
 
 
 def stops(drift: Iterable[Difference]) -> bool:

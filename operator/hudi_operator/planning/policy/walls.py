@@ -101,7 +101,7 @@ def _reader_options(table: HudiTable) -> Iterator[Obstacle]:
 
 def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
     for sentence in exceeded_limits(resolve_sizing(table.spec, table_class.spec), table_class.spec.limits):
-        yield Obstacle(reason=Blocked.CLASS_LIMIT_EXCEEDED, message=f"{sentence}: ask for less.", hides=False)
+        yield Obstacle(reason=Blocked.SIZE_NOT_ALLOWED, message=f"{sentence}: ask for less.", hides=False)
 
 
 def _schedule(table: HudiTable) -> Iterator[Obstacle]:

@@ -9,20 +9,14 @@ person; the run is still tried now and then, so that a table whose cause went aw
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from hudi_jobs.contract import FailureReason, Outcome
+from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.table_class import RetrySettings
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
-from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.registry import Retry, retry_of_word
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
-
-JOB_LOST = "JobLost"
-"""The Job vanished before it reported."""
-JOB_REFUSED = "JobRefused"
-"""The API server refuses to create the Job."""
-
 
 _AFTER_EXHAUSTION = timedelta(hours=1)
 """How long a run waits between attempts that has used up its budget, or that the same request would fail again."""
@@ -36,39 +30,19 @@ class FailureKind(StrEnum):
     CONFLICT = "Conflict"
 
 
-_INFRASTRUCTURE = frozenset(
-    {
-        JOB_LOST,
-        JOB_REFUSED,
-        PodTrouble.IMAGE_PULL_FAILED,
-        PodTrouble.UNSCHEDULABLE,
-        PodTrouble.CONFIGURATION,
-        PodTrouble.FORBIDDEN,
-        PodTrouble.START_TIMEOUT,
-        PodTrouble.INIT_FAILED,
-        PodTrouble.EVICTED,
-        PodTrouble.NODE_LOST,
-        FailureReason.INTERRUPTED,
-        FailureReason.STORAGE_UNAVAILABLE,
-        FailureReason.STORAGE_FULL,
-        FailureReason.LOCK_UNAVAILABLE,
-        FailureReason.CLOCK_BEHIND,
-    }
-)
-
-_WITHOUT_HOPE = frozenset({FailureReason.INVALID_REQUEST.value})
-"""Failures that the same request meets again: not backed off from, but tried again once an hour."""
-
-
 def failure_kind(run: RunStatus) -> FailureKind | None:
     """Return who is to blame for how a run ended, or None if it did not fail."""
     if run.outcome in {Outcome.CONFLICT, Outcome.FENCED}:
         return FailureKind.CONFLICT
     if run.outcome is not Outcome.FAILED:
         return None
-    if run.reason in {FailureReason.CONFLICT, FailureReason.OWNED_ELSEWHERE}:
-        return FailureKind.CONFLICT
-    return FailureKind.INFRASTRUCTURE if run.reason in _INFRASTRUCTURE else FailureKind.JOB
+    match retry_of_word(run.reason):
+        case Retry.CONFLICT:
+            return FailureKind.CONFLICT
+        case Retry.INFRASTRUCTURE:
+            return FailureKind.INFRASTRUCTURE
+        case _:
+            return FailureKind.JOB
 
 
 def attempts(memory: ServiceStatus) -> int:
@@ -116,7 +90,7 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
     kind = failure_kind(last) if last else None
     if attempts(memory) == 0 or last is None or kind is None:
         return None
-    if last.reason in _WITHOUT_HOPE:
+    if retry_of_word(last.reason) is Retry.ON_CHANGE:
         return _hopeless(last, now=now)
     return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
 

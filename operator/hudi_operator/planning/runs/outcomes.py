@@ -10,15 +10,11 @@ from datetime import datetime
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
+from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
-from hudi_operator.planning.runs.failures import JOB_LOST, JOB_REFUSED
 from hudi_operator.services.registry import leaves_no_instant
 
-NOT_CONFIRMED = "NotConfirmed"
-"""The driver reported success, but the timeline does not hold it."""
-DRIVER_DIED = "DriverDied"
-"""The driver ended without a report."""
 MESSAGE_LIMIT = 1000
 
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED})
@@ -69,7 +65,7 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
         return Failure(reason=result.reason or FailureReason.INTERNAL_ERROR, message=result.message)
     if result is not None:
         return Failure(
-            reason=NOT_CONFIRMED,
+            reason=RunTrouble.NOT_CONFIRMED,
             message="The driver reported success, but the timeline holds nothing that this run completed: "
             "look at who else writes or restores the table.",
         )
@@ -85,7 +81,7 @@ def _lost(job: ActiveJob) -> Failure:
     if job.state in set(PodTrouble):
         return Failure(reason=job.state, message=f"Job {job.name} vanished after its pod had ended: {job.message}")
     return Failure(
-        reason=JOB_LOST,
+        reason=RunTrouble.JOB_LOST,
         message=f"Job {job.name} vanished before it reported: somebody deleted it, or its time ran out.",
     )
 
@@ -105,7 +101,7 @@ def _died(job: ActiveJob, observed: JobObservation) -> Failure:
         return Failure(reason=job.state, message=job.message)
     code = "unknown" if observed.exit_code is None else str(observed.exit_code)
     return Failure(
-        reason=DRIVER_DIED,
+        reason=RunTrouble.DRIVER_DIED,
         message=f"The driver ended with exit code {code} and no report; the log of Job {observed.name} says more.",
     )
 
@@ -146,7 +142,7 @@ def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
         job=job.name,
         service=job.service,
         outcome=Outcome.FAILED,
-        reason=JOB_REFUSED,
+        reason=RunTrouble.JOB_REFUSED,
         message=f"The Kubernetes API refused the Job: {message}"[:MESSAGE_LIMIT],
         started_at=job.started_at,
         finished_at=format_time(now),

@@ -12,9 +12,6 @@ from hudi_operator.api.table_status import RescanState, RescanStatus, RunStatus,
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.runs.failures import failure_kind
 
-INPUT_SKIPPED = "FilesSkipped"
-"""Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
-
 _VALUE_SHOWN = 256
 
 

@@ -9,35 +9,34 @@ from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, explain
-from hudi_operator.planning.policy.drift import DRIFT, drift_reason, stops
+from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.policy.drift import (
+    drift_reason,
+    stops,
+)
 from hudi_operator.planning.runs.failures import forgiven
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
-from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, Writers, foreign_message, unknown_message
-from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.writers.foreign import (
+    Writers,
+    foreign_message,
+    unknown_message,
+)
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.services.registry import SERVICES
 
-RUNNING = "Running"
-"""A Job of the table runs, beside which no other may."""
-
-SUSPENDED = "Suspended"
-"""The table is suspended: no new Job starts."""
-
-OBSERVED = "Observed"
-"""The table is only observed: no Job starts."""
-
-BLOCKED = "Blocked"
-"""Something in the spec or the class stands in the way; the condition Stalled says what."""
-
-CLASS_LIMIT_REACHED = "ClassLimitReached"
-"""As many Jobs run as the class allows."""
-
-NAMESPACE_LIMIT_REACHED = "NamespaceLimitReached"
-"""As many Jobs of the class run in the namespace as it allows."""
-
-RESTING = frozenset({SUSPENDED, OBSERVED, BLOCKED, OWNED_ELSEWHERE, FOREIGN_WRITER, DRIFT, TimelineTrouble.UNSUPPORTED})
+RESTING = frozenset(
+    {
+        Waiting.SUSPENDED,
+        Waiting.OBSERVED,
+        Waiting.BLOCKED,
+        TableReason.OWNED_ELSEWHERE,
+        TableReason.FOREIGN_WRITER,
+        TableReason.DRIFT,
+        TimelineTrouble.UNSUPPORTED,
+    }
+)
 """Reasons for which nothing starts until a person has done something."""
 
 _FIRST = Priority.PENDING - 1
@@ -78,10 +77,13 @@ def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMod
     """
     for job in active:
         if job.service is None:
-            return RUNNING, f"Job {job.name}: {job.state}. This version of the operator does not know its service."
+            return (
+                Waiting.RUNNING,
+                f"Job {job.name}: {job.state}. This version of the operator does not know its service.",
+            )
         beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
         if mode is ConcurrencyMode.SERIALIZED or not beside:
-            return RUNNING, f"Job {job.name}: {job.state}."
+            return Waiting.RUNNING, f"Job {job.name}: {job.state}."
     return None
 
 
@@ -165,17 +167,17 @@ def _hindrances(
 ) -> Iterator[Hindrance]:
     spec = observation.table.spec
     if spec.suspend:
-        yield SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
+        yield Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
     if spec.management_policy is ManagementPolicy.OBSERVE:
-        yield OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
+        yield Waiting.OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
     if observation.obstacles or observation.table_class is None:
-        yield BLOCKED, blocked_message(observation)
+        yield Waiting.BLOCKED, blocked_message(observation)
     if owned_elsewhere is not None:
-        yield OWNED_ELSEWHERE, owned_elsewhere
+        yield TableReason.OWNED_ELSEWHERE, owned_elsewhere
     if stops(drift):
         yield drift_reason(drift), differences_message(drift)
     if writers.foreign:
-        yield FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+        yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
     if (stuck := savepointed_rollback(observation.look)) is not None:
@@ -191,9 +193,9 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hind
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:
-        return CLASS_LIMIT_REACHED, f"The class runs {in_class} jobs, as many as it allows."
+        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {in_class} jobs, as many as it allows."
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
-        return NAMESPACE_LIMIT_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
+        return Waiting.NAMESPACE_QUOTA_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
     return None
 
 

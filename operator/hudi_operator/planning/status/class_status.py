@@ -10,14 +10,9 @@ from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.jobs.known_settings import hides_damage, opened_by, risk_of
 from hudi_operator.planning.model import Blocked
+from hudi_operator.planning.model.reasons import ClassReason
 from hudi_operator.planning.policy.namespaces import described
 from hudi_operator.planning.status.conditions import ConditionMaker
-
-ACCEPTED = "Accepted"
-"""The class can be used by tables."""
-
-UNSAFE_SETTING_ALLOWED = "UnsafeSettingAllowed"
-"""The class names a setting that is not known to be harmless, so its tables may make it."""
 
 _SHOWN = 10
 _PREFIX_SHOWN = 200
@@ -77,9 +72,9 @@ def _conditions(parsed: HudiTableClass | InvalidObject, now: datetime) -> Iterat
         yield make(ConditionType.READY, ConditionStatus.FALSE, Blocked.CLASS_INVALID, message)
         yield make(ConditionType.STALLED, ConditionStatus.TRUE, Blocked.CLASS_INVALID, message)
     else:
-        yield make(ConditionType.READY, ConditionStatus.TRUE, ACCEPTED, "The class can be used by tables.")
+        yield make(ConditionType.READY, ConditionStatus.TRUE, ClassReason.ACCEPTED, "The class can be used by tables.")
     unsafe = [] if isinstance(parsed, InvalidObject) else list(unsafe_settings(parsed.spec))
     if unsafe:
         more = f" {len(unsafe) - _SHOWN} more." if len(unsafe) > _SHOWN else ""
         message = f"{_ADVICE} {' '.join(unsafe[:_SHOWN])}{more}"
-        yield make(ConditionType.UNSAFE_SETTINGS, ConditionStatus.TRUE, UNSAFE_SETTING_ALLOWED, message)
+        yield make(ConditionType.UNSAFE_SETTINGS, ConditionStatus.TRUE, ClassReason.UNSAFE_SETTING_ALLOWED, message)

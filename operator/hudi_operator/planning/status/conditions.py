@@ -13,14 +13,14 @@ from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingStatus, ServiceStatus
 from hudi_operator.planning.model import Blocked, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
-from hudi_operator.planning.services.rescan import INPUT_SKIPPED, skipped_message
-from hudi_operator.planning.services.slots import OBSERVED, RESTING
-from hudi_operator.planning.status.readiness import PROGRESSING, Readiness, readiness
-from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message
-from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.services.rescan import skipped_message
+from hudi_operator.planning.services.slots import RESTING
+from hudi_operator.planning.status.readiness import Readiness, readiness
+from hudi_operator.planning.writers.foreign import foreign_message
 from hudi_operator.services.ingestion import INGESTION
 from hudi_operator.services.registry import DEFINITIONS, mode_of
 
@@ -73,21 +73,23 @@ def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: Co
         yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, verdict.reconciling, verdict.work)
     if observation.table.spec.suspend:
         message = "No new job starts until spec.suspend is false; running jobs finish."
-        yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, "Suspended", message)
+        yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, Waiting.SUSPENDED, message)
     if plan.owned_elsewhere is not None:
-        yield make(ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, OWNED_ELSEWHERE, plan.owned_elsewhere)
+        yield make(
+            ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, TableReason.OWNED_ELSEWHERE, plan.owned_elsewhere
+        )
     if plan.foreign:
         message = foreign_message(plan.foreign, plan.acceptance_ignored)
-        yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, FOREIGN_WRITER, message)
+        yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, TableReason.FOREIGN_WRITER, message)
     if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
         message = skipped_message(plan.services.ingestion)
-        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, INPUT_SKIPPED, message)
+        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, TableReason.INPUT_SKIPPED, message)
     if plan.drift:
         message = differences_message(plan.drift)
         yield make(ConditionType.DRIFT, ConditionStatus.TRUE, drift_reason(plan.drift), message)
     if plan.overdue:
         message = _overdue_message(plan.overdue)
-        yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, "Overdue", message)
+        yield make(ConditionType.PENDING_INSTANT_OVERDUE, ConditionStatus.TRUE, TableReason.OVERDUE, message)
 
 
 def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
@@ -114,7 +116,7 @@ def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator
 
 
 _Answer = tuple[ConditionStatus, str, str]
-_NO_RUN_YET = (ConditionStatus.UNKNOWN, PROGRESSING, "No run of this spec has ended yet.")
+_NO_RUN_YET = (ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "No run of this spec has ended yet.")
 
 
 def _ingested(memory: ServiceStatus) -> _Answer:
@@ -136,7 +138,7 @@ def _served(memory: ServiceStatus) -> _Answer:
     if memory.reason in _CANNOT_TELL:
         return ConditionStatus.UNKNOWN, memory.reason, memory.message
     rests = _rests(memory)
-    if rests is not None and memory.reason == OBSERVED:
+    if rests is not None and memory.reason == Waiting.OBSERVED:
         return rests  # whatever an earlier run of ours left, it is another tool that has something to do
     if last is not None and failure_kind(last) is None:
         return ConditionStatus.TRUE, last.outcome, last.message or "Up to date."

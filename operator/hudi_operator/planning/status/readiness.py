@@ -3,38 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Service, differences_message
+from hudi_jobs.contract import Outcome, Service, differences_message
 from hudi_operator.api.conditions import ConditionStatus
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, PodTrouble, TimelineTrouble
+from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
+from hudi_operator.planning.model.advice import START_ADVICE
 from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.model.registry import Retry, retry_of_service
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.writers.foreign import FOREIGN_WRITER, foreign_message, unknown_message
-from hudi_operator.planning.writers.ownership import OWNED_ELSEWHERE
+from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
-from hudi_operator.planning.writers.takeover import WAITING_FOR_QUIET
 from hudi_operator.services.registry import SERVICES
 
-PROGRESSING = "Progressing"
-"""The first run of a spec is under way."""
-PROGRESSING_WITH_RETRY = "ProgressingWithRetry"
-"""A failure is tried again."""
-
-TABLE_NOT_FOUND = "TableNotFound"
-"""There is no table where one is to be observed."""
-
-_HOPELESS = frozenset({Reason.WAITING_FOR_SPEC_CHANGE, Reason.RETRIES_EXHAUSTED})
-
-_START_ADVICE = {
-    PodTrouble.IMAGE_PULL_FAILED.value: "Check sparkImage and imagePullSecretNames of the class.",
-    PodTrouble.UNSCHEDULABLE.value: "No node has room for it: ask for less, or add nodes.",
-    PodTrouble.CONFIGURATION.value: "A Secret or service account that the class names is missing in the namespace.",
-    PodTrouble.FORBIDDEN.value: "The namespace refuses the pod: check its quota, limits and Pod Security level.",
-    PodTrouble.START_TIMEOUT.value: "The Events of the pod say more; job.startTimeout of the class bounds the start.",
-    PodTrouble.INIT_FAILED.value: "Whoever injects containers into the pods of this namespace can say more.",
-}
+_HOPELESS = frozenset(reason.value for reason in Reason if retry_of_service(reason) is Retry.ON_CHANGE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +61,9 @@ def _blocked(observation: Observation) -> Readiness | None:
 def _owned_elsewhere(plan: Plan) -> Readiness | None:
     if plan.owned_elsewhere is None:
         return None
-    return Readiness(ready=ConditionStatus.FALSE, reason=OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True)
+    return Readiness(
+        ready=ConditionStatus.FALSE, reason=TableReason.OWNED_ELSEWHERE, message=plan.owned_elsewhere, stalled=True
+    )
 
 
 def _drifted(plan: Plan) -> Readiness | None:
@@ -95,7 +81,7 @@ def _foreign(plan: Plan) -> Readiness | None:
     if not plan.foreign:
         return None
     message = foreign_message(plan.foreign, plan.acceptance_ignored)
-    return Readiness(ready=ConditionStatus.FALSE, reason=FOREIGN_WRITER, message=message, stalled=True)
+    return Readiness(ready=ConditionStatus.FALSE, reason=TableReason.FOREIGN_WRITER, message=message, stalled=True)
 
 
 def _waiting_for_quiet(plan: Plan) -> Readiness | None:
@@ -104,9 +90,9 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
         return None
     return Readiness(
         ready=ConditionStatus.UNKNOWN,
-        reason=WAITING_FOR_QUIET,
+        reason=Waiting.WAITING_FOR_QUIET,
         message=plan.waits_for_quiet,
-        reconciling=WAITING_FOR_QUIET,
+        reconciling=Waiting.WAITING_FOR_QUIET,
         work=plan.waits_for_quiet,
     )
 
@@ -124,8 +110,8 @@ def _starting_trouble(plan: Plan) -> Readiness | None:
             return Readiness(
                 ready=ConditionStatus.FALSE,
                 reason=job.state,
-                message=f"Job {job.name} cannot start: {job.message} {_START_ADVICE.get(job.state, '')}".strip(),
-                reconciling=PROGRESSING_WITH_RETRY,
+                message=f"Job {job.name} cannot start: {job.message} {START_ADVICE.get(job.state, '')}".strip(),
+                reconciling=TableReason.PROGRESSING_WITH_RETRY,
                 work=plan.services.of(job.service).message,
             )
     return None
@@ -141,12 +127,12 @@ def _failing(observation: Observation, plan: Plan) -> Readiness | None:
             continue
         hopeless, exhausted = memory.reason in _HOPELESS, memory.reason == Reason.RETRIES_EXHAUSTED
         what = "" if service is Service.INGESTION else f"{service}: "
-        advice = memory.message if exhausted else _START_ADVICE.get(last.reason or "", "")
+        advice = memory.message if exhausted else START_ADVICE.get(last.reason or "", "")
         return Readiness(
             ready=ConditionStatus.FALSE,
-            reason=Reason.RETRIES_EXHAUSTED if exhausted else last.reason or "Failed",
+            reason=Reason.RETRIES_EXHAUSTED if exhausted else last.reason or Outcome.FAILED,
             message=f"{what}{last.message} {advice}".strip(),
-            reconciling=None if hopeless or resting else PROGRESSING_WITH_RETRY,
+            reconciling=None if hopeless or resting else TableReason.PROGRESSING_WITH_RETRY,
             work=f"{what}{memory.message}",
             stalled=hopeless,
         )
@@ -171,7 +157,7 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
         ready=ConditionStatus.FALSE,
         reason=look.trouble,
         message=look.message,
-        reconciling=PROGRESSING_WITH_RETRY,
+        reconciling=TableReason.PROGRESSING_WITH_RETRY,
         work=plan.services.ingestion.message,
     )
 
@@ -197,7 +183,7 @@ def _missing(observation: Observation) -> Readiness | None:
         return None
     return Readiness(
         ready=ConditionStatus.FALSE,
-        reason=TABLE_NOT_FOUND,
+        reason=TableReason.TABLE_NOT_FOUND,
         message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool has made "
         "one; the operator makes none while spec.managementPolicy is Observe.",
     )
@@ -207,20 +193,20 @@ def _working(observation: Observation, plan: Plan) -> Readiness:
     spec, ingestion = observation.table.spec, plan.services.ingestion
     last = ingestion.last_run
     if spec.management_policy is ManagementPolicy.OBSERVE:
-        return _ready("Observed", "The table is observed.")
+        return _ready(Waiting.OBSERVED, "The table is observed.")
     if spec.ingestion is None:
-        return _ready("Succeeded", "The spec is accepted.")
+        return _ready(Outcome.SUCCEEDED, "The spec is accepted.")
     if last is not None and failure_kind(last) is None:
         return _ready(last.outcome, last.message or "Up to date.")
     if spec.suspend:
-        return _ready("Suspended", "Suspended before the first run.")
+        return _ready(Waiting.SUSPENDED, "Suspended before the first run.")
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
         return _ready(ingestion.reason, ingestion.message)
     return Readiness(
         ready=ConditionStatus.UNKNOWN,
-        reason=PROGRESSING,
+        reason=TableReason.PROGRESSING,
         message="The first run of this spec is under way." if last is None else "Another attempt is under way.",
-        reconciling=PROGRESSING,
+        reconciling=TableReason.PROGRESSING,
         work=ingestion.message,
     )
 

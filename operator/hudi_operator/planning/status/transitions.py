@@ -7,14 +7,10 @@ from hudi_jobs.contract import Effect
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.planning.model.reasons import TableEvent, current_name
 from hudi_operator.planning.runs.affected import affected_message
 from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts
 from hudi_operator.timeline import Action
-
-RESUMED = "Resumed"
-"""The table is suspended no longer."""
-STATUS_UNREADABLE = "StatusUnreadable"
-"""Parts of the stored status cannot be read by this version of the operator, and are made anew; a Warning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +60,7 @@ def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transitio
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
     if after is None:
         if before is not None and before.type is ConditionType.SUSPENDED:
-            return Transition(warning=False, reason=RESUMED, message="New jobs may start again.")
+            return Transition(warning=False, reason=TableEvent.RESUMED, message="New jobs may start again.")
         return None
     if before is not None and before.status is after.status and _word(before) == _word(after):
         return None
@@ -75,4 +71,4 @@ def _transition(before: Condition | None, after: Condition | None) -> Transition
 
 def _word(condition: Condition) -> str:
     """Return what must differ for an Event: a ready table stays so whether its last run had something to do or not."""
-    return "" if condition.status is ConditionStatus.TRUE else condition.reason
+    return "" if condition.status is ConditionStatus.TRUE else current_name(condition.reason)

@@ -11,22 +11,16 @@ from hudi_operator.api.act_status import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, Pe
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.table_status import RunStatus, ServicesStatus, TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineLook, Undoing
+from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import Action, Instant, Timeline
 from hudi_operator.timeline.rules.counters import COMMITS
 
-RESTORED = "Restored"
-"""Somebody restored the table; a Warning."""
-COMMITS_UNDONE = "CommitsUndone"
-"""Somebody rolled completed commits back; a Warning."""
-SAVEPOINTED = "Savepointed"
-"""Somebody made a savepoint."""
-
 ACT_REASONS: Mapping[str, str] = {
-    Action.RESTORE.value: RESTORED,
-    Action.ROLLBACK.value: COMMITS_UNDONE,
-    Action.SAVEPOINT.value: SAVEPOINTED,
+    Action.RESTORE.value: TableEvent.RESTORED,
+    Action.ROLLBACK.value: TableEvent.COMMITS_UNDONE,
+    Action.SAVEPOINT.value: TableEvent.SAVEPOINTED,
 }
 _NAMED = 3
 

@@ -21,8 +21,6 @@ from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.timeline import Action, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
-FOREIGN_WRITER = "ForeignWriter"
-"""A Serialized table has commits or services of another writer that nobody has accepted."""
 _NAMED = 3
 _VALUE_SHOWN = 40
 _BEFORE_ALL = "0" * 17

@@ -14,9 +14,6 @@ from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineLook
 
-OWNED_ELSEWHERE = "OwnedElsewhere"
-"""Another operator owns the table, or its owner's record cannot be read."""
-
 _SHOWN = 100
 
 

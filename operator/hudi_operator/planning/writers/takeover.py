@@ -26,9 +26,6 @@ from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.timeline import Timeline
 from hudi_operator.timeline.rules.counters import COMMITS
 
-WAITING_FOR_QUIET = "WaitingForQuiet"
-"""Others wrote the table, and it has not been still for as long as its class asks."""
-
 _PENDING_NAMED = 3
 _WRITER_LIMIT = 256
 _LONGEST_SHOWN = timedelta(days=2)

@@ -19,7 +19,7 @@ from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob, RunStatus
 from hudi_operator.api.takeover_status import Protection
 from hudi_operator.planning.model import START_TROUBLES, Observation
-from hudi_operator.planning.runs.failures import JOB_REFUSED
+from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, service_of
@@ -28,7 +28,7 @@ from hudi_operator.timeline import PendingInstant, PendingKind, State, pending_i
 HEARTBEAT_TOLERANCE = timedelta(seconds=120)
 """How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
 
-_NEVER_STARTED = frozenset({*START_TROUBLES, JOB_REFUSED})
+_NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
 _FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
 """A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""

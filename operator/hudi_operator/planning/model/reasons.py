@@ -1,0 +1,147 @@
+"""The words that say why, each in one enumeration; what is retried and what helps stands in `registry.py`."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class RunTrouble(StrEnum):
+    """Why a run failed, as the operator finds where the driver does not say it."""
+
+    NOT_CONFIRMED = "NotConfirmed"
+    """The driver reported success, but the timeline does not hold it."""
+
+    DRIVER_DIED = "DriverDied"
+    """The driver ended without a report."""
+
+    JOB_LOST = "JobLost"
+    """The Job vanished before it reported."""
+
+    JOB_REFUSED = "JobRefused"
+    """The API server refuses to create the Job."""
+
+
+class Waiting(StrEnum):
+    """Why a service that is due does not start."""
+
+    RUNNING = "Running"
+    """A Job of the table runs, beside which no other may."""
+
+    SUSPENDED = "Suspended"
+    """The table is suspended: no new Job starts."""
+
+    OBSERVED = "Observed"
+    """The table is only observed: no Job starts."""
+
+    BLOCKED = "Blocked"
+    """Something in the spec or the class stands in the way; the condition Stalled says what."""
+
+    CLASS_QUOTA_REACHED = "ClassQuotaReached"
+    """As many Jobs run as the class allows."""
+
+    NAMESPACE_QUOTA_REACHED = "NamespaceQuotaReached"
+    """As many Jobs of the class run in the namespace as it allows."""
+
+    WAITING_FOR_QUIET = "WaitingForQuiet"
+    """Others wrote the table, and it has not been still for as long as its class asks."""
+
+
+class TableReason(StrEnum):
+    """What a condition of a table says of it."""
+
+    PROGRESSING = "Progressing"
+    """The first run of a spec is under way."""
+
+    PROGRESSING_WITH_RETRY = "ProgressingWithRetry"
+    """A failure is tried again."""
+
+    TABLE_NOT_FOUND = "TableNotFound"
+    """There is no table where one is to be observed."""
+
+    FOREIGN_WRITER = "ForeignWriter"
+    """A Serialized table has commits or services of another writer that nobody has accepted."""
+
+    OWNED_ELSEWHERE = "OwnedElsewhere"
+    """Another operator owns the table, or its owner's record cannot be read."""
+
+    DRIFT = "DeclaredOtherwise"
+    """The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
+
+    INPUT_SKIPPED = "FilesSkipped"
+    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
+
+    OVERDUE = "Overdue"
+    """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
+
+
+class ClassReason(StrEnum):
+    """What a condition of a class says of it, beside `TableClassInvalid`."""
+
+    ACCEPTED = "Accepted"
+    """The class can be used by tables."""
+
+    UNSAFE_SETTING_ALLOWED = "UnsafeSettingAllowed"
+    """The class names a setting that is not known to be harmless, so its tables may make it."""
+
+
+class TableEvent(StrEnum):
+    """What an Event tells that is the reason of no condition."""
+
+    RESUMED = "Resumed"
+    """The table is suspended no longer."""
+
+    STATUS_UNREADABLE = "StatusUnreadable"
+    """Parts of the stored status cannot be read by this version of the operator, and are made anew; a Warning."""
+
+    RESTORED = "Restored"
+    """Somebody restored the table; a Warning."""
+
+    COMMITS_UNDONE = "CommitsUndone"
+    """Somebody rolled completed commits back; a Warning."""
+
+    SAVEPOINTED = "Savepointed"
+    """Somebody made a savepoint."""
+
+
+class EndingReason(StrEnum):
+    """What the deletion of a table is at, as the reason of its condition Ready."""
+
+    STOPPING_JOBS = "StoppingJobs"
+    """The table's Jobs were told to stop, and their pods still run."""
+
+    DELETING_DATA = "DeletingData"
+    """A Job removes the data, because the spec says `deletionPolicy: Delete`."""
+
+    DELETION_BLOCKED = "DeletionBlocked"
+    """The Job that removes the data cannot be started; the message says why and how long that is waited for."""
+
+    DELETION_FAILED = "DeletionFailed"
+    """An attempt at removing the data failed; it is tried again."""
+
+    CONFIRMING_DELETION = "ConfirmingDeletion"
+    """The data was removed, and the store is asked whether it is gone."""
+
+
+class EndingEvent(StrEnum):
+    """How a table ended, as the reason of the last Event about it."""
+
+    DATA_DELETED = "DataDeleted"
+    """The data was removed, and the store holds no table at the path any more."""
+
+    DATA_RETAINED = "DataRetained"
+    """The data stays: because the spec says so, or, as a Warning, because it could not be removed."""
+
+    DELETION_NOT_CONFIRMED = "DeletionNotConfirmed"
+    """The run reported that it removed the data, and the store could not be read to confirm it."""
+
+
+FORMER_NAMES: Mapping[str, str] = {
+    "ClassLimitExceeded": "SizeNotAllowed",
+    "ClassLimitReached": "ClassQuotaReached",
+    "NamespaceLimitReached": "NamespaceQuotaReached",
+}
+"""What a status of the release before calls a reason, and its present name."""
+
+
+def current_name(reason: str) -> str:
+    """Return the present name of a reason that a stored status holds."""
+    return FORMER_NAMES.get(reason, reason)
