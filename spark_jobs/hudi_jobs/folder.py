@@ -6,13 +6,12 @@ wherever it leads: no writer makes one.
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
-from hudi_jobs.contract import OPERATOR_FOLDER
+from hudi_jobs.contract import OPERATOR_FOLDER, Location, NotALocation
 
 _RESERVED = frozenset({".hoodie", OPERATOR_FOLDER})
 _SCHEME = re.compile(r"[^/]*:")
-_LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(/.*)?", re.DOTALL)
-_SAME_STORE = {"s3": "s3a", "s3n": "s3a", "": "file"}
 _NAMED_LIMIT = 200
 
 
@@ -20,10 +19,8 @@ class Folder:
     """The folder of a table, or of the metadata table inside of one."""
 
     def __init__(self, base_path: str) -> None:
-        found = _located(base_path)
-        if found is None:
-            raise ValueError(f"{base_path} is no absolute path")
-        self._store, self._names = found
+        """Raise `NotALocation`, a `ValueError`, for what is no absolute path."""
+        self._location = Location.parse(base_path)
 
     def holds(self, partition: str, path: str) -> bool:
         """Tell whether a file, by its name or its whole path, lies in a partition of the table."""
@@ -33,12 +30,12 @@ class Folder:
         if not path.startswith("/") and not _SCHEME.match(path):
             names = _names("/".join((*within, path)))
             return names is not None and len(names) > len(within) and names[0] not in _RESERVED
-        located = _located(path)
-        if located is None:
+        try:
+            location = Location.parse(path)
+        except NotALocation:
             return False
-        store, names = located
-        whole = [*self._names, *within]
-        return store == self._store and len(names) > len(whole) and names[: len(whole)] == whole
+        whole = replace(self._location, names=(*self._location.names, *within))
+        return location != whole and whole.holds(location)
 
     def partition(self, path: str) -> list[str] | None:
         """Return the names of a partition's folders, none for a table without partitions; None where it leads out."""
@@ -56,18 +53,6 @@ class Folder:
 def stays_below(path: str) -> bool:
     """Tell whether a path is a relative one that leads nowhere but below the folder that it is put behind."""
     return not (path.startswith("/") or "\0" in path or _SCHEME.match(path)) and _names(path) is not None
-
-
-def _located(path: str) -> tuple[tuple[str, str], list[str]] | None:
-    """Return the store and the names of an absolute path, or None where it is none."""
-    match = _LOCATION.fullmatch(path)
-    if match is None:
-        return None
-    scheme, authority, rest = (match.group(1) or "").lower(), match.group(2) or "", match.group(3) or ""
-    names = _names(rest)
-    if names is None:
-        return None
-    return (_SAME_STORE.get(scheme, scheme), authority), names
 
 
 def _names(path: str) -> list[str] | None:

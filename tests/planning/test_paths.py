@@ -146,7 +146,7 @@ def test_roots_overlap_with_everything_below_them(first: str, second: str, *, ex
         ("s3a://lake-team-a/flights", ["s3://lake-{namespace}/"]),
         ("s3a://lake/team-a/flights", ["s3://other", "s3://lake/team-a"]),
         ("file:///data/team-a/flights", ["file:///data/{namespace}"]),
-        ("file:///data/team-a/flights", ["file://"]),
+        ("file:///data/team-a/flights", ["file:///"]),
     ],
 )
 def test_a_path_under_a_prefix_is_allowed(path: str, prefixes: list[str]) -> None:
@@ -177,6 +177,6 @@ def test_a_path_outside_of_all_prefixes_is_not_allowed(path: str, prefixes: list
 
 
 @given(two_spellings(), st.sampled_from(["s3://lake/team-a", "s3://lake", "s3a://lake/team-a/"]))
-def test_a_spelling_never_changes_whether_a_path_is_allowed(pair: tuple[str, str], prefix: str) -> None:
+def test_no_spelling_makes_a_path_allowed(pair: tuple[str, str], prefix: str) -> None:
     plain, spelt = pair
-    assert is_allowed(plain, [prefix], namespace="n") == is_allowed(spelt, [prefix], namespace="n")
+    assert is_allowed(spelt, [prefix], namespace="n") <= is_allowed(plain, [prefix], namespace="n")

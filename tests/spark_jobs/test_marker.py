@@ -12,7 +12,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
-from hudi_jobs.contract import ConcurrencyMode, Service, TableDefinition, TableTask
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableDefinition, TableTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease import marker as marker_module
 from hudi_jobs.lease import stores
@@ -305,7 +305,7 @@ def test_two_ingestions_never_share_a_table_and_in_a_serialized_one_no_two_runs_
     ("one", "other"),
     [
         ("s3a://lake/a/flights", "s3://lake//a/./flights/"),
-        ("s3a://lake/a/flights", "s3n://lake/a/b/../flights"),
+        ("s3a://lake/a/flights", "S3N://lake/a/flights"),
         ("/lake/flights", "file:///lake//flights/"),
         ("/lake/a#b", "file:///lake/a#b"),
     ],
@@ -314,6 +314,13 @@ def test_two_spellings_of_a_path_have_one_lease(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(stores, "hadoop_configuration", lambda _: {})
     places = [vars(stores.open_table_files(None, path)) for path in (one, other)]
     assert len({str(place.get("_prefix", place.get("_folder"))) for place in places}) == 1
+
+
+@pytest.mark.parametrize("path", ["s3n://lake/a/b/../flights", "gs://lake/flights", "s3:lake/flights", "flights"])
+def test_a_path_that_no_lease_is_known_for_is_refused(path: str) -> None:
+    with pytest.raises(TaskFailed) as caught:
+        stores.open_table_files(None, path)
+    assert caught.value.reason is FailureReason.INVALID_REQUEST
 
 
 class Holder:

@@ -20,14 +20,15 @@ from hudi_operator.storage.local import LocalFileSystem
 
 
 @pytest.mark.parametrize(
-    ("url", "scheme", "bucket", "path"),
+    ("url", "store", "bucket", "path"),
     [
-        ("/lake/t", "file", None, "/lake/t"),
-        ("/lake/t/", "file", None, "/lake/t"),
-        ("/", "file", None, "/"),
-        ("file:///lake/t", "file", None, "/lake/t"),
-        ("file:/lake/t", "file", None, "/lake/t"),
-        ("file://localhost/lake/a%20b", "file", None, "/lake/a b"),
+        ("/lake/t", "file", "", "/lake/t"),
+        ("/lake/t/", "file", "", "/lake/t"),
+        ("/", "file", "", "/"),
+        ("file:///lake/t", "file", "", "/lake/t"),
+        ("file:/lake/t", "file", "", "/lake/t"),
+        ("file://localhost/lake/a%20b", "file", "", "/lake/a%20b"),
+        ("s3://lake/./a", "s3", "lake", "lake/a"),
         ("s3://lake/a/t", "s3", "lake", "lake/a/t"),
         ("s3a://lake/a/t/", "s3", "lake", "lake/a/t"),
         ("s3n://lake//a///t", "s3", "lake", "lake/a/t"),
@@ -36,13 +37,26 @@ from hudi_operator.storage.local import LocalFileSystem
         ("s3://lake/a%20b", "s3", "lake", "lake/a%20b"),
     ],
 )
-def test_a_path_is_taken_apart(url: str, scheme: str, bucket: str | None, path: str) -> None:
+def test_a_path_is_taken_apart(url: str, store: str, bucket: str, path: str) -> None:
     location = parse_url(url)
-    assert (location.scheme, location.bucket, location.path) == (scheme, bucket, path)
+    assert (location.store, location.bucket, location.path) == (store, bucket, path)
 
 
 @pytest.mark.parametrize(
-    "url", ["", "t", "./t", "gs://b/t", "hdfs:///t", "s3:b/t", "s3://", "s3:///t", "file://host/t"]
+    "url",
+    [
+        "",
+        "t",
+        "./t",
+        "gs://b/t",
+        "hdfs:///t",
+        "s3:b/t",
+        "s3://",
+        "s3:///t",
+        "file://host/t",
+        "s3://b/../t",
+        "s3://key@b/t",
+    ],
 )
 def test_what_cannot_be_opened_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(StorageError, match=r"no base path that can be read: use .*\.$") as caught:

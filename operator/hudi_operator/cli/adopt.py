@@ -87,7 +87,7 @@ def adopt(prefix: str, *, limits: SearchLimits, namespace: str | None, table_cla
         found = find_tables(filesystem, path, limits)
     except StorageError as error:
         return _nothing(str(error))
-    scheme = "file" if location.bucket is None else prefix.partition(":")[0].lower()
+    scheme = "file" if location.store == "file" else prefix.partition(":")[0].lower()
     drafts: dict[str, Draft] = {}
 
     def read(table: str) -> Evidence | Unreadable:

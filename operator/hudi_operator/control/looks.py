@@ -204,7 +204,7 @@ def _counted(filesystem: FileSystem) -> Iterator[CountingFileSystem]:
 def _place(base_path: str, store: ObjectStore | None) -> str:
     """Return what can hang as one: an endpoint, or all paths of a scheme where none is named."""
     try:
-        scheme = parse_url(base_path).scheme
+        scheme = parse_url(base_path).store
     except StorageError:
         scheme = ""
     return f"{scheme}|{store.endpoint or ''}" if store is not None else scheme

@@ -3,7 +3,7 @@
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import LISTING_LIMIT, CountingFileSystem, FileStamp, FileSystem, Folders, Listing
 from hudi_operator.storage.options import S3Options
-from hudi_operator.storage.url import TableLocation, open_filesystem, parse_url
+from hudi_operator.storage.url import open_filesystem, parse_url
 
 __all__ = [
     "LISTING_LIMIT",
@@ -15,7 +15,6 @@ __all__ = [
     "S3Options",
     "StorageError",
     "StorageErrorKind",
-    "TableLocation",
     "open_filesystem",
     "parse_url",
 ]

@@ -1,48 +1,23 @@
 """From the spelling of a table's base path to the file system that holds it."""
 
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
-
+from hudi_jobs.contract import Location, NotALocation
 from hudi_operator.storage.errors import StorageError, StorageErrorKind
 from hudi_operator.storage.filesystem import FileSystem
 from hudi_operator.storage.options import S3Options
 
-S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
+def parse_url(url: str) -> Location:
+    """Return where a base path is.
 
-@dataclass(frozen=True, slots=True)
-class TableLocation:
-    """A base path taken apart.
-
-    For S3, `bucket` is set and `path` is `bucket/key`; otherwise `path` is absolute.
+    Raises `StorageError` for what is no location in a store that can be read: files and S3.
     """
-
-    scheme: str
-    bucket: str | None
-    path: str
-
-
-def parse_url(url: str) -> TableLocation:
-    """Take a base path apart: an absolute local path, `file:///...`, or `s3://`, `s3a://`, `s3n://`.
-
-    S3 keys are taken literally (`%20` stays `%20`), as Hadoop does. Raises `StorageError` for anything else.
-    """
-    if url.startswith("/"):
-        return TableLocation("file", None, url.rstrip("/") or "/")
-    scheme, separator, rest = url.partition(":")
-    if separator and scheme.lower() == "file":
-        parts = urlsplit(url)
-        if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
-            raise _unsupported(url)
-        return TableLocation("file", None, unquote(parts.path).rstrip("/") or "/")
-    if separator and scheme.lower() in S3_SCHEMES and rest.startswith("//"):
-        bucket, _, key = rest[2:].partition("/")
-        if not bucket:
-            raise _unsupported(url)
-        # Hadoop's `Path` drops empty segments, so the writer has done the same.
-        segments = [segment for segment in key.split("/") if segment]
-        return TableLocation("s3", bucket, "/".join([bucket, *segments]))
-    raise _unsupported(url)
+    try:
+        location = Location.parse(url)
+    except NotALocation as error:
+        raise _unsupported(url) from error
+    if location.store not in {"file", "s3"}:
+        raise _unsupported(url)
+    return location
 
 
 def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, str]:
@@ -51,7 +26,7 @@ def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, 
     Nothing is requested from the store yet. The S3 client is imported only when an S3 path is opened.
     """
     location = parse_url(url)
-    if location.bucket is None:
+    if location.store == "file":
         from hudi_operator.storage.local import LocalFileSystem  # noqa: PLC0415 - only what is needed is loaded
 
         return LocalFileSystem(), location.path

@@ -7,6 +7,7 @@ the driver answers in the container's termination message, which Kubernetes keep
 from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
 from hudi_jobs.contract.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
 from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
+from hudi_jobs.contract.location import Location, NotALocation, store_of
 from hudi_jobs.contract.outcome import (
     TERMINATION_MESSAGE_LIMIT,
     FailureReason,
@@ -84,6 +85,8 @@ __all__ = [
     "InvalidRescan",
     "JobOutcome",
     "JobRequest",
+    "Location",
+    "NotALocation",
     "OtherSource",
     "Outcome",
     "OwnerName",
@@ -114,4 +117,5 @@ __all__ = [
     "index_note",
     "may_follow",
     "parse_rescan",
+    "store_of",
 ]

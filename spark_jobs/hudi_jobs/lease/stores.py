@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
-from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import S3Store
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason
+from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason, Location, NotALocation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, hadoop_configuration
 from hudi_jobs.lease.marker import MarkerMoved
@@ -63,19 +62,20 @@ class TableFile:
 
 def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
     """Return the operator's folder of a table; raise `TaskFailed` where the store cannot write conditionally."""
-    parts = urlsplit(base_path, allow_fragments=False)
-    # As Hadoop's `Path` does it: two spellings of one path are one table, with one lease.
-    path = posixpath.normpath(f"/{parts.path}").lstrip("/")
-    if parts.scheme in {"", "file"}:
-        return LocalFiles(Path("/", path, OPERATOR_FOLDER))
-    if parts.scheme in {"s3", "s3a", "s3n"}:
+    try:
+        location = Location.parse(base_path)
+    except NotALocation as error:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{base_path} is no absolute path without '..'.") from error
+    if location.store == "file":
+        return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER))
+    if location.store == "s3":
         configuration = hadoop_configuration(spark)
-        store = _s3_store(parts.netloc, lambda name: _s3a_setting(configuration, parts.netloc, name))
-        return S3Files(store, posixpath.join(path, OPERATOR_FOLDER))
+        store = _s3_store(location.bucket, lambda name: _s3a_setting(configuration, location.bucket, name))
+        return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER))
     raise TaskFailed(
         FailureReason.INVALID_REQUEST,
         f"A run needs a store that writes conditionally, so that no other can work on the table meanwhile, and that is "
-        f"not known of {parts.scheme}; give the table a base path on S3.",
+        f"not known of {location.store}; give the table a base path on S3.",
     )
 
 

@@ -1,11 +1,10 @@
 """Deletion: the whole folder of a table, and never anything else."""
 
-from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
@@ -63,9 +62,11 @@ def _extent(context: TaskContext, filesystem: JavaObject, folder: JavaObject) ->
 
 def _require_folder(base_path: str) -> None:
     """Refuse what is not clearly a folder of its own: a bucket, the root, or a path that leads elsewhere."""
-    parts = PurePosixPath(unquote(urlsplit(base_path).path)).parts
-    names = [part for part in parts if part.strip("/")]
-    if not names or {"..", _META_FOLDER, OPERATOR_FOLDER} & set(names):
+    try:
+        names = Location.parse(unquote(base_path)).names
+    except NotALocation:
+        names = ()
+    if not names or {_META_FOLDER, OPERATOR_FOLDER} & set(names):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"{base_path} is not a folder of its own, so it is not deleted; delete the table's files by hand.",

@@ -1,27 +1,28 @@
-"""One form for all spellings of a path, so that two tables cannot share a folder by writing it differently."""
+"""Whose a path is: which the class allows, and one form of each, so that no two tables share a folder.
+
+A path is allowed if it lies below a prefix both as the store compares it, by `Location`, and in a wider form, in which
+all spellings are one that any tool might take for the same folder. Whether two tables overlap is compared by that form.
+"""
 
 import hashlib
 import posixpath
 from collections.abc import Iterable
 from urllib.parse import unquote
 
+from hudi_jobs.contract import Location, NotALocation, store_of
 from hudi_operator.api.paths import INNER_FOLDERS
-
-_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
 def canonical_path(url: str) -> str:
     """Return `scheme://bucket/path` with one spelling: s3, s3a and s3n alike, no empty or dot segments, decoded.
 
-    Percent escapes are decoded here although S3 takes them literally: two tables whose paths differ only by that are
-    refused rather than told apart.
+    Claims are named after its hash, so it must never change. Percent escapes are decoded here although S3 takes them
+    literally: two tables whose paths differ only by that are refused rather than told apart.
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator:
         scheme, rest = "file", url.strip()
-    scheme = scheme.lower()
-    if scheme in _S3_SCHEMES:
-        scheme = "s3"
+    scheme = store_of(scheme)
     decoded = unquote(rest).replace("\\", "/")
     if scheme == "file":
         decoded = decoded.removeprefix("localhost")
@@ -46,9 +47,21 @@ def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
 
     Prefixes end at folder boundaries: `s3://lake/team` does not allow `s3://lake/team-b`.
     """
-    path = canonical_path(url)
-    allowed = (canonical_path(prefix.replace("{namespace}", namespace)) for prefix in prefixes)
-    return any(path == prefix or path.startswith(_inside(prefix)) for prefix in allowed)
+    path, location = canonical_path(url), _location(url)
+    for written in prefixes:
+        prefix = written.replace("{namespace}", namespace)
+        form, folder = canonical_path(prefix), _location(prefix)
+        exactly = location is not None and folder is not None and folder.holds(location)
+        if exactly and (path == form or path.startswith(_inside(form))):
+            return True
+    return False
+
+
+def _location(url: str) -> Location | None:
+    try:
+        return Location.parse(url)
+    except NotALocation:
+        return None
 
 
 def contains_prefix(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:

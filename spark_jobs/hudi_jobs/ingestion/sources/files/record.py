@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import chain
 from struct import Struct
 
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract import FailureReason, store_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
 
@@ -25,7 +25,6 @@ SMALL_SEGMENT = 4_096
 """Fingerprints up to which a segment is always merged: a request of 40 kB costs what one of 40 bytes costs."""
 
 _GROWTH = 2
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _PRINT = Struct("10s")
 _HEADER = Struct(">8sQ")
 _MAGIC = b"hudifls1"
@@ -119,7 +118,7 @@ def canonical(path: str) -> str:
     scheme, _, rest = path.partition(":")
     if scheme == "file":
         rest = f"/{rest.lstrip('/')}"
-    return f"{_SCHEMES.get(scheme, scheme)}:{rest}".rstrip("/")
+    return f"{store_of(scheme)}:{rest}".rstrip("/")
 
 
 def below(path: str, folder: str) -> str | None:

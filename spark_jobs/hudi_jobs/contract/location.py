@@ -1,0 +1,81 @@
+"""Where a table, a file or a source is: one value for all spellings of a path, with the equality that the store has."""
+
+import re
+from dataclasses import dataclass
+
+_STORES = {
+    "file": "file",
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "gs": "gs",
+    "abfs": "abfs",
+    "abfss": "abfs",
+}
+"""Each scheme and the store it speaks of. What reads and writes a store decides which of them it serves."""
+
+_URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
+
+
+class NotALocation(ValueError):
+    """A text that is no absolute path in a known store, or that leads upwards."""
+
+
+def store_of(scheme: str) -> str:
+    """Return the one name of a scheme's store: `s3` for `s3a`; a scheme that is not known is a store of its own."""
+    return _STORES.get(scheme.lower(), scheme.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A folder or a file in a store.
+
+    Names and keys are literal, as Hadoop's `Path` and S3 take them: capitals matter, and `%20` is three characters.
+    """
+
+    store: str
+    """`file`, `s3`, `gs` or `abfs`."""
+
+    bucket: str
+    """Empty for files; for `abfs` the container and its account."""
+
+    names: tuple[str, ...]
+    """The folders from the root of the bucket on, then the last name."""
+
+    @classmethod
+    def parse(cls, url: str) -> "Location":
+        """Take a path apart as Hadoop's `Path` does, except that one with `..` is refused. Raises `NotALocation`."""
+        match = _URL.fullmatch(url)
+        if match is None or "\0" in url:
+            raise NotALocation(url)
+        scheme, bucket, path = match[1] or "file", match[2] or "", match[3]
+        store = _STORES.get(scheme.lower())
+        names = tuple(name for name in path.split("/") if name not in {"", "."})
+        if store is None or ".." in names or (path and not path.startswith("/")):
+            raise NotALocation(url)
+        if store == "file":
+            if bucket not in {"", "localhost"} or not path:
+                raise NotALocation(url)
+            return cls(store, "", names)
+        if not bucket or ("@" in bucket and store == "s3"):
+            raise NotALocation(url)
+        return cls(store, bucket, names)
+
+    @property
+    def key(self) -> str:
+        """The path in the bucket, or from the root of the file system, without a slash at either end."""
+        return "/".join(self.names)
+
+    @property
+    def path(self) -> str:
+        """What a file system of `hudi_operator.storage` calls it: `bucket/key`, or the absolute path of a file."""
+        return "/".join((self.bucket, *self.names)) or "/"
+
+    def __str__(self) -> str:
+        """Return the one spelling of all that are equal."""
+        return f"{self.store}://{self.path}"
+
+    def holds(self, other: "Location") -> bool:
+        """Whether another location is this one or lies inside it."""
+        same_bucket = (self.store, self.bucket) == (other.store, other.bucket)
+        return same_bucket and other.names[: len(self.names)] == self.names
