@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parents[1] / "tests" / "timeline")]
 
 import hostile  # noqa: E402
 
-from hudi_operator.control.looks import TimelineLooks  # noqa: E402
+from hudi_operator.control.snapshots.looks import TimelineLooks  # noqa: E402
 
 PROPERTIES = b"hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n"
 COMMIT = b'{"operationType": "UPSERT", "extraMetadata": {}}'

@@ -17,9 +17,9 @@ from tests.planning.world import IMAGE, UID, instant, timeline
 from hudi_jobs.contract import Outcome, OwnerRecord
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
-from hudi_operator.control.looks import TimelineLooks, fingerprint
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary

@@ -11,8 +11,8 @@ from tests.control.memory_cluster import MemoryCluster
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.control.claim_index import Claim, ClaimIndex
-from hudi_operator.control.claims import Claims
+from hudi_operator.control.claims.claims import Claims
+from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.kube.api import Documents
 from hudi_operator.kube.kinds import POD, Kind
 from hudi_operator.planning.model import Blocked

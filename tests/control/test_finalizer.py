@@ -13,11 +13,11 @@ from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import table_key
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import TimelineLooks
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.deletion.decide import ATTEMPTS

@@ -16,9 +16,9 @@ from hudi_jobs.contract import encode_outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.table_spec import DeletionPolicy
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.control.actor import JobRefused, build_manifest
-from hudi_operator.control.job_view import observe_jobs
-from hudi_operator.control.own_objects import own_jobs, own_pods
+from hudi_operator.control.actions.actor import JobRefused, build_manifest
+from hudi_operator.control.jobs.job_view import observe_jobs
+from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending
 from hudi_operator.planning.deletion.model import EndingObservation

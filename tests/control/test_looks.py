@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.looks import TimelineLooks, fingerprint
+from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.storage import FileSystem, Listing, S3Options
 from hudi_operator.storage.local import LocalFileSystem

@@ -12,8 +12,8 @@ import fastavro
 import pytest
 
 from hudi_jobs.contract import RUN_KEY
-from hudi_operator.control.look_reading import NO_QUESTIONS, Questions
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.timeline import Instant, TimelineZone
 

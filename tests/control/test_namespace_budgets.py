@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control import looks as looks_module
-from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.stores import StoreBusy, StoreThreads
+from hudi_operator.control.snapshots import looks as looks_module
+from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.planning.policy.walls import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options

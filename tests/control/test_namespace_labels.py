@@ -6,8 +6,8 @@ import asyncio
 
 from tests.control.memory_cluster import MemoryCluster
 
-from hudi_operator.control.classes import TableClasses
-from hudi_operator.control.namespaces import NamespaceLabels
+from hudi_operator.control.observation.classes import TableClasses
+from hudi_operator.control.observation.namespaces import NamespaceLabels
 
 
 async def test_what_rests_on_labels_reads_them_anew_and_what_does_not_shares_them() -> None:

@@ -14,8 +14,8 @@ from tests.control.test_reconciler import KEY, Operator, living_table
 from tests.planning.world import IMAGE, JOB, NOW, UID, active, at, minutes, observe, status, table, table_class
 
 from hudi_jobs.contract import Service
-from hudi_operator.control.actor import JobRefused, build_manifest
-from hudi_operator.control.own_objects import own_jobs, own_pods
+from hudi_operator.control.actions.actor import JobRefused, build_manifest
+from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import CreateJob

@@ -17,7 +17,7 @@ from hudi_operator.api.resources import (
     parse_table,
     parse_table_class,
 )
-from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.names import ATTEMPT_ANNOTATION, BASE_INSTANT_ANNOTATION, ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation, TimelineLook

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hudi_operator.control.keys import table_key
-from hudi_operator.control.polling import LastLook, Polling, age_of
+from hudi_operator.control.snapshots.polling import LastLook, Polling, age_of
 
 KEY = table_key("n", "t")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -16,12 +16,12 @@ from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TableKey, table_key
-from hudi_operator.control.looks import TimelineLooks, fingerprint
-from hudi_operator.control.polling import LastLook
+from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
+from hudi_operator.control.snapshots.polling import LastLook
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
 from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble

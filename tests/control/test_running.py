@@ -8,9 +8,9 @@ import pytest
 from tests.planning.world import IMAGE, UID, active, class_spec, observe, table
 
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
-from hudi_operator.control.actor import build_manifest
+from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.control.jobs.running import MOST_OF_A_TABLE, RunningJobs
 from hudi_operator.control.keys import TableKey, table_key
-from hudi_operator.control.running import MOST_OF_A_TABLE, RunningJobs
 
 FLIGHTS = table_key("team-a", "flights")
 WEATHER = table_key("team-a", "weather")

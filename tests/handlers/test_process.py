@@ -13,8 +13,8 @@ import pytest
 
 from hudi_jobs.contract import Service
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TABLE, TableKey, table_key
+from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.jobs.names import job_labels

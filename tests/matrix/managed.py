@@ -13,8 +13,8 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
-from hudi_operator.control.look_reading import Questions
-from hudi_operator.control.looks import TimelineLooks
+from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan

@@ -15,7 +15,7 @@ from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spe
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
-from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
@@ -133,7 +133,7 @@ _VALID = {"basePath": "s3a://lake/team-a/flights", "type": "CopyOnWrite", "recor
 
 
 def look_at(world: World) -> TimelineLook:
-    """One look at the table, as `control/looks.py` makes it."""
+    """One look at the table, as `control/snapshots/looks.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
         return TimelineLook(owner=_owner(lake))
@@ -190,7 +190,7 @@ def _owner(lake: Lake) -> OwnerRecord | None:
 
 
 def job_observations(world: World, index: int) -> tuple[JobObservation, ...]:
-    """The Jobs of a cluster as `control/job_view.py` reads their documents."""
+    """The Jobs of a cluster as `control/jobs/job_view.py` reads their documents."""
     now = world.now + world.clusters[index].skew
     found = (one for one in world.runs if one.cluster == index and one.pod != "deleted")
     observed = [one for run in found for one in _observed(run, now)]
@@ -290,7 +290,7 @@ def collect(world: World) -> None:
 
 
 def create_job(world: World, index: int, decided: ActiveJob) -> bool:
-    """Create a Job as `control/actor.py` does; return False for the conflict with a Job that another run has.
+    """Create a Job as `control/actions/actor.py` does; return False for the conflict with a Job that another run has.
 
     A Job that exists under the name is taken for this one if the decision is the same: its reply was lost.
     """

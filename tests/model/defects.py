@@ -267,7 +267,7 @@ DEFECTS = (
         name="a sidecar holds the Job of a driver that has ended",
         scenario=scenarios.PODS,
         says="it does not come to rest: a driver runs",
-        old=(("hudi_operator.control.job_view.pod_has_ended", _only_ended_pods_have_ended),),
+        old=(("hudi_operator.control.jobs.job_view.pod_has_ended", _only_ended_pods_have_ended),),
     ),
     Defect(
         name="a pod that hangs before it starts is left to its deadline",
@@ -279,7 +279,7 @@ DEFECTS = (
         name="a Job that waits in a queue is deleted",
         scenario=scenarios.PODS,
         says="a Job that waits in a queue is deleted",
-        old=(("hudi_operator.control.job_view._is_suspended", _never),),
+        old=(("hudi_operator.control.jobs.job_view._is_suspended", _never),),
     ),
     Defect(
         name="requests without end starve the table's services",

@@ -17,7 +17,7 @@ from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Servi
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.services.client import WriteClient, _method, write_client
 from hudi_operator.api.table_status import TimelineStatus
-from hudi_operator.control.look_reading import NO_QUESTIONS, read_look
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_look
 from hudi_operator.planning.model import TimelineLook
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader

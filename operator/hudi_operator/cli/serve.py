@@ -7,9 +7,9 @@ import uuid
 import structlog
 
 from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings, unknown_variables
+from hudi_operator.control.snapshots.looks import TimelineLooks
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError

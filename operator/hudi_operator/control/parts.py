@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hudi_operator.control.looks import TimelineLooks
 from hudi_operator.control.settings import Settings
+from hudi_operator.control.snapshots.looks import TimelineLooks
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Controller

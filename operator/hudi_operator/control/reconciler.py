@@ -14,19 +14,19 @@ import structlog
 
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
-from hudi_operator.control.actor import Actor
-from hudi_operator.control.claims import Claims
-from hudi_operator.control.finalizer import FINALIZER, EndingObserver
+from hudi_operator.control.actions.actor import Actor
+from hudi_operator.control.actions.pipeline import Pipeline
+from hudi_operator.control.actions.status_writer import StatusWriter
+from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
+from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TABLE, TableKey, table_key
-from hudi_operator.control.looks import TimelineLooks, fingerprint
-from hudi_operator.control.observer import Observer
-from hudi_operator.control.pipeline import Pipeline
-from hudi_operator.control.polling import LastLook, Polling, age_of
-from hudi_operator.control.related import RelatedObjects
-from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
+from hudi_operator.control.observation.observer import Observer
+from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.status_writer import StatusWriter
+from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
+from hudi_operator.control.snapshots.polling import LastLook, Polling, age_of
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound

@@ -1,10 +1,10 @@
 """The controller of tables: a table names its class, and its Jobs and pods carry its labels."""
 
-from hudi_operator.control.finalizer import FINALIZER
 from hudi_operator.control.keys import TABLE, class_key
+from hudi_operator.control.observation.ending import FINALIZER
+from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.reconciler import Reconciler
-from hudi_operator.control.related import RelatedObjects
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_LABEL, TABLE_UID_LABEL
 from hudi_operator.kube.fields import text
 from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey

@@ -12,10 +12,10 @@ from typing import Any
 import structlog
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
-from hudi_operator.control.claim_index import Claim, ClaimIndex
+from hudi_operator.control.claims.index import Claim, ClaimIndex
+from hudi_operator.control.jobs.own_objects import controller_of
+from hudi_operator.control.jobs.pod_view import pod_has_ended
 from hudi_operator.control.keys import TableKey, table_key
-from hudi_operator.control.own_objects import controller_of
-from hudi_operator.control.pod_view import pod_has_ended
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, Conflict

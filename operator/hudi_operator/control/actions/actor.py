@@ -10,10 +10,10 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
 from hudi_operator.api.table_status import ActiveJob, service_name
-from hudi_operator.control.claims import Claims
-from hudi_operator.control.finalizer import FINALIZER
+from hudi_operator.control.claims.claims import Claims
+from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TABLE
-from hudi_operator.control.own_objects import controller_of
+from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request

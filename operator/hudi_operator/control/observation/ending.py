@@ -5,13 +5,13 @@ from typing import Any
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.control.claims import Claims
+from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
+from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.look_reading import Questions
-from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.observer import Observer
-from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.observation.observer import Observer
+from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.deletion.decide import awaits_confirmation
 from hudi_operator.planning.deletion.model import EndingObservation

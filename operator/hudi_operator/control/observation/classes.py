@@ -2,7 +2,7 @@
 
 from hudi_operator.api.resources import HudiTableClass, InvalidObject, is_default_class, parse_table_class
 from hudi_operator.control.keys import TABLE_CLASS, class_key
-from hudi_operator.control.recent import Recent
+from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 
 ParsedClass = HudiTableClass | InvalidObject | None

@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import TypeAlias, TypeVar
 
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.look_reading import NO_QUESTIONS, Questions, read_look
-from hudi_operator.control.owner_file import read_owner
-from hudi_operator.control.stores import StoreBusy, StoreThreads
+from hudi_operator.control.snapshots.owner_file import read_owner
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_look
+from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineLook, TimelineTrouble
 from hudi_operator.storage import (
     CountingFileSystem,

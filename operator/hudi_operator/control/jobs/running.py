@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.own_objects import controller_of
 from hudi_operator.jobs.names import CLASS_LABEL, label_value
 from hudi_operator.kube.fields import Document, text
 from hudi_operator.runtime.documents import job_has_ended

@@ -6,10 +6,10 @@ from typing import Any
 import structlog
 
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, service_name
-from hudi_operator.control.actor import Actor, JobRefused
+from hudi_operator.control.actions.actor import Actor, JobRefused
+from hudi_operator.control.actions.status_writer import StatusWriter
+from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.running import RunningJobs
-from hudi_operator.control.status_writer import StatusWriter
 from hudi_operator.planning.status.step import Step, Target
 from hudi_operator.telemetry.metrics import metrics
 

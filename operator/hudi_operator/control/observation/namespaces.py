@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hudi_operator.control.recent import Recent
+from hudi_operator.control.observation.recent import Recent
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import Forbidden
 

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
 from hudi_operator.api.base import parse_quantity
-from hudi_operator.control.own_objects import POD_NAME_LIMIT, UID_LIMIT
-from hudi_operator.control.pod_view import (
+from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
+from hudi_operator.control.jobs.pod_view import (
     end_trouble,
     has_started,
     only_others_run,

@@ -10,17 +10,17 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.control.claims import Claims
-from hudi_operator.control.classes import TableClasses
+from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
-from hudi_operator.control.job_view import observe_jobs
+from hudi_operator.control.jobs.job_view import observe_jobs
+from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
+from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
-from hudi_operator.control.look_reading import Questions
-from hudi_operator.control.looks import TimelineLooks
-from hudi_operator.control.namespaces import NamespaceLabels
-from hudi_operator.control.own_objects import own_jobs, own_pods
-from hudi_operator.control.related import RelatedObjects
-from hudi_operator.control.running import RunningJobs
+from hudi_operator.control.observation.classes import TableClasses
+from hudi_operator.control.observation.namespaces import NamespaceLabels
+from hudi_operator.control.observation.related import RelatedObjects
+from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.kinds import JOB, POD

@@ -1,0 +1,1 @@
+"""A table's Jobs and pods, as their documents show them."""

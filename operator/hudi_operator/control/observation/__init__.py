@@ -1,0 +1,1 @@
+"""Everything that a decision needs to know, gathered for one table."""
