@@ -1,5 +1,5 @@
 # Every target works on a fresh Debian 12 machine as root with git, make, python3 and Go 1.24 or newer.
-# check, unit, format, crds, docs and run need only python3 or uv, on any Linux or macOS, and no root.
+# check, unit, format, generate, docs and run need only python3 or uv, on any Linux or macOS, and no root.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -45,7 +45,7 @@ deploy: bootstrap images ## Install or upgrade the chart in the local cluster
 	@PYTHONPATH=dev $(PYTHON) dev/deploy.py
 
 ##@ While working on the code
-.PHONY: bootstrap python check format crds docs unit integration run
+.PHONY: bootstrap python check format generate docs unit integration run
 bootstrap: ## Install uv and Java where they are missing, and make .venv
 	@dev/bootstrap >/dev/null
 
@@ -59,8 +59,8 @@ format: python ## Format the code
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix-only --quiet .
 
-crds: python ## Generate crds/ and the chart's copy from the models
-	@$(PYTHON) -m hudi_operator.api.crd --write
+generate: python ## Generate the CRDs, the tables of fields and docs/reference.md from the code
+	@$(PYTHON) dev/generate.py --write
 
 docs: python ## Show the documentation at http://127.0.0.1:8000 and follow changes
 	@.venv/bin/mkdocs serve

@@ -52,8 +52,7 @@ CHECKS: dict[str, Sequence[str]] = {
     "lint": ("ruff", "check", "--quiet", "."),
     "types": ("mypy",),
     "layers": ("lint-imports",),
-    "crds": ("python", "-m", "hudi_operator.api.crd", "--check"),
-    "reference": ("python", "-m", "hudi_operator.cli.reference", "--check"),
+    "generated": ("python", "dev/generate.py", "--check"),
     "docs": ("mkdocs", "build", "--strict", "--site-dir", ".dev/site"),
 }
 PYTEST: dict[str, Sequence[str]] = {

@@ -165,30 +165,3 @@ def test_the_definition_is_small_enough_for_every_way_to_apply_it(kind: Resource
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_text_reads_back_as_the_document(kind: ResourceKind) -> None:
     assert yaml.safe_load(crd.crd_yaml(kind)) == crd.crd_document(kind)
-
-
-def test_the_committed_files_are_what_the_models_say(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    assert crd.main(["--check"]) == 0, capsys.readouterr().out
-
-
-def test_check_fails_with_a_diff_after_a_file_was_edited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert crd.main(["--write"]) == 0
-    assert crd.main(["--check"]) == 0
-    edited = tmp_path / "crds" / "hudi-operator.io_huditables.yaml"
-    edited.write_text(edited.read_text().replace("Last commit", "Last one"))
-    assert crd.main(["--check"]) == 1
-    output = capsys.readouterr()
-    assert "-    - name: Last one" in output.out
-    assert "+    - name: Last commit" in output.out
-    assert "--write" in output.err
-
-
-def test_check_fails_when_a_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert crd.main(["--check"]) == 1

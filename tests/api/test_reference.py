@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hudi_operator.api.reference import documented_models, field_table, with_field_tables
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec, Ingestion
+from toolkit.generated.fields import documented_models, field_table, with_field_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 STATUS_MODELS = {

@@ -8,9 +8,9 @@ from types import ModuleType
 
 import pytest
 
-from hudi_operator.cli import reference
-from hudi_operator.cli.sentences import NoSentence, definitions, sentence
 from hudi_operator.control.settings import Settings
+from toolkit.generated import reference
+from toolkit.generated.sentences import NoSentence, definitions, sentence
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,28 +50,6 @@ def test_every_setting_is_on_the_page() -> None:
     shown = [line.split("`")[1] for line in reference.page().splitlines() if line.startswith("| `HUDI_OPERATOR_")]
     names = [name for name in definitions(Settings) if name != "model_config"]
     assert shown == [f"HUDI_OPERATOR_{name.upper()}" for name in names]
-
-
-def test_the_committed_page_is_what_the_code_says(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    assert reference.main(["--check"]) == 0, capsys.readouterr().out
-
-
-def test_check_fails_with_a_diff_when_the_page_was_edited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    assert reference.main(["--write"]) == 0
-    assert reference.main(["--check"]) == 0
-    page = tmp_path / "docs" / "reference.md"
-    page.write_text(page.read_text().replace("Image of the Spark jobs", "Anything"))
-    assert reference.main(["--check"]) == 1
-    output = capsys.readouterr()
-    assert "+| `HUDI_OPERATOR_SPARK_IMAGE` | required | Image of the Spark jobs. |" in output.out
-    assert "--write" in output.err
 
 
 def test_a_sentence_is_what_stands_below_a_definition(module: ModuleType) -> None:

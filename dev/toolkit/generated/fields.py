@@ -1,7 +1,7 @@
 """Tables of fields for the documentation, made from the models so that they cannot differ from what the server checks.
 
 A page holds the tables between two comments, `<!-- fields of Ingestion -->` and `<!-- end of fields -->`; the name is
-that of a model. What stands between them is replaced by `python -m hudi_operator.api.crd --write`.
+that of a model. What stands between them is replaced by `dev/generate.py`.
 """
 
 import re

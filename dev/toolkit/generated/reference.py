@@ -1,16 +1,13 @@
 """The reference page, made from the code: metrics, settings, labels, annotations and the words of status and Events.
 
 Each entry is the sentence that stands below its definition, so that the two cannot differ. Written and compared by
-`python -m hudi_operator.cli.reference --write` and `--check`.
+`dev/generate.py`.
 """
 
-import argparse
 import importlib
 import pkgutil
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from pathlib import Path
 from types import ModuleType
 
 from pydantic.fields import FieldInfo
@@ -19,20 +16,17 @@ import hudi_jobs.contract
 import hudi_operator
 from hudi_jobs.contract import Effect, Service
 from hudi_operator.api.conditions import ConditionType
-from hudi_operator.api.crd import differences
-from hudi_operator.cli.sentences import definitions, sentence
 from hudi_operator.control.settings import PREFIX, Settings
 from hudi_operator.planning.model.reasons import EndingEvent, TableEvent
 from hudi_operator.planning.model.registry import KINDS, AnyReason, Retry, entries
 from hudi_operator.telemetry.metrics import metrics
-
-PAGE = Path("docs/reference.md")
+from toolkit.generated.sentences import definitions, sentence
 
 Row = tuple[str, ...]
 
 _HEAD = """# Reference
 
-Made from the code by `python -m hudi_operator.cli.reference --write`: change the code, not this page. The fields of the
+Made from the code by `python dev/generate.py --write`: change the code, not this page. The fields of the
 resources are in [spec.md](spec.md) and [status.md](status.md); what to do about a failure is in
 [failure-modes.md](failure-modes.md).
 """
@@ -148,23 +142,3 @@ def _members(kind: type[StrEnum]) -> list[Row]:
 def _table(header: Row, rows: Iterable[Row]) -> str:
     lines = [header, tuple("---" for _ in header), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the page below the current folder; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m hudi_operator.cli.reference", description=__doc__)
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--write", action="store_true", help="write the page")
-    action.add_argument("--check", action="store_true", help="exit with 1 and a diff when it is out of date")
-    if parser.parse_args(arguments).write:
-        PAGE.write_text(page())
-        return 0
-    diff = differences(Path.cwd(), {PAGE: page()})
-    sys.stdout.writelines(diff)
-    if diff:
-        sys.stderr.write("The reference is out of date: run python -m hudi_operator.cli.reference --write.\n")
-    return 1 if diff else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Every generated file and what it should hold."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from hudi_operator.api.crd import KINDS, crd_yaml
+from toolkit.generated import reference
+from toolkit.generated.fields import with_field_tables
+
+FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
+"""Folders that hold the CRDs, relative to the root of the source tree."""
+
+PAGES = (Path("docs/spec.md"), Path("docs/status.md"))
+"""Pages with tables of fields, relative to the root of the source tree."""
+
+REFERENCE = Path("docs/reference.md")
+
+
+def generated_files(root: Path) -> dict[Path, str]:
+    """Return the content of every generated file by its path relative to the root of the source tree."""
+    crds = {folder / kind.file_name: crd_yaml(kind) for folder in FOLDERS for kind in KINDS}
+    pages = {page: with_field_tables((root / page).read_text()) for page in PAGES if (root / page).exists()}
+    return crds | pages | {REFERENCE: reference.page()}
+
+
+def differences(root: Path, files: Mapping[Path, str]) -> Iterator[str]:
+    """Yield the lines of a diff between the files below a root and what they should hold."""
+    for path, wanted in files.items():
+        yield from _difference(root, path, wanted)
+
+
+def _difference(root: Path, path: Path, wanted: str) -> Iterable[str]:
+    present = (root / path).read_text() if (root / path).exists() else ""
+    return difflib.unified_diff(
+        present.splitlines(keepends=True), wanted.splitlines(keepends=True), f"{path} (committed)", f"{path} (the code)"
+    )
