@@ -2,58 +2,66 @@
 
 Both sides import this package, so it needs pydantic and nothing else. The operator writes the request into the pod;
 the driver answers in the container's termination message, which Kubernetes keeps with the finished pod.
+
+
+What is named here is imported when it is first asked for, because `hudi-operator timeline` needs locations but not
+pydantic, which takes longer to import than a timeline takes to read.
 """
 
-from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
-from hudi_jobs.contract.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
-from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
-from hudi_jobs.contract.location import Location, NotALocation, store_of
-from hudi_jobs.contract.outcome import (
-    TERMINATION_MESSAGE_LIMIT,
-    FailureReason,
-    JobOutcome,
-    Outcome,
-    TaskResult,
-    UnreadableOutcome,
-    decode_outcome,
-    encode_outcome,
-)
-from hudi_jobs.contract.ownership import (
-    OPERATOR_FILE_LIMIT,
-    OPERATOR_FOLDER,
-    OWNER_FILE,
-    OwnerName,
-    OwnerRecord,
-    TableOwner,
-    UnreadableOwner,
-    decode_owner,
-    encode_owner,
-)
-from hudi_jobs.contract.request import (
-    CHECKPOINT_KEY,
-    METADATA_PREFIX,
-    OPERATOR_KEY,
-    RUN_KEY,
-    TABLE_KEY,
-    TIMELINE_ZONE_OPTION,
-    BadRecordPolicy,
-    ConcurrencyMode,
-    IngestionTask,
-    JobRequest,
-    PlannedServiceTask,
-    RunMode,
-    SavepointStep,
-    SavepointTask,
-    SchemaEvolution,
-    Service,
-    TableDefinition,
-    TableTask,
-    TableType,
-    WriteOperation,
-)
-from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
-from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
-from hudi_jobs.contract.table_properties import Difference, differences, differences_message
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
+    from hudi_jobs.contract.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
+    from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
+    from hudi_jobs.contract.location import Location, NotALocation, store_of
+    from hudi_jobs.contract.outcome import (
+        TERMINATION_MESSAGE_LIMIT,
+        FailureReason,
+        JobOutcome,
+        Outcome,
+        TaskResult,
+        UnreadableOutcome,
+        decode_outcome,
+        encode_outcome,
+    )
+    from hudi_jobs.contract.ownership import (
+        OPERATOR_FILE_LIMIT,
+        OPERATOR_FOLDER,
+        OWNER_FILE,
+        OwnerName,
+        OwnerRecord,
+        TableOwner,
+        UnreadableOwner,
+        decode_owner,
+        encode_owner,
+    )
+    from hudi_jobs.contract.request import (
+        CHECKPOINT_KEY,
+        METADATA_PREFIX,
+        OPERATOR_KEY,
+        RUN_KEY,
+        TABLE_KEY,
+        TIMELINE_ZONE_OPTION,
+        BadRecordPolicy,
+        ConcurrencyMode,
+        IngestionTask,
+        JobRequest,
+        PlannedServiceTask,
+        RunMode,
+        SavepointStep,
+        SavepointTask,
+        SchemaEvolution,
+        Service,
+        TableDefinition,
+        TableTask,
+        TableType,
+        WriteOperation,
+    )
+    from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+    from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
+    from hudi_jobs.contract.table_properties import Difference, differences, differences_message
 
 __all__ = [
     "BUCKET",
@@ -119,3 +127,28 @@ __all__ = [
     "parse_rescan",
     "store_of",
 ]
+
+_MODULES = (  # those without pydantic first
+    "location",
+    "affected",
+    "checkpoint",
+    "index",
+    "outcome",
+    "ownership",
+    "request",
+    "rescan",
+    "source",
+    "table_properties",
+)
+
+if not TYPE_CHECKING:  # to mypy, a module with this function has every name
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            for module in _MODULES:
+                members = vars(import_module(f"{__name__}.{module}"))
+                if name in members:
+                    globals()[name] = members[name]
+                    return members[name]
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
