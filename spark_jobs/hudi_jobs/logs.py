@@ -2,17 +2,12 @@
 
 import json
 import logging
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from hudi_jobs.contract.secrets import SECRET_NAME
-
-_ASSIGNMENT = re.compile(r"(?i)((?:secret|password|token|access[._-]?key)[\w.-]*\s*[=:]\s*)[^\s,;&\"']+")
-_USER_INFO = re.compile(r"(\w+://)[^\s/@]+@")
-_HIDDEN = "[hidden]"
+from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 
 
 class Redactor:
@@ -33,12 +28,12 @@ class Redactor:
     def clean(self, text: str) -> str:
         """Return the text without credentials."""
         for value in self._values:
-            text = text.replace(value, _HIDDEN)
-        return _USER_INFO.sub(rf"\1{_HIDDEN}@", _ASSIGNMENT.sub(rf"\1{_HIDDEN}", text))
+            text = text.replace(value, REDACTED)
+        return redact_text(text)
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one line of JSON; the dictionary under the extra name `fields` becomes fields of its own."""
+    """Formats a record as one line of JSON; the dictionary under the extra name `fields` is merged into it."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()

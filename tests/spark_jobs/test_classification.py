@@ -5,7 +5,6 @@ import pytest
 from hudi_jobs.causes import Cause
 from hudi_jobs.classification import classify, config_conflict
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.logs import Redactor
 from hudi_jobs.session import spark_settings
 
 
@@ -75,27 +74,6 @@ def test_the_same_refusal_of_the_store_always_reads_the_same() -> None:
 def test_the_innermost_cause_that_says_anything_is_shown() -> None:
     chain = (Cause("x.Outer", "it failed"), Cause("x.Middle", "because\nof this"), Cause("x.Inner", ""))
     assert classify(chain, otherwise=FailureReason.HUDI_ERROR)[1].first_line == "because"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the key hush-hush-1 is wrong",
-        "fs.s3a.secret.key=other-secret, and more",
-        "password: other-secret",
-        "jdbc:postgresql://user:other-secret@host/db",
-    ],
-)
-def test_credentials_do_not_get_into_text(text: str) -> None:
-    cleaned = Redactor([{"spark.hadoop.fs.s3a.secret.key": "hush-hush-1"}]).clean(text)
-    assert "hush-hush-1" not in cleaned
-    assert "other-secret" not in cleaned
-    assert "[hidden]" in cleaned
-
-
-def test_what_only_sounds_like_a_credential_stays() -> None:
-    settings = {"spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.Provider", "spark.master": "local[2]"}
-    assert Redactor([settings]).clean("org.apache.Provider on local[2]") == "org.apache.Provider on local[2]"
 
 
 def test_a_correct_run_does_not_depend_on_the_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,13 @@
 """Structured logging: one JSON document per event and line, for the operator's own messages and for its libraries'."""
 
 import logging
-import re
 import sys
 from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from hudi_jobs.contract.secrets import SECRET_NAME
-
-REDACTED = "[redacted]"
-
-_SECRET_TEXT = re.compile(r"(?i)(bearer\s+)[\w.~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 
 _FIRST_KEYS = ("timestamp", "level", "logger", "table", "event")
 
@@ -84,7 +79,7 @@ def _without_secrets(key: str, value: Any) -> Any:  # noqa: ANN401 - log events 
     if SECRET_NAME.search(key) and isinstance(value, str | bytes):
         return REDACTED
     if isinstance(value, str):
-        return _SECRET_TEXT.sub(lambda match: (match.group(1) or "") + REDACTED, value)
+        return redact_text(value)
     if isinstance(value, dict):
         return {inner: _without_secrets(str(inner), item) for inner, item in value.items()}
     if isinstance(value, list | tuple):
