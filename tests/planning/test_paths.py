@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.planning.policy.paths import canonical_path, is_allowed, overlap, path_hash
+from hudi_operator.control.claims.index import Claim, ClaimIndex
+from hudi_operator.planning.policy.paths import canonical_path, is_allowed, path_hash
 
 FLIGHTS = "s3://lake/team-a/flights"
+
+
+def overlap(claimed: str, path: str) -> bool:
+    index = ClaimIndex()
+    index.add(Claim(name="claim", uid="1", path=claimed, holder="2", table="team-a/flights"))
+    return bool(index.overlapping(path))
 
 
 @pytest.mark.parametrize(

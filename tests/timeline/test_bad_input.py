@@ -213,4 +213,4 @@ def test_a_damaged_commit_is_never_skipped_when_its_metadata_matters(content: by
     filesystem = make_table({"1_2.commit": b'{"extraMetadata": {"k": "old"}}', "3_4.commit": content})
     reader = TimelineReader(filesystem)
     with pytest.raises(CorruptContent, match="3"):
-        reader.find_extra_metadata("/t", reader.read("/t"), "k")
+        list(reader.commits("/t", reader.read("/t")))

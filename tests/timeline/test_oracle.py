@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow.fs as pafs
 import pytest
+from tests.timeline.arrow import ArrowFileSystem
 
 from hudi_operator.storage import open_filesystem
-from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, State, TimelineReader, pending_instants
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.output.document import timeline_document

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 import yaml
+from tests.timeline.arrow import ArrowFileSystem
 
 from hudi_operator.cli.main import execute
 from hudi_operator.storage import (
@@ -24,7 +25,6 @@ from hudi_operator.storage import (
     open_filesystem,
     s3,
 )
-from hudi_operator.storage.arrow import ArrowFileSystem
 from hudi_operator.timeline import NotAHudiTable, TableUnreadable, TimelineReader, UnreadableCause
 from hudi_operator.timeline.archive import read_archive
 from hudi_operator.timeline.output.document import timeline_document

@@ -24,14 +24,14 @@ _HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 
 
 def with_field_tables(page: str) -> str:
-    """Return a page with all its tables made anew; raise KeyError for a name that is no model."""
-    models = {model.__name__: model for root in _ROOTS for model in _reachable(root)}
+    """Return a page with all its tables replaced; raise KeyError for a name that is no model."""
+    models = documented_models()
     return _BLOCK.sub(lambda match: f"{match[1]}{field_table(models[match[2]])}{match[3]}", page)
 
 
-def documented_models() -> frozenset[str]:
-    """Return the names of all models that a user or reader of the resources meets."""
-    return frozenset(model.__name__ for root in _ROOTS for model in _reachable(root))
+def documented_models() -> dict[str, type[BaseModel]]:
+    """Return all models that a user or reader of the resources meets, by their names."""
+    return {model.__name__: model for root in _ROOTS for model in _reachable(root)}
 
 
 def field_table(model: type[BaseModel]) -> str:

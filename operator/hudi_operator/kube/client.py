@@ -181,10 +181,6 @@ class KubernetesClient:
         """Return the claims that a label selector names."""
         return await self.list(LEASE, self._operator_namespace, label_selector=label_selector)
 
-    async def replace_claim(self, claim: Document) -> Document:
-        """Write a claim back that was read and changed; raises `Conflict` when it was written to in between."""
-        return await self._write("PUT", object_path(self._lease_key(_name(claim))), claim)
-
     async def delete_claim(self, name: str, *, uid: str) -> bool:
         """Delete the claim with this uid; False when it was gone already, `Conflict` when it is another one."""
         return await self.delete(self._lease_key(name), uid=uid)

@@ -68,11 +68,6 @@ class KeyedQueue(Generic[Key]):
         return len(self._waiting)
 
     @property
-    def working(self) -> int:
-        """How many keys are being worked on."""
-        return len(self._working)
-
-    @property
     def oldest_seconds(self) -> float:
         """How long the key that waits longest has waited."""
         longest = next(iter(self._waiting.values()), None)

@@ -358,13 +358,6 @@ class TimelineReader:
                 raise type(found)(f"{instant.action} {instant.time} of {base_path}: {found}.") from found
             yield instant, found
 
-    def find_extra_metadata(self, base_path: str, timeline: Timeline, key: str) -> tuple[Instant, str] | None:
-        """Return the newest completed commit whose extra metadata holds a key, with the key's value."""
-        for instant, metadata in self.commits(base_path, timeline):
-            if key in metadata.extra_metadata:
-                return instant, metadata.extra_metadata[key]
-        return None
-
     def _list(self, base: str, properties: TableProperties, *, start_after: str | None = None) -> Listing:
         folder = f"{base}/{properties.timeline_folder}"
         key = ("crowded", self._filesystem.identity, folder)

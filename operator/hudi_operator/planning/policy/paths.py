@@ -37,11 +37,6 @@ def path_hash(canonical: str) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 
-def overlap(first: str, second: str) -> bool:
-    """Whether two canonical paths are the same folder or one lies inside the other."""
-    return first == second or first.startswith(_inside(second)) or second.startswith(_inside(first))
-
-
 def is_allowed(url: str, prefixes: Iterable[str], *, namespace: str) -> bool:
     """Whether a path lies under one of the prefixes of a class; `{namespace}` stands for the table's namespace.
 

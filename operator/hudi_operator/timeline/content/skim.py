@@ -7,7 +7,6 @@ what lies below is parsed one value at a time, from a window over the bytes, and
 import codecs
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from hudi_operator.timeline.errors import ContentTooLarge, CorruptContent, TooMuchKept
@@ -25,8 +24,6 @@ _DEPTH = 2
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _VALUE, _OBJECT = 100, 500
-
-Project = Callable[[Any], Any]
 
 
 def skim_json(data: bytes, wanted: frozenset[str], *, kept: int) -> dict[str, Any]:

@@ -31,11 +31,6 @@ class FileSummary:
     log_bytes: int
 
     @property
-    def small_file_share(self) -> float | None:
-        """The share of base files below the limit, or None without base files."""
-        return self.small_base_files / self.base_files if self.base_files else None
-
-    @property
     def average_base_bytes(self) -> int | None:
         """The average size of a base file, or None without base files."""
         return self.base_bytes // self.base_files if self.base_files else None
