@@ -1,0 +1,76 @@
+"""The status that `docs/status.md` shows is one that the product writes.
+
+`python -m tests.docs.test_status_sample` writes it into the page after a change of the code.
+"""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import jsonschema
+import yaml
+from tests.planning.world import (
+    JOB,
+    NOW,
+    active,
+    ago,
+    at,
+    done,
+    ended,
+    look,
+    observe,
+    status,
+    status_of,
+    story,
+    succeeded,
+    table,
+)
+
+from hudi_operator.api.crd_schema import structural_schema
+from hudi_operator.api.table_status import HudiTableStatus
+
+PAGE = Path(__file__).parents[2] / "docs" / "status.md"
+BLOCK = re.compile(
+    r"(<!-- a status, written by the planner -->\n```yaml\n).*?(```\n<!-- end of the status -->)", re.DOTALL
+)
+
+
+def sample() -> str:
+    """A table whose second ingestion has just ended, so that its compaction is due and starts."""
+    timeline = story(done("deltacommit", 6), done("deltacommit", 1))
+    ingested = succeeded(
+        instant=ago(1), message="Read 20 rows of 1 file, 0 quarantined.", rows_read=20, files_read=1, bytes_read=149
+    )
+    document = status_of(
+        observe(
+            table(
+                type="MergeOnRead",
+                compaction={"trigger": {"deltaCommits": 2}},
+                status=status(active_jobs=(active(started_at=at(NOW - timedelta(minutes=2))),), observed_generation=1),
+                created=NOW - timedelta(minutes=7),
+            ),
+            look=look((JOB, ago(1)), timeline=timeline),
+            jobs=(ended(outcome=ingested, created_at=NOW - timedelta(minutes=2)),),
+        )
+    ).to_document()
+    return yaml.safe_dump({"status": document}, sort_keys=False, width=1000)
+
+
+def with_sample(page: str) -> str:
+    return BLOCK.sub(lambda match: f"{match[1]}{sample()}{match[2]}", page)
+
+
+def test_the_page_shows_what_the_planner_writes() -> None:
+    page = PAGE.read_text()
+    assert BLOCK.search(page)
+    assert with_sample(page) == page, "run: python -m tests.docs.test_status_sample"
+
+
+def test_the_api_server_keeps_every_field_of_the_sample() -> None:
+    written = yaml.safe_load(sample())["status"]
+    jsonschema.validate(written, structural_schema(HudiTableStatus))
+    assert HudiTableStatus.model_validate(written).to_document() == written
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_sample(PAGE.read_text()))
