@@ -114,7 +114,7 @@ TABLE = ResourceKind(
             name="Suspended",
             json_path=".spec.suspend",
             type="boolean",
-            description="Whether new jobs are held back",
+            description="Whether no new Job starts",
             wide=True,
         ),
         PrinterColumn(

@@ -76,7 +76,7 @@ QuarantinePath = Annotated[
         ),
     ),
 ]
-"""Where rows that were set aside go."""
+"""Where quarantined rows go."""
 
 PathPrefix = Annotated[
     str,

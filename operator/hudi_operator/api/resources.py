@@ -111,7 +111,7 @@ def parse_table(document: dict[str, Any]) -> HudiTable | InvalidObject:
     """Read a HudiTable from its document.
 
     A spec that this version does not accept gives an `InvalidObject`. Parts of a status that cannot be read are left
-    out: the status is the operator's own, and they are made anew from the timeline and the Jobs.
+    out: the status is the operator's own, and they are built again from the timeline and the Jobs.
     """
     metadata = _metadata(document)
     status, unreadable = read_by_parts(HudiTableStatus, document.get("status"))

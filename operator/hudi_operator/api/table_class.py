@@ -1,4 +1,4 @@
-"""The spec of a `HudiTableClass`: the walls and defaults that a platform team sets, like a StorageClass."""
+"""The spec of a `HudiTableClass`: the limits and defaults that a platform team sets, like a StorageClass."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -132,7 +132,7 @@ class RetrySettings(Model):
     """Longest wait between two attempts."""
 
     max_attempts: Annotated[int, Field(ge=1, le=1000)] = 10
-    """Failed runs in a row after which a service is tried hourly, until its spec changes or a run is requested."""
+    """Consecutive failed runs after which a service is retried hourly, until its spec changes or a run is requested."""
 
     max_infrastructure_attempts: Annotated[int, Field(ge=1, le=1000)] = 20
     """The same for runs that failed for reasons outside of the table: lost nodes, images, quotas, the store."""
@@ -184,7 +184,7 @@ class HudiTableClassSpec(Model):
     """Prefixes that tables may read from; `{namespace}` stands for the table's namespace."""
 
     allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
-    """Prefixes that tables may set bad rows aside to; none by default. `{namespace}` is the table's namespace."""
+    """Prefixes that tables may quarantine bad rows below; none by default. `{namespace}` is the table's namespace."""
 
     allowed_namespaces: AllowedNamespaces | None = None
     """Namespaces whose tables may use the class; every namespace by default."""

@@ -1,4 +1,4 @@
-"""The status of a `HudiTableClass`: whether it can be used, and what it opens that a wall should keep shut."""
+"""The status of a `HudiTableClass`: whether it can be used, and which unsafe settings it allows."""
 
 from typing import Annotated, Any
 

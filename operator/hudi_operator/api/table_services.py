@@ -68,7 +68,7 @@ class CompactionPlanStrategy(StrEnum):
 
 
 class ClusteringPlanStrategy(StrEnum):
-    """Which partitions a clustering looks at; inside them it takes small files."""
+    """Which partitions a clustering plans; inside them it takes small files."""
 
     SIZE_BASED = "SizeBased"
     RECENT_DAYS = "RecentDays"
@@ -178,7 +178,7 @@ class CompactionSpec(Model):
     """Merging of log files into base files; only for MergeOnRead tables."""
 
     mode: ServiceMode | None = None
-    """Async runs a job of its own, Inline runs inside the writer; by default Async, and nothing for CopyOnWrite."""
+    """Async runs a separate Job, Inline runs inside the writer; Async by default, and Disabled for CopyOnWrite."""
 
     trigger: CompactionTrigger = CompactionTrigger()
     """When a compaction is due."""
@@ -195,7 +195,7 @@ class ClusteringTrigger(Model):
 
 
 class ClusteringPartitions(Model):
-    """Partitions that a clustering looks at."""
+    """Partitions that a clustering plans."""
 
     lookback: Annotated[int, Field(ge=1, le=100_000)] = 2
     """Number of newest partitions, by name; for RecentDays."""
@@ -237,7 +237,7 @@ class ClusteringPlan(Model):
     """Which files a clustering takes, and into how large ones it rewrites them."""
 
     strategy: ClusteringPlanStrategy = ClusteringPlanStrategy.SIZE_BASED
-    """SizeBased looks at all partitions, RecentDays at the newest ones, SelectedPartitions at those that are named."""
+    """SizeBased plans all partitions, RecentDays the newest ones, SelectedPartitions those that are named."""
 
     small_file_limit: Quantity = "300Mi"
     """Files below this size are taken (hoodie.clustering.plan.strategy.small.file.limit)."""
@@ -252,7 +252,7 @@ class ClusteringPlan(Model):
     """Groups of one plan at most (hoodie.clustering.plan.strategy.max.num.groups)."""
 
     partitions: ClusteringPartitions = ClusteringPartitions()
-    """Partitions that a clustering looks at; for RecentDays and SelectedPartitions."""
+    """Partitions that a clustering plans; for RecentDays and SelectedPartitions."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -315,7 +315,7 @@ class ClusteringSpec(Model):
     """Rewriting of small or unsorted files."""
 
     mode: ServiceMode = ServiceMode.DISABLED
-    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+    """Async runs a separate Job, Inline runs inside the writer, after the commit."""
 
     trigger: ClusteringTrigger = ClusteringTrigger()
     """When a clustering is due."""
@@ -341,7 +341,7 @@ class CleaningSpec(Model):
     """Removal of file slices that no reader needs any more."""
 
     mode: ServiceMode = ServiceMode.ASYNC
-    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+    """Async runs a separate Job, Inline runs inside the writer, after the commit."""
 
     trigger: CleaningTrigger = CleaningTrigger()
     """When a cleaning is due."""
@@ -379,7 +379,7 @@ class ArchivalSpec(Model):
     """Moving of old instants from the active timeline to the archive."""
 
     mode: ServiceMode = ServiceMode.ASYNC
-    """Async runs a job of its own, Inline runs inside the writer, after the commit."""
+    """Async runs a separate Job, Inline runs inside the writer, after the commit."""
 
     min_commits: Annotated[int, Field(ge=1)] = 20
     """Commits that stay in the active timeline after archiving."""

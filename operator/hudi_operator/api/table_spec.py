@@ -28,14 +28,14 @@ OptionValue = Annotated[str, Field(max_length=1024)]
 
 
 class ManagementPolicy(StrEnum):
-    """Whether the operator works on the table or only looks at it."""
+    """Whether the operator works on the table or only observes it."""
 
     MANAGE = "Manage"
     OBSERVE = "Observe"
 
 
 class DeletionPolicy(StrEnum):
-    """What becomes of the data when the resource is deleted."""
+    """What happens to the data when the resource is deleted."""
 
     RETAIN = "Retain"
     DELETE = "Delete"
@@ -58,7 +58,7 @@ class BulkInsertSortMode(StrEnum):
 
 
 class ExecutionMode(StrEnum):
-    """Where Spark runs: in the driver's pod alone, or with executor pods of its own."""
+    """Where Spark runs: in the driver's pod alone, or with executor pods."""
 
     AUTO = "Auto"
     LOCAL = "Local"
@@ -163,13 +163,13 @@ class Schedule(Model):
 
 
 class BadRecords(Model):
-    """What becomes of rows that cannot be read or have no record key."""
+    """What happens to rows that cannot be read or have no record key."""
 
     policy: BadRecordPolicy = BadRecordPolicy.FAIL
-    """Fail ends the run before anything is written; Quarantine sets the rows aside and goes on."""
+    """Fail ends the run before anything is written; Quarantine writes the rows to quarantinePath and continues."""
 
     quarantine_path: QuarantinePath | None = None
-    """Folder for rows set aside, one folder per run."""
+    """Folder for quarantined rows, one folder per run."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -204,7 +204,7 @@ class Ingestion(Model):
     """How input is brought into the table."""
 
     mode: IngestionMode = IngestionMode.BATCH
-    """Batch: a job of its own for each run."""
+    """Batch: one Job for each run."""
 
     source: Source
     """Where input comes from."""
@@ -228,7 +228,7 @@ class Ingestion(Model):
     """Most source files that one run reads."""
 
     bad_records: BadRecords = BadRecords()
-    """What becomes of rows that cannot be read or have no record key."""
+    """What happens to rows that cannot be read or have no record key."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -283,7 +283,7 @@ class HudiTableSpec(Model):
     """The desired state of one Hudi table."""
 
     table_class_name: Name | None = None
-    """The HudiTableClass with the platform's walls and defaults; without it the class marked default."""
+    """The HudiTableClass with the limits and defaults of the platform; the class marked default without it."""
 
     management_policy: ManagementPolicy = ManagementPolicy.MANAGE
     """Observe reports the timeline and what would be due, and starts no job."""
@@ -292,7 +292,7 @@ class HudiTableSpec(Model):
     """No new jobs while true; running jobs finish."""
 
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
-    """What becomes of the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
+    """What happens to the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""
 
     table_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)] | None = None
     """Name of the Hudi table; the resource's name by default."""

@@ -126,7 +126,7 @@ class TimelineStatus(Model):
 
 
 class OwnerStatus(Model):
-    """What the record beside the table said of its owner when it was this operator's."""
+    """The owner's record beside the table when it was this operator's."""
 
     operator: Annotated[str, Field(max_length=330)]
     """Identity of the operator."""
@@ -175,7 +175,7 @@ class RunStatus(Model):
     """Rows that were read."""
 
     rows_quarantined: int | None = None
-    """Rows that were set aside."""
+    """Rows that were quarantined."""
 
     file_groups: int | None = None
     """File groups that were rewritten."""

@@ -37,7 +37,7 @@ class Protection(StrEnum):
 
 
 class TakeoverStatus(Model):
-    """What is known of a takeover; without it, watching begins anew."""
+    """What is known of a takeover; without it, watching starts again."""
 
     phase: TakeoverPhase = TakeoverPhase.WATCHING
     """How far it has come."""
