@@ -63,7 +63,7 @@ async def namespace(transport: Transport) -> AsyncIterator[str]:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Wait until a look, plain or asynchronous, finds something true, and return that; fail after a while."""
+    """Wait until a check, plain or asynchronous, finds something true, and return that; fail after a while."""
 
     async def wait(look: Callable[[], Any], *, seconds: float = 30) -> Any:
         try:

@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE.parents[1] / "tests" / "timeline")]
 
 import hostile  # noqa: E402
 
-from hudi_operator.control.snapshots.looks import TimelineLooks  # noqa: E402
+from hudi_operator.control.snapshots.reader import SnapshotReader  # noqa: E402
 
 PROPERTIES = b"hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n"
 COMMIT = b'{"operationType": "UPSERT", "extraMetadata": {}}'
@@ -78,7 +78,7 @@ class Run:
         self.until = time.monotonic() + seconds
         self.poll = poll
         self.quiet = quiet
-        self.looks = TimelineLooks(threads=THREADS)
+        self.snapshots = SnapshotReader(threads=THREADS)
         self.places = asyncio.Semaphore(WORKERS)
         self.written: dict[Path, list[tuple[int, float]]] = {path: [] for path in good}
         self.lags: list[float] = []
@@ -88,7 +88,7 @@ class Run:
         await asyncio.sleep(random.random() * self.poll)
         while time.monotonic() < self.until:
             async with self.places:
-                found = await self.looks.look(str(path), None, namespace=namespace)
+                found = await self.snapshots.read(str(path), None, namespace=namespace)
             now = time.monotonic()
             if found.timeline and found.timeline.counters.latest_completed and path in self.written:
                 seen = int(found.timeline.counters.latest_completed.time)

@@ -126,7 +126,7 @@ class Tables:
         deadline = time.monotonic() + 400
         while not made.keys() <= self.shown.keys() and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
-        # A commit that the next one overtook before a look is shown by the later status.
+        # A commit that the next one overtook before a reconcile is shown by the later status.
         return sorted(self.shown[instant] - moment for instant, moment in made.items() if instant in self.shown)
 
     async def _declare(self, key: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""One look at a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
+"""One read of a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
 
     .venv/bin/python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--looks 30] [--without java s3 hudi-rs]
 
@@ -56,7 +56,7 @@ def median_of(look: Callable[[], object], looks: int, before_each: Callable[[], 
 def our_reader(url: str, looks: int, store: ObjectStore | None, put: Callable[[dict[str, bytes]], object]) -> Row:
     """Measure looks at an unknown table, at a known one that gained an instant, and at a known one that did not.
 
-    `put` writes files of the table; a delta commit completes before every look at the table that moves.
+    `put` writes files of the table; a delta commit completes before every read of the table that moves.
     """
     filesystem, path = open_filesystem(url, store.options if store else None)
     known = TimelineReader(filesystem)

@@ -85,11 +85,11 @@ def config_conflict(causes: Sequence[Cause]) -> str | None:
     if text is None:
         return None
     found = [tuple(part[:_LONGEST_VALUE] for part in each) for each in _DIFFERS.findall(text)]
-    told = [
+    reported = [
         f"{key} is {existing or '(empty)'} in the table, and this run was given {given or '(empty)'}"
         for key, given, existing in found[:_MOST_DIFFERENCES]
     ]
-    return f"{'; '.join(told)}. Declare what the table has." if told else "hoodie.properties says otherwise."
+    return f"{'; '.join(reported)}. Declare what the table has." if reported else "hoodie.properties says otherwise."
 
 
 def is_storage_failure(text: str) -> bool:

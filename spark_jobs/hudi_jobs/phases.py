@@ -1,7 +1,7 @@
 """Named moments of a run at which tests stop the driver in order to kill it there.
 
 With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase.
-Without it a phase costs one look at the environment. The time during which Hudi itself writes has no phase: a test
+Without it a phase costs one read of the environment. The time during which Hudi itself writes has no phase: a test
 watches the timeline from outside and kills when it sees the inflight instant. In a container the driver must not be
 process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
 """

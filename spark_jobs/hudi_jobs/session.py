@@ -71,7 +71,7 @@ def _filled_in(value: str) -> str:
 def open_session(requested: Mapping[str, str]) -> SparkSession:
     """Start the JVM and a session in it.
 
-    All settings are given before the JVM starts, so that memory and ports are heeded.
+    All settings are given before the JVM starts, so that memory and ports take effect.
     """
     builder = SparkSession.builder
     for key, value in spark_settings(requested).items():

@@ -22,7 +22,7 @@ from hudi_operator.adoption.names import name_for
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
 from hudi_operator.adoption.writers import overlapping, several, writers_of
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import Action, CommitMetadata, Instant, State, TimelineReader
@@ -73,8 +73,8 @@ def documents(draft: Draft) -> list[dict[str, Any]]:
 
 def has_no_drift(text: dict[str, Any], filesystem: Any, path: str) -> bool:
     table = HudiTable.model_validate(text)
-    look = TimelineLook(timeline=TimelineReader(filesystem).read(path))
-    return drift_of(observe(table, look=look)) == ()
+    snapshot = TimelineSnapshot(timeline=TimelineReader(filesystem).read(path))
+    return drift_of(observe(table, snapshot=snapshot)) == ()
 
 
 @pytest.mark.parametrize("name", STORED)

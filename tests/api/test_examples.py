@@ -19,7 +19,7 @@ from hudi_operator.api.table_services import (
     ServiceMode,
 )
 from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
-from hudi_operator.planning.policy.walls import obstacles_of
+from hudi_operator.planning.policy.class_policy import policy_blockers
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"
@@ -43,7 +43,7 @@ def test_an_example_is_read(document: Document) -> None:
 
 @pytest.mark.parametrize("document", TABLES.values(), ids=TABLES)
 def test_the_class_of_the_examples_allows_every_table(document: Document) -> None:
-    assert obstacles_of(_table(document), _standard_class()) == ()
+    assert policy_blockers(_table(document), _standard_class()) == ()
 
 
 @pytest.mark.cluster

@@ -254,7 +254,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.clustering": {"plan": {"maxGroups": 0}}},
         "spec.clustering.plan.maxGroups in body should be greater than or equal to 1",
     ),
-    "a look back over all partitions": (
+    "a reconcile back over all partitions": (
         {**PARTITIONED, "spec.clustering": {"plan": {"partitions": {"lookback": 2}}}},
         RECENT,
     ),

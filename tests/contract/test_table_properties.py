@@ -77,7 +77,7 @@ def test_a_table_that_is_as_declared_differs_in_nothing(properties: Mapping[str,
     assert differences(properties, declared(index="Bloom"), written_index="Bloom") == ()
 
 
-def test_everything_that_differs_is_told_at_once() -> None:
+def test_everything_that_differs_is_reported_at_once() -> None:
     definition = declared(
         name="others",
         type=TableType.COPY_ON_WRITE,
@@ -180,7 +180,7 @@ def test_what_decides_between_two_rows_is_what_hudi_asks(changes: dict[str, str]
     assert fields_of(changes, declared(ordering_fields=("other",))) == ["orderingFields"]
 
 
-def test_an_ordering_that_the_payload_class_ignores_is_told_with_the_class() -> None:
+def test_an_ordering_that_the_payload_class_ignores_is_reported_with_the_class() -> None:
     (found,) = differences(
         V6 | {"hoodie.compaction.payload.class": f"{PAYLOAD}OverwriteWithLatestAvroPayload"}, declared()
     )

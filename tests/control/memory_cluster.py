@@ -21,7 +21,7 @@ from hudi_operator.kube.api import Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 
 Document = dict[str, Any]
 Result = TypeVar("Result")
@@ -61,7 +61,7 @@ class MemoryCluster:
         """Whether the operator has no right to read them."""
         self.terminating = False
         """Whether the namespace is being deleted."""
-        self.look = TimelineLook()
+        self.snapshot = TimelineSnapshot()
         """What the store shows."""
         self.outcome: Outcome | None = Outcome.SUCCEEDED
         self.affected: tuple[AffectedInstant, ...] = ()
@@ -133,9 +133,9 @@ class MemoryCluster:
         }
         job["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
         if job["metadata"]["labels"].get(SERVICE_LABEL) == "Deletion" and outcome is Outcome.SUCCEEDED:
-            self.look = TimelineLook()
+            self.snapshot = TimelineSnapshot()
 
-    # What the operator calls, as `KubernetesClient` and `TimelineLooks` have it
+    # What the operator calls, as `KubernetesClient` and `SnapshotReader` have it
 
     def of_kind(self, kind: Kind) -> dict[str, Document]:
         """The documents of a kind by name."""
@@ -217,8 +217,8 @@ class MemoryCluster:
     async def cluster_uid(self) -> str:
         return "cluster"
 
-    async def look_at(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineLook:
-        return self.look
+    async def read_snapshot(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
+        return self.snapshot
 
     # How writes take effect
 

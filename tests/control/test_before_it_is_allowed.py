@@ -19,14 +19,14 @@ from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
 Document = dict[str, Any]
 FOREIGN = "20260310115911111"
-FOREIGN_LOOK = TimelineLook(
+FOREIGN_SNAPSHOT = TimelineSnapshot(
     timeline=timeline(instant(FOREIGN)),
     checkpoint="2026-03-10T11:59:11Z victim-file.csv",
     files=FileSummary(
@@ -76,19 +76,19 @@ SHOWN_BEFORE: Document = {
 """What an earlier release showed of a table that it was not allowed to look at."""
 
 
-class Looks:
+class Snapshots:
     """A store with somebody else's table; it counts what it is asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def look(self, base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineLook:
+    async def read(self, base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
         self.asked.append(base_path)
-        return FOREIGN_LOOK
+        return FOREIGN_SNAPSHOT
 
     async def fingerprint(self, base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
         self.asked.append(base_path)
-        return fingerprint(FOREIGN_LOOK.timeline)
+        return fingerprint(FOREIGN_SNAPSHOT.timeline)
 
 
 class Operator:
@@ -96,20 +96,20 @@ class Operator:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.looks = Looks()
+        self.snapshots = Snapshots()
         self._reconciler = Reconciler(
             kube=cluster,
-            looks=cast("TimelineLooks", self.looks),
+            snapshots=cast("SnapshotReader", self.snapshots),
             settings=Settings(spark_image=IMAGE),
         )
 
-    async def look_in_every_way(self) -> str:
+    async def reconcile_in_every_way(self) -> str:
         """Look at the table for every reason; return its status as text."""
         for trigger in (Trigger.EVENT, Trigger.POLL, Trigger.CHILD, Trigger.POLL):
             await self._reconciler.reconcile(KEY, trigger)
         return json.dumps(self.cluster.tables["flights"]["status"])
 
-    async def look(self, trigger: Trigger = Trigger.EVENT) -> float | None:
+    async def reconcile(self, trigger: Trigger = Trigger.EVENT) -> float | None:
         return await self._reconciler.reconcile(KEY, trigger)
 
 
@@ -216,7 +216,7 @@ def _by_hash(cluster: Cluster) -> None:
     cluster.claims = {claim["metadata"]["name"]: claim}
 
 
-WALLS = (
+BLOCKS = (
     no_class,
     no_default_class,
     invalid_class,
@@ -237,16 +237,16 @@ WALLS = (
 )
 
 
-@pytest.mark.parametrize("wall", WALLS, ids=lambda wall: wall.__name__)
-async def test_behind_a_wall_the_store_is_asked_for_nothing_and_what_was_shown_is_gone(
-    wall: Callable[[Cluster], None],
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+async def test_while_blocked_the_store_is_asked_for_nothing_and_what_was_shown_is_gone(
+    block: Callable[[Cluster], None],
 ) -> None:
     cluster = living_table()
     cluster.tables["flights"]["status"] = copy.deepcopy(SHOWN_BEFORE)
-    wall(cluster)
+    block(cluster)
     operator = Operator(cluster)
-    text = await operator.look_in_every_way()
-    assert operator.looks.asked == []
+    text = await operator.reconcile_in_every_way()
+    assert operator.snapshots.asked == []
     assert cluster.created == []
     for word in (FOREIGN, "7654", "765432", "victim-file", "victim-run", "victim/other", "victim-uid"):
         assert word not in text, word
@@ -255,26 +255,26 @@ async def test_behind_a_wall_the_store_is_asked_for_nothing_and_what_was_shown_i
 
 
 @pytest.mark.parametrize(
-    "wall",
+    "block",
     [no_class, invalid_class, class_of_others_by_name, class_of_others_by_label, path_outside],
-    ids=lambda wall: wall.__name__,
+    ids=lambda block: block.__name__,
 )
-async def test_a_table_that_was_looked_at_is_hidden_as_soon_as_a_wall_stands_and_shown_again_without_it(
-    wall: Callable[[Cluster], None],
+async def test_a_table_that_was_looked_at_is_hidden_as_soon_as_something_blocks_it_and_shown_again_without_it(
+    block: Callable[[Cluster], None],
 ) -> None:
     cluster = living_table(ingestion=None)
     del cluster.tables["flights"]["spec"]["ingestion"]
     operator = Operator(cluster)
-    await operator.look()
+    await operator.reconcile()
     assert FOREIGN in json.dumps(cluster.tables["flights"]["status"])
     before = copy.deepcopy(cluster.classes)
-    wall(cluster)
-    operator.looks.asked.clear()
-    text = await operator.look_in_every_way()
-    assert operator.looks.asked == []
+    block(cluster)
+    operator.snapshots.asked.clear()
+    text = await operator.reconcile_in_every_way()
+    assert operator.snapshots.asked == []
     assert FOREIGN not in text
     cluster.classes = before
-    await operator.look()
+    await operator.reconcile()
     assert FOREIGN in json.dumps(cluster.tables["flights"]["status"])
 
 
@@ -285,19 +285,19 @@ def test_a_label_that_is_taken_away_is_noticed_within_minutes_by_polls_alone() -
         cluster.classes["standard"]["spec"]["allowedNamespaces"] = {"selector": {"matchLabels": {"env": "prod"}}}
         cluster.labels = {"team-a": {"env": "prod"}}
         operator = Operator(cluster)
-        await operator.look()
+        await operator.reconcile()
         assert FOREIGN in json.dumps(cluster.tables["flights"]["status"])
         cluster.labels = {"team-a": {"env": "dev"}}
         waited = 0.0
         while waited < 420:
-            pause = await operator.look(Trigger.POLL)
+            pause = await operator.reconcile(Trigger.POLL)
             assert pause is not None
             await asyncio.sleep(pause)
             waited += pause
         assert FOREIGN not in json.dumps(cluster.tables["flights"]["status"])
-        operator.looks.asked.clear()
-        await operator.look(Trigger.POLL)
-        assert operator.looks.asked == []
+        operator.snapshots.asked.clear()
+        await operator.reconcile(Trigger.POLL)
+        assert operator.snapshots.asked == []
 
     jumping.run(story)
 
@@ -305,40 +305,40 @@ def test_a_label_that_is_taken_away_is_noticed_within_minutes_by_polls_alone() -
 async def test_a_claim_that_another_table_takes_over_hides_the_folder() -> None:
     cluster = living_table()
     operator = Operator(cluster)
-    await operator.look()
+    await operator.reconcile()
     give_claim_to_another(cluster)
-    operator.looks.asked.clear()
-    await operator.look()
-    assert operator.looks.asked == []
+    operator.snapshots.asked.clear()
+    await operator.reconcile()
+    assert operator.snapshots.asked == []
 
 
 async def test_what_concerns_no_folder_hides_none() -> None:
     cluster = living_table(sparkConf={"spark.jars": "x"})
     operator = Operator(cluster)
-    await operator.look()
-    assert operator.looks.asked == ["s3a://lake/team-a/flights"]
+    await operator.reconcile()
+    assert operator.snapshots.asked == ["s3a://lake/team-a/flights"]
     assert cluster.claims, "the folder is this table's own before it is looked at"
     assert cluster.created == []
 
 
-async def test_a_table_with_another_obstacle_is_not_looked_at_either_while_its_folder_is_claimed() -> None:
+async def test_a_table_with_another_blocker_is_not_looked_at_either_while_its_folder_is_claimed() -> None:
     cluster = living_table(sparkConf={"spark.jars": "x"})
     claimed_by_another(cluster)
     operator = Operator(cluster)
-    await operator.look()
-    assert operator.looks.asked == []
+    await operator.reconcile()
+    assert operator.snapshots.asked == []
     assert {"BasePathClaimed"} < {item["reason"] for item in cluster.tables["flights"]["status"]["conditions"]} | {""}
 
 
-async def test_a_running_job_goes_on_behind_a_wall_and_takes_no_place_once_it_has_ended() -> None:
+async def test_a_running_job_goes_on_while_its_table_is_blocked_and_takes_no_place_once_it_has_ended() -> None:
     cluster = living_table()
     cluster.outcome = None
     operator = Operator(cluster)
-    operator.looks.look = lambda *_, **__: _nothing()
-    await operator.look()
+    operator.snapshots.read = lambda *_, **__: _nothing()
+    await operator.reconcile()
     cluster.kubelet()
     path_outside(cluster)
-    await operator.look()
+    await operator.reconcile()
     (job,) = cluster.tables["flights"]["status"]["activeJobs"]
     assert job["name"] in cluster.jobs
     running = operator._reconciler._running
@@ -346,12 +346,12 @@ async def test_a_running_job_goes_on_behind_a_wall_and_takes_no_place_once_it_ha
     assert running.in_class("standard", without=other) == 1
     cluster.outcome = Outcome.SUCCEEDED
     cluster.kubelet()
-    await operator.look()
+    await operator.reconcile()
     assert running.in_class("standard", without=other) == 0
 
 
-async def _nothing() -> TimelineLook:
-    return replace(FOREIGN_LOOK, timeline=None, owner=None, checkpoint=None)
+async def _nothing() -> TimelineSnapshot:
+    return replace(FOREIGN_SNAPSHOT, timeline=None, owner=None, checkpoint=None)
 
 
 async def test_runs_of_the_table_itself_stay_in_its_status() -> None:
@@ -365,7 +365,7 @@ async def test_runs_of_the_table_itself_stay_in_its_status() -> None:
     }
     path_outside(cluster)
     operator = Operator(cluster)
-    status = json.loads(await operator.look_in_every_way())
+    status = json.loads(await operator.reconcile_in_every_way())
     assert [one["job"] for one in status["history"]] == ["flights-ingestion-1"]
     assert status["leftBehind"] == ["20260310115900000"]
     assert status["owner"]["run"] == "flights-ingestion-1"
@@ -391,7 +391,7 @@ async def test_a_claim_names_the_other_table_in_its_own_namespace_only(
     claim["metadata"]["annotations"]["hudi-operator.io/table"] = f"{namespace}/other" if namespace else ""
     cluster.tables["other"]["metadata"]["namespace"] = namespace
     operator = Operator(cluster)
-    await operator.look()
+    await operator.reconcile()
     text = json.dumps([cluster.tables["flights"]["status"], cluster.events])
     assert sentence in text
     assert ("/other" in text) is names
@@ -400,9 +400,9 @@ async def test_a_claim_names_the_other_table_in_its_own_namespace_only(
 
 
 @pytest.mark.parametrize("reported", [False, True], ids=["to be removed", "said to be removed"])
-@pytest.mark.parametrize("wall", WALLS, ids=lambda wall: wall.__name__)
-async def test_the_end_of_a_table_asks_a_store_behind_a_wall_for_nothing_either(
-    wall: Callable[[Cluster], None], *, reported: bool
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
+async def test_the_end_of_a_table_while_blocked_asks_the_store_for_nothing_either(
+    block: Callable[[Cluster], None], *, reported: bool
 ) -> None:
     cluster = living_table(deletionPolicy="Delete")
     metadata = cluster.tables["flights"]["metadata"]
@@ -410,10 +410,10 @@ async def test_the_end_of_a_table_asks_a_store_behind_a_wall_for_nothing_either(
     if reported:
         run = {"job": "flights-deletion-1", "service": "Deletion", "outcome": "Succeeded", "message": "Deleted."}
         cluster.tables["flights"]["status"] = {"history": [{**run, "finishedAt": "2026-03-10T11:00:00Z"}]}
-    wall(cluster)
+    block(cluster)
     operator = Operator(cluster)
     for _ in range(3):
-        await operator.look()
-    assert operator.looks.asked == []
+        await operator.reconcile()
+    assert operator.snapshots.asked == []
     assert cluster.of_service("deletion") == []
     assert "flights" not in cluster.tables, "it ends all the same"

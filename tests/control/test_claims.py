@@ -15,7 +15,7 @@ from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.kube.api import Documents
 from hudi_operator.kube.kinds import POD, Kind
-from hudi_operator.planning.model import Blocked
+from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.policy.paths import canonical_path
 
 Document = dict[str, Any]
@@ -87,9 +87,9 @@ class Setting:
         return HudiTable(metadata=ObjectMetadata(name=name, namespace="n", uid=uid), spec=spec)
 
     async def gets(self, table: HudiTable) -> bool:
-        obstacle = await self.claims.ensure(table)
-        assert obstacle is None or obstacle.reason is Blocked.PATH_CLAIMED
-        return obstacle is None
+        blocker = await self.claims.ensure(table)
+        assert blocker is None or blocker.reason is BlockerReason.PATH_CLAIMED
+        return blocker is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def class_document(**changes: Any) -> Document:
     return {"metadata": {"name": "standard", "uid": "class-uid"}, "spec": spec}
 
 
-async def look_at(cluster: MemoryCluster, name: str) -> list[str]:
+async def reconcile(cluster: MemoryCluster, name: str) -> list[str]:
     """Look at a class as the queue does; return the types of its conditions."""
     await ClassReporter(cluster).reconcile(class_key(name), Trigger.EVENT)
     return [one["type"] for one in cluster.classes.get(name, {}).get("status", {}).get("conditions", [])]
@@ -29,19 +29,19 @@ async def test_a_class_is_told_what_it_opens_once_and_again_when_that_changes() 
     cluster = MemoryCluster()
     cluster.classes["standard"] = class_document(allowedSparkConf=["spark.jars"])
     cluster.classes["broken"] = {"metadata": {"name": "broken"}, "spec": {}}
-    assert await look_at(cluster, "standard") == ["Ready", "UnsafeSettings"]
-    assert await look_at(cluster, "broken") == ["Ready", "Stalled"]
-    assert await look_at(cluster, "gone") == []
+    assert await reconcile(cluster, "standard") == ["Ready", "UnsafeSettings"]
+    assert await reconcile(cluster, "broken") == ["Ready", "Stalled"]
+    assert await reconcile(cluster, "gone") == []
     writes = cluster.writes
-    await look_at(cluster, "standard")
+    await reconcile(cluster, "standard")
     assert cluster.writes == writes
     cluster.classes["standard"]["spec"]["allowedSparkConf"] = []
-    assert await look_at(cluster, "standard") == ["Ready"]
+    assert await reconcile(cluster, "standard") == ["Ready"]
 
 
 async def test_a_poisoned_status_of_a_class_is_written_anew() -> None:
     cluster = MemoryCluster()
     cluster.classes["standard"] = class_document()
     cluster.classes["standard"]["status"] = {"conditions": [{"type": "x" * 9000}, 3], "observedGeneration": []}
-    assert await look_at(cluster, "standard") == ["Ready"]
+    assert await reconcile(cluster, "standard") == ["Ready"]
     assert cluster.classes["standard"]["status"]["observedGeneration"] == 0

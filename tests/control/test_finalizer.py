@@ -17,11 +17,11 @@ from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.deletion.decide import ATTEMPTS
-from hudi_operator.planning.model import TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.storage import FileStamp, Listing, StorageError
@@ -31,12 +31,12 @@ from hudi_operator.telemetry.metrics import metrics
 KEY = table_key("team-a", "flights")
 BASE_PATH = "s3a://lake/team-a/flights"
 CLAIM = f"table-{path_hash(canonical_path(BASE_PATH))}"
-THERE = as_declared(TimelineLook(timeline=timeline(instant("20260310115900000"))), table())
+THERE = as_declared(TimelineSnapshot(timeline=timeline(instant("20260310115900000"))), table())
 
 
-class _Looks:
+class _Snapshots:
     def __init__(self, cluster: MemoryCluster) -> None:
-        self.look = cluster.look_at
+        self.read = cluster.read_snapshot
 
 
 class Store(LocalFileSystem):
@@ -61,9 +61,9 @@ class Store(LocalFileSystem):
 class Play:
     """One deleted table, and the operator's process, which starts anew after each death."""
 
-    def __init__(self, cluster: MemoryCluster, *, looks: Any = None) -> None:
+    def __init__(self, cluster: MemoryCluster, *, snapshots: Any = None) -> None:
         self.cluster = cluster
-        self.looks = looks or _Looks(cluster)
+        self.snapshots = snapshots or _Snapshots(cluster)
         self.now = NOW
         cluster.clock = lambda: self.now
         self.deaths = 0
@@ -71,18 +71,18 @@ class Play:
         self._start()
 
     def _start(self) -> None:
-        looks = cast("TimelineLooks", self.looks)
-        self.reconciler = Reconciler(kube=self.cluster, looks=looks, settings=Settings(spark_image=IMAGE))
+        snapshots = cast("SnapshotReader", self.snapshots)
+        self.reconciler = Reconciler(kube=self.cluster, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
 
     async def until_it_is_gone(self, *, most: int = 400) -> None:
         for _ in range(most):
             if "flights" not in self.cluster.tables:
                 return
-            await self.one_look()
+            await self.reconcile_once()
             self.cluster.kubelet()
         pytest.fail(f"the table is still there: {self.cluster.tables['flights'].get('status')}")
 
-    async def one_look(self) -> None:
+    async def reconcile_once(self) -> None:
         pause = None
         try:
             pause = await self.reconciler.reconcile(KEY, Trigger.EVENT)
@@ -97,7 +97,7 @@ class Play:
 def deleted_table(policy: str = "Delete", *, spec: dict[str, Any] | None = None) -> MemoryCluster:
     """A table that was just deleted, with a claim, a class, a store that holds it, and an ingestion that runs."""
     cluster = MemoryCluster()
-    cluster.look = THERE
+    cluster.snapshot = THERE
     cluster.classes["standard"] = {
         "metadata": {"name": "standard", "uid": "class-uid"},
         "spec": class_spec().model_dump(mode="json", by_alias=True, exclude_none=True),
@@ -153,11 +153,11 @@ async def test_the_data_is_removed_by_one_job_after_all_others_have_ended() -> N
     cluster = deleted_table()
     cluster.outcome = None
     play = Play(cluster)
-    await play.one_look()
+    await play.reconcile_once()
     assert cluster.jobs == {}
     assert cluster.created == []
     assert cluster.pods != {}
-    await play.one_look()
+    await play.reconcile_once()
     assert cluster.created == []
 
     cluster.outcome = Outcome.SUCCEEDED
@@ -165,7 +165,7 @@ async def test_the_data_is_removed_by_one_job_after_all_others_have_ended() -> N
     assert len(cluster.of_service("deletion")) == 1
     assert len(cluster.created) == 1
     assert cluster.claims == {}
-    assert cluster.look.timeline is None
+    assert cluster.snapshot.timeline is None
     assert reasons(cluster) == [("Normal", "DataDeleted")]
     assert "Deleted 7 files." in cluster.events[0][2]
 
@@ -185,7 +185,7 @@ async def test_retained_data_needs_no_job() -> None:
     await Play(cluster).until_it_is_gone()
     assert cluster.created == []
     assert cluster.claims == {}
-    assert cluster.look is THERE
+    assert cluster.snapshot is THERE
     assert reasons(cluster) == [("Normal", "DataRetained")]
 
 
@@ -196,7 +196,7 @@ async def test_executors_are_told_to_end_and_waited_for_before_the_data_is_touch
     cluster.cut_off.add(executor)
     play = Play(cluster)
     for _ in range(10):
-        await play.one_look()
+        await play.reconcile_once()
         cluster.kubelet()
     assert "deletionTimestamp" in cluster.pods[executor]["metadata"]
     assert cluster.created == []
@@ -225,7 +225,7 @@ async def test_the_table_ends_and_the_data_is_retained_when_this_is_gone(lose: A
     await play.until_it_is_gone()
     assert play.now - NOW < minutes(15)
     assert cluster.claims == {}
-    assert cluster.look is THERE
+    assert cluster.snapshot is THERE
     kind, reason, message = cluster.events[-1]
     assert (kind, reason) == ("Warning", "DataRetained")
     assert BASE_PATH in message
@@ -235,9 +235,9 @@ async def test_a_store_that_cannot_be_read_afterwards_does_not_hold_the_table() 
     cluster = deleted_table()
     play = Play(cluster)
     for _ in range(6):
-        await play.one_look()
+        await play.reconcile_once()
         cluster.kubelet()
-        cluster.look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
+        cluster.snapshot = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
     await play.until_it_is_gone()
     assert cluster.of_service("deletion") == cluster.created
     assert reasons(cluster)[-1] == ("Warning", "DeletionNotConfirmed")
@@ -248,13 +248,13 @@ async def test_that_a_table_without_instants_is_gone_is_asked_of_the_store_and_n
     metadata.mkdir(parents=True)
     properties = "hoodie.table.name=flights\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=9\n"
     (metadata / "hoodie.properties").write_text(f"{properties}hoodie.timeline.layout.version=2\n")
-    looks = TimelineLooks(opener=lambda _url, _options: (Store(tmp_path), ""))
+    snapshots = SnapshotReader(opener=lambda _url, _options: (Store(tmp_path), ""))
     for _ in range(2):
-        assert (await looks.look(BASE_PATH, None)).timeline is not None
+        assert (await snapshots.read(BASE_PATH, None)).timeline is not None
 
     cluster = deleted_table()
     shutil.rmtree(metadata)
-    await Play(cluster, looks=looks).until_it_is_gone()
+    await Play(cluster, snapshots=snapshots).until_it_is_gone()
     assert reasons(cluster) == [("Normal", "DataDeleted")]
     assert len(cluster.created) == 1
 
@@ -264,7 +264,7 @@ async def test_a_finalizer_of_somebody_else_holds_the_table_and_nothing_is_done_
     cluster.tables["flights"]["metadata"]["finalizers"].append("example.com/other")
     play = Play(cluster)
     for _ in range(20):
-        await play.one_look()
+        await play.reconcile_once()
         cluster.kubelet()
     assert cluster.tables["flights"]["metadata"]["finalizers"] == ["example.com/other"]
     assert reasons(cluster) == [("Normal", "DataDeleted")]
@@ -291,7 +291,7 @@ async def test_a_kill_at_any_write_leads_to_the_same_end(policy: str) -> None:
             assert play.deaths == 1, where
             assert len(cluster.created) == len(reference.created), where
             assert cluster.claims == {}, where
-            assert cluster.look.timeline == reference.look.timeline, where
+            assert cluster.snapshot.timeline == reference.snapshot.timeline, where
             assert set(reasons(cluster)) == set(reasons(reference)), where
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands in Jobs, pods, annotations, status and reports: a look comes to its end, in time, with a status."""
+"""Whatever stands in Jobs, pods, annotations, status and reports: a reconcile ends in time, with a status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.control.job_documents import COMPLETE, FAILED, NOW, OUTCOME, executor, finished, the_job, the_pod
-from tests.planning.world import IMAGE, OPERATOR, UID, active, ago, done, look, story, table_class
+from tests.planning.world import IMAGE, OPERATOR, UID, active, ago, done, snapshot, story, table_class
 
 from hudi_jobs.contract import encode_outcome
 from hudi_operator.api.resources import HudiTable, parse_table
@@ -22,13 +22,13 @@ from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending
 from hudi_operator.planning.deletion.model import EndingObservation
-from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, TimelineLook
+from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.status.build import build_status
 
 Document = dict[str, Any]
 
 BUDGET_SECONDS = 2.0
-"""Far more than a look takes, and far less than anything that grows with a value."""
+"""Far more than a reconcile takes, and far less than anything that grows with a value."""
 
 HOSTILE_TEXT = st.sampled_from(
     [
@@ -66,7 +66,7 @@ SPEC = {
     "ingestion": {"source": {"files": {"path": "s3a://landing/x/", "format": "csv"}}, "schedule": {"every": "5m"}},
 }
 ANNOTATIONS = ("requested-at", "accept-foreign-commits", "take-over", "rescan")
-LOOK = look(timeline=story(done("deltacommit", 9), done("commit", 5), f"{ago(3)}.compaction.requested"))
+SNAPSHOT = snapshot(timeline=story(done("deltacommit", 9), done("commit", 5), f"{ago(3)}.compaction.requested"))
 
 
 def places(document: Document) -> list[tuple[Any, Any]]:
@@ -121,7 +121,7 @@ PODS = st.lists(
     annotations=st.dictionaries(st.sampled_from(ANNOTATIONS), HOSTILE_TEXT, max_size=4),
     deletes=st.booleans(),
 )
-def test_no_job_pod_annotation_status_or_report_keeps_a_look_from_its_end(  # noqa: PLR0917 - drawn by name
+def test_no_job_pod_annotation_status_or_report_keeps_a_reconcile_from_its_end(  # noqa: PLR0917 - drawn by name
     job_status: Document | None,
     job_changes: list[tuple[int, Any]],
     pods: list[Document],
@@ -145,9 +145,9 @@ def test_no_job_pod_annotation_status_or_report_keeps_a_look_from_its_end(  # no
     own = own_jobs([changed(the_job(status=job_status), job_changes)], table_uid=UID, remembered=remembered)
     seen_pods = own_pods([changed(pod, pod_changes) for pod in pods], jobs=own, remembered=remembered)
     jobs = observe_jobs(own, seen_pods, now=NOW)
-    for timeline in (TimelineLook(), LOOK):
+    for timeline in (TimelineSnapshot(), SNAPSHOT):
         seen = Observation(
-            table=table, table_class=table_class(), obstacles=(), look=timeline, jobs=jobs, operator=OPERATOR
+            table=table, table_class=table_class(), blockers=(), snapshot=timeline, jobs=jobs, operator=OPERATOR
         )
         plan = decide(seen, default_image=IMAGE, now=NOW)
         after = build_status(seen, plan, now=NOW)
@@ -177,7 +177,7 @@ def ends(table: HudiTable, jobs: Any, *, deletes: bool) -> None:
         table=table,
         table_class=table_class(),
         jobs=jobs,
-        look=LOOK,
+        snapshot=SNAPSHOT,
         operator=OPERATOR,
     )
     for one in (seen, replace(seen, jobs=())):

@@ -215,7 +215,7 @@ def test_a_running_driver_keeps_its_executors_also_when_its_job_is_gone() -> Non
         (SCHEDULING_GATED, "no node fits."),
     ],
 )
-def test_what_is_known_of_a_pod_that_does_not_start_is_told_after_a_while(pod: Document, words: str) -> None:
+def test_what_is_known_of_a_pod_that_does_not_start_is_reported_after_a_while(pod: Document, words: str) -> None:
     (found,) = view(the_job(), pod)
     assert found.message.startswith(words)
     assert len(found.message) <= 500
@@ -299,7 +299,7 @@ def test_only_the_drivers_container_speaks_for_the_run() -> None:
         (UNSCHEDULABLE, "0/1 nodes are available: 1 Insufficient memory."),
     ],
 )
-def test_what_keeps_a_pod_from_starting_is_told_in_one_sentence(pod: Document, message: str) -> None:
+def test_what_keeps_a_pod_from_starting_is_reported_in_one_sentence(pod: Document, message: str) -> None:
     (found,) = view(the_job(), pod)
     assert found.message == message
 

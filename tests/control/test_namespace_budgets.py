@@ -1,4 +1,4 @@
-"""One namespace's tables cost the looks at another's nothing: threads, memory, clients and large files are shared."""
+"""One namespace's tables cost the reads of another's nothing: threads, memory, clients and large files are shared."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.snapshots import looks as looks_module
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots import reader as reader_module
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
 from hudi_operator.planning.model import TimelineTrouble
-from hudi_operator.planning.policy.walls import _problem_of
+from hudi_operator.planning.policy.class_policy import _problem_of
 from hudi_operator.storage import CountingFileSystem, FileSystem, S3Options
 from hudi_operator.storage.local import LocalFileSystem
-from hudi_operator.timeline.errors import LookSpent
-from hudi_operator.timeline.files.reading import HeavyFiles, LookBudget
+from hudi_operator.timeline.errors import ReadBudgetSpent
+from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
 
 STORE = ObjectStore(endpoint="http://store:9000")
 
@@ -70,7 +70,7 @@ async def test_of_those_who_wait_the_namespace_that_has_used_least_comes_first(r
     assert order == ["modest"] * 2 + ["greedy"] * 5
 
 
-async def test_a_look_that_is_given_up_while_it_waits_keeps_no_place(released: threading.Event) -> None:
+async def test_a_read_that_is_given_up_while_it_waits_keeps_no_place(released: threading.Event) -> None:
     threads = StoreThreads(threads=2, patience_seconds=10)
     stuck = [asyncio.create_task(threads.run(released.wait, timeout_seconds=30)) for _ in range(2)]
     waiting = [asyncio.create_task(threads.run(lambda: 1, timeout_seconds=5)) for _ in range(10)]
@@ -92,33 +92,33 @@ async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own()
         opened.append(url)
         return LocalFileSystem(), ""
 
-    looks = TimelineLooks(opener=opener)
+    snapshots = SnapshotReader(opener=opener)
     for _ in range(2):
-        await looks.look("s3://good/t", STORE, namespace="good")
+        await snapshots.read("s3://good/t", STORE, namespace="good")
     for number in range(2000):
-        await looks.look(f"s3://bucket-{number}/t", STORE, namespace="hostile")
-    await looks.look("s3://good/t", STORE, namespace="good")
+        await snapshots.read(f"s3://bucket-{number}/t", STORE, namespace="hostile")
+    await snapshots.read("s3://good/t", STORE, namespace="good")
     assert opened.count("s3://good/t") == 1
-    assert len(looks._clients) == 128
-    assert len(looks._stores) == 1
+    assert len(snapshots._clients) == 128
+    assert len(snapshots._stores) == 1
 
 
 async def test_spellings_of_paths_make_no_threads_of_their_own(tmp_path: Path) -> None:
-    looks = TimelineLooks()
+    snapshots = SnapshotReader()
     for number in range(100):
-        await looks.look(f"{tmp_path}/{number}", STORE)
-        await looks.look(f"x{number}://b/t", STORE)
-        await looks.look(f"file://{tmp_path}/{number}", STORE)
-    assert len(looks._stores) <= 2
-    assert (await looks.look("x1://b/t", STORE)).trouble is TimelineTrouble.UNREACHABLE
+        await snapshots.read(f"{tmp_path}/{number}", STORE)
+        await snapshots.read(f"x{number}://b/t", STORE)
+        await snapshots.read(f"file://{tmp_path}/{number}", STORE)
+    assert len(snapshots._stores) <= 2
+    assert (await snapshots.read("x1://b/t", STORE)).trouble is TimelineTrouble.UNREACHABLE
 
 
 def test_each_namespace_reads_one_large_file_at_a_time_and_few_are_read_at_once() -> None:
     heavy = HeavyFiles(at_once=2, patience_seconds=0.05)
     with heavy.of("hostile"):
-        with pytest.raises(LookSpent), heavy.of("hostile"):
+        with pytest.raises(ReadBudgetSpent), heavy.of("hostile"):
             pass
-        with heavy.of("good"), pytest.raises(LookSpent), heavy.of("third"):
+        with heavy.of("good"), pytest.raises(ReadBudgetSpent), heavy.of("third"):
             pass
         with heavy.of("third"):
             pass
@@ -180,23 +180,23 @@ async def test_hostile_tables_are_read_once_and_good_ones_are_all_looked_at(tmp_
     ]
     hostile = hostile_tables(tmp_path)
     counting = CountingFileSystem(LocalFileSystem())
-    looks = TimelineLooks(threads=8, opener=lambda _url, _options: (counting, ""))
+    snapshots = SnapshotReader(threads=8, opener=lambda _url, _options: (counting, ""))
 
-    async def round_of_looks() -> tuple[list[Any], list[Any]]:
+    async def round_of_reads() -> tuple[list[Any], list[Any]]:
         found = await asyncio.gather(
-            *(looks.look(path, None, namespace="hostile") for path in hostile),
-            *(looks.look(path, None, namespace="good") for path in good),
+            *(snapshots.read(path, None, namespace="hostile") for path in hostile),
+            *(snapshots.read(path, None, namespace="good") for path in good),
         )
         return found[: len(hostile)], found[len(hostile) :]
 
-    bad, fine = await round_of_looks()
-    assert [look.timeline.counters.completed_commits for look in fine] == [1] * len(good)
-    assert all(look.trouble or look.damaged or look.timeline.problems for look in bad)
+    bad, fine = await round_of_reads()
+    assert [snapshot.timeline.counters.completed_commits for snapshot in fine] == [1] * len(good)
+    assert all(snapshot.trouble or snapshot.damaged or snapshot.timeline.problems for snapshot in bad)
     assert counting.read_bytes < 16 * 2**20, "large properties are refused by their size"
     for _ in range(3):
         counting.paths.clear()
-        _, fine = await round_of_looks()
-        assert all(look.timeline is not None for look in fine)
+        _, fine = await round_of_reads()
+        assert all(snapshot.timeline is not None for snapshot in fine)
         read = [path for path in counting.paths if "/hostile-" in path and ".hudi-operator" not in path]
         assert [path for path in read if not path.endswith("hoodie.properties")] == []
 
@@ -222,16 +222,16 @@ async def test_a_namespace_that_uses_the_processor_most_gets_fewer_threads(relea
     await asyncio.sleep(0.05)
 
 
-async def test_a_look_that_has_read_its_fill_says_so_and_is_no_verdict_on_the_table(
+async def test_a_read_that_has_read_its_fill_says_so_and_says_nothing_of_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = range(1000, 1010)
     files = {f"{time}.commit.requested": b"" for time in times} | {f"{time}_{time}.commit": b"{}" for time in times}
     base = table(tmp_path / "t", files)
-    looks = TimelineLooks()
-    monkeypatch.setattr(looks_module, "LookBudget", lambda **_: LookBudget(files=5))
-    first = await looks.look(base, None)
-    assert (first.trouble, "next look goes on" in first.message) == (TimelineTrouble.UNREACHABLE, True)
-    later = [await looks.look(base, None) for _ in range(3)]
+    snapshots = SnapshotReader()
+    monkeypatch.setattr(reader_module, "ReadBudget", lambda **_: ReadBudget(files=5))
+    first = await snapshots.read(base, None)
+    assert (first.trouble, "next read goes on" in first.message) == (TimelineTrouble.UNREACHABLE, True)
+    later = [await snapshots.read(base, None) for _ in range(3)]
     assert later[-1].timeline is not None
     assert later[-1].timeline.counters.completed_commits == 10

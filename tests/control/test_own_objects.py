@@ -82,7 +82,7 @@ async def test_suspended_jobs_of_somebody_else_neither_stop_a_table_nor_take_pla
     cluster = living_table()
     fakes(cluster, ownerReferences=[])
     operator = Operator(cluster)
-    await operator.look()
+    await operator.reconcile()
     assert len(cluster.created) == 1
     shown = cluster.tables[KEY.name]["status"]["activeJobs"]
     assert [job["name"] for job in shown] == cluster.created
@@ -144,6 +144,6 @@ async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over(
         return await create(kind, namespace, manifest)
 
     cluster.create = first_somebody_else
-    await operator.look()
+    await operator.reconcile()
     after = cluster.tables[KEY.name]["status"]
     assert "not this table's" in str(after)

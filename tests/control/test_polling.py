@@ -1,4 +1,4 @@
-"""How often timelines are looked at, and when a look at the timeline alone is enough."""
+"""How often timelines are looked at, and when a read of the timeline alone is enough."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hudi_operator.control.keys import table_key
-from hudi_operator.control.snapshots.polling import LastLook, Polling, age_of
+from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
 
 KEY = table_key("n", "t")
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -17,8 +17,10 @@ def polling(draw: float = 0.5) -> Polling:
     return Polling(least=10, most=300, draw=lambda: draw)
 
 
-def look(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float = 1e9) -> LastLook:
-    return LastLook(base_path="s3://b/t", store=None, fingerprint=fingerprint, moved_at=moved_at, whole_at=whole_at)
+def last(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float = 1e9) -> LastReconcile:
+    return LastReconcile(
+        base_path="s3://b/t", store=None, fingerprint=fingerprint, moved_at=moved_at, whole_at=whole_at
+    )
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def look(fingerprint: int | None = 1, *, moved_at: float = 0.0, whole_at: float 
 )
 def test_the_pause_grows_with_the_time_for_which_nothing_has_moved(unmoved: float, pause: float) -> None:
     one = polling()
-    one.end_whole_look(KEY, look(moved_at=1000 - unmoved), moved=False)
+    one.end_reconcile(KEY, last(moved_at=1000 - unmoved), moved=False)
     assert one.pause(KEY, now=1000) == pause
 
 
@@ -39,47 +41,47 @@ def test_pauses_are_spread_evenly_around_what_they_should_be() -> None:
     assert polling(1.0).pause(KEY, now=0) == pytest.approx(11)
 
 
-def test_a_quick_look_is_enough_until_the_whole_table_has_to_be_seen() -> None:
+def test_a_quick_reconcile_is_enough_until_the_whole_table_has_to_be_seen() -> None:
     one = polling()
     assert one.quick(KEY, now=0) is None
-    one.end_whole_look(KEY, look(), moved=False)
-    one.set_whole_look(KEY, 100)
-    assert one.quick(KEY, now=99) == look(whole_at=100)
+    one.end_reconcile(KEY, last(), moved=False)
+    one.reconcile_from(KEY, 100)
+    assert one.quick(KEY, now=99) == last(whole_at=100)
     assert one.quick(KEY, now=100) is None
 
 
-def test_a_look_that_was_begun_and_has_not_succeeded_has_to_be_repeated_whole() -> None:
+def test_a_reconcile_that_was_begun_and_has_not_succeeded_has_to_be_repeated_whole() -> None:
     one = polling()
-    one.end_whole_look(KEY, look(), moved=False)
-    one.begin_whole_look(KEY)
+    one.end_reconcile(KEY, last(), moved=False)
+    one.begin_reconcile(KEY)
     assert one.quick(KEY, now=0) is None
-    one.begin_whole_look(KEY)
-    one.end_whole_look(KEY, look(moved_at=500), moved=False)
-    assert one.quick(KEY, now=0) == look(moved_at=0), "it has not moved since the look before"
+    one.begin_reconcile(KEY)
+    one.end_reconcile(KEY, last(moved_at=500), moved=False)
+    assert one.quick(KEY, now=0) == last(moved_at=0), "it has not moved since the reconcile before"
 
 
 @pytest.mark.parametrize(("fingerprint", "moved"), [(2, False), (1, True)])
 def test_what_has_moved_is_polled_often_again(fingerprint: int, *, moved: bool) -> None:
     one = polling()
-    one.end_whole_look(KEY, look(moved_at=-10_000), moved=False)
+    one.end_reconcile(KEY, last(moved_at=-10_000), moved=False)
     assert one.pause(KEY, now=0) == 300
-    one.begin_whole_look(KEY)
-    one.end_whole_look(KEY, look(fingerprint, moved_at=0), moved=moved)
+    one.begin_reconcile(KEY)
+    one.end_reconcile(KEY, last(fingerprint, moved_at=0), moved=moved)
     assert one.pause(KEY, now=0) == 10
 
 
 def test_a_timeline_that_could_not_be_read_is_never_compared_with() -> None:
     one = polling()
-    one.end_whole_look(KEY, look(None), moved=False)
+    one.end_reconcile(KEY, last(None), moved=False)
     assert one.quick(KEY, now=0) is None
 
 
 def test_a_forgotten_table_leaves_nothing() -> None:
     one = polling()
-    one.end_whole_look(KEY, look(), moved=False)
-    one.begin_whole_look(KEY)
+    one.end_reconcile(KEY, last(), moved=False)
+    one.begin_reconcile(KEY)
     one.forget(KEY)
-    assert (one._looks, one._interrupted) == ({}, {})
+    assert (one._last, one._interrupted) == ({}, {})
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
-from hudi_operator.control.snapshots.polling import LastLook
+from hudi_operator.control.snapshots.polling import LastReconcile
+from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
 from hudi_operator.kube.kinds import Kind
-from hudi_operator.planning.model import TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.telemetry.metrics import metrics
@@ -60,17 +60,17 @@ class Cluster(MemoryCluster):
         return await super().create(kind, namespace, manifest)
 
 
-class Looks:
+class Snapshots:
     """What the store shows is what the cluster says that it shows."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    async def look(self, _base_path: str, _store: ObjectStore | None, **_limits: Any) -> TimelineLook:
-        return self._cluster.look
+    async def read(self, _base_path: str, _store: ObjectStore | None, **_limits: Any) -> TimelineSnapshot:
+        return self._cluster.snapshot
 
     async def fingerprint(self, _base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
-        return fingerprint(self._cluster.look.timeline) if self._cluster.look.trouble is None else None
+        return fingerprint(self._cluster.snapshot.timeline) if self._cluster.snapshot.trouble is None else None
 
 
 class Operator:
@@ -83,18 +83,18 @@ class Operator:
 
     def _start(self) -> None:
         settings = Settings(spark_image=IMAGE)
-        looks = cast("TimelineLooks", Looks(self.cluster))
-        self._reconciler = Reconciler(kube=self.cluster, looks=looks, settings=settings)
+        snapshots = cast("SnapshotReader", Snapshots(self.cluster))
+        self._reconciler = Reconciler(kube=self.cluster, snapshots=snapshots, settings=settings)
 
-    async def look(self, trigger: Trigger = Trigger.EVENT) -> float | None:
+    async def reconcile(self, trigger: Trigger = Trigger.EVENT) -> float | None:
         return await self._reconciler.reconcile(KEY, trigger)
 
     async def settle(self) -> None:
-        """Look, and let the cluster go on, until a look changes nothing; a dead operator starts anew."""
+        """Reconcile, and let the cluster go on, until a reconcile changes nothing; a dead operator starts anew."""
         for _ in range(30):
             before = (self.cluster.writes, len(self.cluster.jobs))
             try:
-                await self.look()
+                await self.reconcile()
             except Killed:
                 self.deaths += 1
                 self._start()
@@ -216,15 +216,15 @@ async def test_a_namespace_that_forbids_jobs_is_shown_and_backed_off_from() -> N
     operator = Operator(living_table())
     operator.cluster.refusal = "exceeded quota"
     before = finished_runs(Outcome.FAILED)
-    pause = await operator.look()
+    pause = await operator.reconcile()
     assert pause is not None
     assert operator.status["services"]["ingestion"]["lastRun"]["reason"] == "JobRefused"
     assert finished_runs(Outcome.FAILED) == before + 1
     assert operator.status["activeJobs"] == []
     writes = operator.cluster.writes
-    await operator.look()
+    await operator.reconcile()
     assert operator.cluster.created == []
-    await operator.look()
+    await operator.reconcile()
     assert operator.cluster.writes <= writes + 1, "no attempt before its time"
 
 
@@ -234,23 +234,23 @@ async def test_a_wrong_clock_neither_puts_the_first_run_off_nor_gives_a_new_job_
     cluster.clock = lambda: datetime.now(UTC) + timedelta(minutes=minutes)
     cluster.tables["flights"]["metadata"]["creationTimestamp"] = format_time(cluster.now())
     operator = Operator(cluster)
-    await operator.look()
-    await operator.look()  # the Job controller has not made a pod yet
+    await operator.reconcile()
+    await operator.reconcile()  # the Job controller has not made a pod yet
     assert [job["state"] for job in operator.status["activeJobs"]] == ["Starting"]
     assert [*cluster.jobs] == cluster.created
 
 
-async def test_whoever_writes_in_between_makes_the_look_begin_anew() -> None:
+async def test_whoever_writes_in_between_makes_the_reconcile_begin_anew() -> None:
     operator = Operator(living_table())
     operator.cluster.conflicts = 2
-    await operator.look()
+    await operator.reconcile()
     assert len(operator.cluster.created) == 1
 
 
 async def test_a_poll_of_a_quiet_table_makes_no_call_to_the_api_server() -> None:
     operator = await reference()
     operator.cluster.calls.clear()
-    pauses = [await operator.look(Trigger.POLL) for _ in range(5)]
+    pauses = [await operator.reconcile(Trigger.POLL) for _ in range(5)]
     assert operator.cluster.calls == []
     assert all(pause is not None and pause > 0 for pause in pauses)
 
@@ -258,47 +258,47 @@ async def test_a_poll_of_a_quiet_table_makes_no_call_to_the_api_server() -> None
 async def test_a_poll_does_not_put_off_what_is_due_by_time() -> None:
     operator = Operator(living_table(every="2s"))
     await operator.settle()
-    operator._reconciler._polling.begin_whole_look(KEY)
-    quiet = LastLook(
+    operator._reconciler._polling.begin_reconcile(KEY)
+    quiet = LastReconcile(
         base_path="s3a://lake/team-a/flights",
         store=None,
-        fingerprint=fingerprint(operator.cluster.look.timeline),
+        fingerprint=fingerprint(operator.cluster.snapshot.timeline),
         moved_at=-1e6,
         whole_at=asyncio.get_running_loop().time() + 1.5,
     )
-    operator._reconciler._polling.end_whole_look(KEY, quiet, moved=True)
-    pause = await operator.look(Trigger.POLL)
+    operator._reconciler._polling.end_reconcile(KEY, quiet, moved=True)
+    pause = await operator.reconcile(Trigger.POLL)
     assert pause is not None
     assert 0 < pause <= 1.5
 
 
 async def test_a_poll_shows_that_the_timeline_has_moved_without_looking_for_jobs() -> None:
     operator = await reference()
-    operator.cluster.look = replace(operator.cluster.look, timeline=timeline(instant("20260310115900000")))
+    operator.cluster.snapshot = replace(operator.cluster.snapshot, timeline=timeline(instant("20260310115900000")))
     operator.cluster.calls.clear()
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert operator.status["timeline"]["completedCommits"] == 1
     assert "list Job" not in operator.cluster.calls
     operator.cluster.calls.clear()
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert operator.cluster.calls == []
 
 
 async def test_a_poll_sees_a_store_that_fails_and_one_that_is_back() -> None:
     operator = await reference()
-    healthy = operator.cluster.look
-    operator.cluster.look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="It does not answer.")
-    await operator.look(Trigger.POLL)
+    healthy = operator.cluster.snapshot
+    operator.cluster.snapshot = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="It does not answer.")
+    await operator.reconcile(Trigger.POLL)
     assert "StorageUnavailable" in {item["reason"] for item in operator.status["conditions"]}
-    operator.cluster.look = healthy
-    await operator.look(Trigger.POLL)
+    operator.cluster.snapshot = healthy
+    await operator.reconcile(Trigger.POLL)
     assert "StorageUnavailable" not in {item["reason"] for item in operator.status["conditions"]}
 
 
 async def due_operator() -> Operator:
-    """An operator whose table was looked at, and has a run that is due at the next look."""
+    """An operator whose table was looked at, and has a run that is due at the next reconcile."""
     operator = Operator(living_table(suspend=True))
-    await operator.look()
+    await operator.reconcile()
     operator.cluster.tables["flights"]["spec"]["suspend"] = False
     assert operator.cluster.created == []
     operator._reconciler._polling.forget(KEY)  # as when the time has come
@@ -306,9 +306,9 @@ async def due_operator() -> Operator:
     return operator
 
 
-async def test_what_a_poll_acts_on_was_read_live_in_the_same_look() -> None:
+async def test_what_a_poll_acts_on_was_read_live_in_the_same_reconcile() -> None:
     operator = await due_operator()
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert len(operator.cluster.created) == 1
     calls = operator.cluster.calls
     before_the_decision = calls[: calls.index("replace the status of HudiTable")]
@@ -318,7 +318,7 @@ async def test_what_a_poll_acts_on_was_read_live_in_the_same_look() -> None:
 async def test_a_class_that_no_longer_allows_the_path_stops_a_poll_that_remembers_another() -> None:
     operator = await due_operator()
     operator.cluster.classes["standard"] = class_document(allowedBasePaths=["s3://elsewhere/"])
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert operator.cluster.created == []
     assert "PathNotAllowed" in {item["reason"] for item in operator.status["conditions"]}
 
@@ -326,7 +326,7 @@ async def test_a_class_that_no_longer_allows_the_path_stops_a_poll_that_remember
 async def test_a_claim_that_another_table_has_meanwhile_stops_a_poll_that_remembers_its_own() -> None:
     operator = await due_operator()
     give_claim_to_another(operator.cluster)
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert operator.cluster.created == []
     assert "BasePathClaimed" in {item["reason"] for item in operator.status["conditions"]}
 
@@ -335,11 +335,11 @@ def test_a_table_that_waits_for_the_claim_of_another_takes_over_at_the_poll_afte
     async def story() -> None:
         operator = await due_operator()
         give_claim_to_another(operator.cluster)
-        pause = await operator.look()
+        pause = await operator.reconcile()
         assert pause is not None
         operator.cluster.claims.clear()
         await asyncio.sleep(pause)
-        await operator.look(Trigger.POLL)
+        await operator.reconcile(Trigger.POLL)
         assert len(operator.cluster.created) == 1
 
     jumping.run(story)
@@ -357,11 +357,11 @@ def give_claim_to_another(cluster: Cluster) -> None:
 async def test_a_job_that_the_status_has_forgotten_keeps_a_poll_from_launching_another() -> None:
     operator = Operator(living_table())
     operator.cluster.outcome = None
-    await operator.look()
+    await operator.reconcile()
     operator.cluster.kubelet()
     operator.cluster.tables["flights"]["status"]["activeJobs"] = []
     operator._reconciler._polling.forget(KEY)
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert len(operator.cluster.created) == 1
 
 
@@ -385,7 +385,7 @@ async def test_a_corrected_spec_starts_a_run_of_its_own_while_the_failed_jobs_of
 async def test_the_next_run_waits_for_the_executors_of_a_killed_driver_and_removes_them() -> None:
     operator = Operator(living_table(every="1s"))
     cluster = operator.cluster
-    await operator.look()
+    await operator.reconcile()
     cluster.kubelet()
     (first,) = cluster.jobs.values()
     executor = cluster.add_executor(first)["metadata"]
@@ -393,7 +393,7 @@ async def test_the_next_run_waits_for_the_executors_of_a_killed_driver_and_remov
     cluster.outcome = Outcome.FAILED
     cluster.kubelet()
     for _ in range(3):
-        await operator.look()
+        await operator.reconcile()
     assert "deletionTimestamp" in cluster.pods[executor["name"]]["metadata"]
     assert [one["state"] for one in operator.status["activeJobs"]] == ["Ending"]
     assert executor["name"] in operator.status["activeJobs"][0]["message"]
@@ -401,14 +401,14 @@ async def test_the_next_run_waits_for_the_executors_of_a_killed_driver_and_remov
 
     cluster.cut_off.clear()
     cluster.kubelet()
-    await operator.look()
+    await operator.reconcile()
     assert operator.status["services"]["ingestion"]["failures"] == 1
 
 
 async def test_a_run_whose_driver_ended_beside_an_injected_container_is_over_and_its_job_is_removed() -> None:
     operator = Operator(living_table())
     cluster = operator.cluster
-    await operator.look()
+    await operator.reconcile()
     cluster.kubelet()
     cluster.kubelet()
     ((name, job),) = cluster.jobs.items()
@@ -416,7 +416,7 @@ async def test_a_run_whose_driver_ended_beside_an_injected_container_is_over_and
     (pod,) = cluster.pods.values()
     pod["status"]["phase"] = "Running"
     pod["status"]["containerStatuses"].append({"name": "istio-proxy", "state": {"running": {}}})
-    await operator.look()
+    await operator.reconcile()
     assert name not in cluster.jobs
     assert operator.status["activeJobs"] == []
     assert operator.status["services"]["ingestion"]["lastRun"]["outcome"] == "NothingToDo"
@@ -426,7 +426,7 @@ async def test_a_status_that_was_lost_leads_to_no_finished_job() -> None:
     operator = await reference()
     operator.cluster.outcome = None
     operator.cluster.tables["flights"]["status"] = {}
-    await operator.look()
+    await operator.reconcile()
     assert len(set(operator.cluster.created)) == 2
     assert "lastRun" not in operator.status["services"]["ingestion"]
 
@@ -434,9 +434,9 @@ async def test_a_status_that_was_lost_leads_to_no_finished_job() -> None:
 async def test_a_table_that_is_gone_is_forgotten() -> None:
     operator = await reference()
     del operator.cluster.tables["flights"]
-    assert await operator.look() is None
+    assert await operator.reconcile() is None
     operator.cluster.calls.clear()
-    assert await operator.look(Trigger.POLL) is None
+    assert await operator.reconcile(Trigger.POLL) is None
     assert "get HudiTable" in operator.cluster.calls
 
 
@@ -447,20 +447,20 @@ async def test_a_table_that_waits_for_its_class_is_looked_at_when_a_job_of_the_c
     operator._reconciler.wake = woken.append
     other = table_key("team-a", "other")
     operator._reconciler._running.record(other, class_name="standard", jobs=1)
-    await operator.look()
+    await operator.reconcile()
     assert operator.status["services"]["ingestion"]["reason"] == "ClassQuotaReached"
     assert woken == []
 
     operator._reconciler._running.record(other, class_name="standard", jobs=0)
     assert woken == [KEY]
-    await operator.look(Trigger.POLL)
+    await operator.reconcile(Trigger.POLL)
     assert len(operator.cluster.created) == 1
 
 
-async def test_a_finalizer_that_was_removed_by_hand_comes_back_with_the_next_look() -> None:
+async def test_a_finalizer_that_was_removed_by_hand_comes_back_with_the_next_reconcile() -> None:
     cluster = living_table()
     operator = Operator(cluster)
-    await operator.look()
+    await operator.reconcile()
     cluster.tables["flights"]["metadata"]["finalizers"] = []
-    await operator.look()
+    await operator.reconcile()
     assert cluster.tables["flights"]["metadata"]["finalizers"] == [FINALIZER]

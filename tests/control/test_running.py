@@ -84,7 +84,7 @@ def test_a_job_that_an_earlier_process_left_counts_until_it_has_ended(condition:
     assert jobs.in_class("standard", without=WEATHER) == counted
 
 
-def test_a_deletion_that_an_earlier_process_left_counts_from_the_first_look_on() -> None:
+def test_a_deletion_that_an_earlier_process_left_counts_from_the_first_reconcile_on() -> None:
     jobs = RunningJobs()
     unowned = left_by_an_earlier_process(FLIGHTS, "standard")
     del unowned["metadata"]["ownerReferences"]

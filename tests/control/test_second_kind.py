@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.control.bookmarks import BOOKMARK, BOOKMARKS, Bookmark
-from tests.control.test_reconciler import KEY, Cluster, Looks, living_table
+from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
 from tests.planning.world import IMAGE
 
 from hudi_operator.control import reconciler
@@ -49,10 +49,10 @@ class Process:
         self.resync = Resync(
             controllers=REGISTRY, kube=self.cluster, queue=self.queue, known=self.known, period_seconds=100
         )
-        looks: Any = Looks(self.cluster)
+        snapshots: Any = Snapshots(self.cluster)
         parts = Parts(
             kube=self.cluster,
-            looks=looks,
+            snapshots=snapshots,
             settings=Settings(spark_image=IMAGE),
             controllers=REGISTRY,
             known=self.known,

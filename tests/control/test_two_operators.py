@@ -13,7 +13,7 @@ from tests.planning.world import UID
 
 from hudi_jobs.contract import JobRequest, OwnerRecord
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 
 MOMENT = "2026-03-10T11:59:00Z"
 
@@ -27,12 +27,12 @@ def newest_request(cluster: MemoryCluster) -> JobRequest:
     return JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
 
 
-def as_recorded_by(request: JobRequest) -> TimelineLook:
+def as_recorded_by(request: JobRequest) -> TimelineSnapshot:
     """What the store shows once the driver of a run has recorded for whom it works."""
     owner = request.tasks[0].owner
     assert owner is not None
     record = OwnerRecord(**owner.model_dump(), run=request.run, since=MOMENT, renewed_at=MOMENT)
-    return TimelineLook(owner=record)
+    return TimelineSnapshot(owner=record)
 
 
 def conditions(operator: Operator) -> dict[str, dict[str, Any]]:
@@ -48,8 +48,8 @@ def operator_elsewhere() -> Operator:
 
 async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_take_over() -> None:
     first, second = Operator(living_table()), operator_elsewhere()
-    await first.look()
-    first.cluster.look = second.cluster.look = as_recorded_by(newest_request(first.cluster))
+    await first.reconcile()
+    first.cluster.snapshot = second.cluster.snapshot = as_recorded_by(newest_request(first.cluster))
 
     await second.settle()
     assert second.cluster.created == []
@@ -66,10 +66,10 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
 
     metadata = second.cluster.tables["flights"]["metadata"]
     metadata["annotations"] = {"hudi-operator.io/take-over": "cluster/hudi-operator"}
-    await second.look()
+    await second.reconcile()
     request = newest_request(second.cluster)
     assert request.tasks[0].take_over == "cluster/hudi-operator"
-    first.cluster.look = second.cluster.look = as_recorded_by(request)
+    first.cluster.snapshot = second.cluster.snapshot = as_recorded_by(request)
     await second.settle()
     await first.settle()
     assert "OwnedElsewhere" not in conditions(second)
@@ -78,18 +78,18 @@ async def test_the_second_operator_does_nothing_but_tell_until_it_is_told_to_tak
 
 async def test_an_operator_from_a_backup_of_the_cluster_does_nothing_but_tell() -> None:
     first = Operator(living_table())
-    await first.look()
-    first.cluster.look = as_recorded_by(newest_request(first.cluster))
+    await first.reconcile()
+    first.cluster.snapshot = as_recorded_by(newest_request(first.cluster))
     await first.settle()
     restored = Operator(living_table())
     restored.cluster.tables = copy.deepcopy(first.cluster.tables)
-    restored.cluster.look = first.cluster.look
+    restored.cluster.snapshot = first.cluster.snapshot
     await restored.settle()
     assert "OwnedElsewhere" not in conditions(restored), "both know the run that the record names"
 
     first.cluster.tables["flights"]["metadata"]["annotations"] = {"hudi-operator.io/requested-at": MOMENT}
-    await first.look()
-    first.cluster.look = restored.cluster.look = as_recorded_by(newest_request(first.cluster))
+    await first.reconcile()
+    first.cluster.snapshot = restored.cluster.snapshot = as_recorded_by(newest_request(first.cluster))
     await first.settle()
     assert "OwnedElsewhere" not in conditions(first)
     await restored.settle()
@@ -102,7 +102,7 @@ async def test_the_data_of_a_table_that_another_operator_owns_is_not_deleted() -
         operator="another-cluster/ns", table_uid="u", table="a/b", run="r", since=MOMENT, renewed_at=MOMENT
     )
     cluster = deleted_table()
-    cluster.look = replace(cluster.look, owner=record)
+    cluster.snapshot = replace(cluster.snapshot, owner=record)
     await Play(cluster).until_it_is_gone()
     assert cluster.of_service("Deletion") == []
     kind, reason, message = cluster.events[-1]
@@ -115,6 +115,6 @@ async def test_the_data_of_a_table_that_this_operator_owns_is_deleted() -> None:
     record = OwnerRecord(
         operator="cluster/hudi-operator", table_uid=UID, table="a/b", run="r", since=MOMENT, renewed_at=MOMENT
     )
-    cluster.look = replace(cluster.look, owner=record)
+    cluster.snapshot = replace(cluster.snapshot, owner=record)
     await Play(cluster).until_it_is_gone()
     assert len(cluster.of_service("Deletion")) == 1

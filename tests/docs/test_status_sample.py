@@ -17,8 +17,8 @@ from tests.planning.world import (
     at,
     done,
     ended,
-    look,
     observe,
+    snapshot,
     status,
     status_of,
     story,
@@ -49,7 +49,7 @@ def sample() -> str:
                 status=status(active_jobs=(active(started_at=at(NOW - timedelta(minutes=2))),), observed_generation=1),
                 created=NOW - timedelta(minutes=7),
             ),
-            look=look((JOB, ago(1)), timeline=timeline),
+            snapshot=snapshot((JOB, ago(1)), timeline=timeline),
             jobs=(ended(outcome=ingested, created_at=NOW - timedelta(minutes=2)),),
         )
     ).to_document()

@@ -19,7 +19,7 @@ ORDER = (
     "test_services",
     "test_shared_table",
     "test_examples",
-    "test_walls",
+    "test_class_policy",
     "test_deletion",
     "test_driver_kills",
     "test_bad_input",

@@ -98,7 +98,7 @@ def test_a_source_that_does_not_exist_is_named_and_found_when_it_comes(tables: T
     assert_recovered(tables.sourceless)
 
 
-def test_wrong_credentials_are_told_and_the_right_ones_taken(stage: Stage, tables: Tables) -> None:
+def test_wrong_credentials_are_reported_and_the_right_ones_taken(stage: Stage, tables: Tables) -> None:
     ready = tables.refused.wait_reason("StorageAccessDenied")
     assert "credentials" in ready["message"]
     assert ("Warning", "StorageAccessDenied") in tables.refused.events()
@@ -231,7 +231,7 @@ def loosened_definition(stage: Stage) -> Iterator[None]:
         stage.cluster.apply(definition)
 
 
-def test_a_store_that_is_down_is_told_and_used_again_when_it_is_back(
+def test_a_store_that_is_down_is_reported_and_used_again_when_it_is_back(
     stage: Stage, tenant: Tenant, tables: Tables
 ) -> None:
     require_node()

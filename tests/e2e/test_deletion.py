@@ -89,7 +89,7 @@ def test_a_running_job_outlives_suspension_and_a_changed_spec_and_nothing_starts
 
     table.deliver(TWENTY)
     request_run(table)
-    stage.eventually(lambda: table.ingestion().get("reason") == "Suspended", what="due, and held back")
+    stage.eventually(lambda: table.ingestion().get("reason") == "Suspended", what="due, and blocked")
     table.patch({"spec": {"suspend": False, "managementPolicy": "Observe"}})
     table.wait_reason("Observed")
     assert len(table.jobs()) == 1

@@ -63,7 +63,9 @@ def table(stage: Stage, zookeeper: ZooKeeper) -> Table:  # noqa: ARG001 - it mus
     return table
 
 
-def test_a_lock_that_nobody_answers_for_is_told_and_taken_once_it_is_there(table: Table, zookeeper: ZooKeeper) -> None:
+def test_a_lock_that_nobody_answers_for_is_reported_and_taken_once_it_is_there(
+    table: Table, zookeeper: ZooKeeper
+) -> None:
     ready = table.wait_reason("LockUnavailable")
     assert ready["status"] == "False"
     assert ADDRESS in ready["message"]

@@ -138,7 +138,7 @@ class Arena:
 
 def is_error(line: Document) -> bool:
     """Whether a line of the log says that the operator itself is broken; kopf calls every refused request an error."""
-    if line.get("event") == "look failed":
+    if line.get("event") == "reconcile failed":
         kind = getattr(errors, str(line.get("error")).partition(":")[0], Exception)
         return not issubclass(kind, KubernetesError)
     return line.get("level") in {"error", "critical"} and not str(line.get("logger")).startswith("kopf")

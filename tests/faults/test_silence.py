@@ -41,7 +41,7 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
     assert written == []
     # One listing per look; a table that rests is looked at ever more rarely than once per poll.
     assert 0 < asked <= TABLES * window / poll
-    # Two listings per resync, of tables and of classes: nothing that grows with the looks, or with the tables.
+    # Two listings per resync, of tables and of classes: nothing that grows with the reconciles, or with the tables.
     assert sum(read.values()) <= 4 * (1 + window / resync)
 
 

@@ -21,7 +21,7 @@ from hudi_jobs.contract import JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.kube.errors import KubernetesError, NotFound
 from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.model.times import format_time
@@ -123,7 +123,7 @@ def table_document(key: TableKey) -> Document:
 
 @dataclass
 class Spent:
-    """What a look cost."""
+    """What a reconcile cost."""
 
     seconds: float = 0.0
 
@@ -149,9 +149,9 @@ class Arena:
         self._reconciler = self._start()
 
     def _start(self) -> Reconciler:
-        looks = TimelineLooks(opener=lambda _url, _options: (cast("Any", Folders(self.folder)), ""))
+        snapshots = SnapshotReader(opener=lambda _url, _options: (cast("Any", Folders(self.folder)), ""))
         kube = self.cluster
-        return Reconciler(kube=kube, looks=looks, settings=Settings(spark_image=IMAGE))
+        return Reconciler(kube=kube, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
 
     def _restore(self, key: TableKey) -> None:
         """Put the table's files as they were first."""
@@ -164,14 +164,14 @@ class Arena:
         self._now += ROUND
         for key in (HOSTILE, GOOD):
             if key.name in self.cluster.tables:
-                await self._look(key)
+                await self._reconcile(key)
                 self.cluster.run(key)
         self.cluster.forget_old()
         good = self.cluster.tables[GOOD.name]
         jobs = sorted(name for name in self.cluster.jobs if name.startswith(f"{GOOD.name}-"))
         self.seen.append(json.dumps([good.get("status"), jobs], sort_keys=True))
 
-    async def _look(self, key: TableKey) -> None:
+    async def _reconcile(self, key: TableKey) -> None:
         began = time.process_time()
         try:
             await self._reconciler.reconcile(key, Trigger.EVENT)

@@ -18,10 +18,10 @@ from tests.fuzz.arena import Arena
 TABLE = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables" / "1.2.0-mor-compaction.tar.gz"
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "15"))
 ROUNDS = 40
-LOOK_SECONDS = 5.0
-"""Most that one look may cost, in processor seconds; a good one costs some milliseconds."""
+RECONCILE_SECONDS = 5.0
+"""Most that one reconcile may cost, in processor seconds; a good one costs some milliseconds."""
 GROWTH = 400 << 20
-"""Bytes by which the process may grow: what a look holds at most, with the fragments that stay."""
+"""Bytes by which the process may grow: what a reconcile holds at most, with the fragments that stay."""
 
 
 @pytest.mark.timeout(3 * SECONDS + 600)
@@ -43,7 +43,7 @@ async def test_a_hostile_tenant_neither_crashes_the_operator_nor_changes_anythin
                 arena.strike(dice)
                 await arena.round()
                 assert arena.seen[number] == alone.seen[number], "the good table's owner sees something else"
-                assert arena.longest < LOOK_SECONDS
+                assert arena.longest < RECONCILE_SECONDS
                 assert _peak() - before < GROWTH
         except BaseException as error:
             error.add_note(f"FUZZ_SEED={seed}, round {len(arena.seen)}")

@@ -99,10 +99,10 @@ def _kubeconfig() -> tuple[dict[str, Any], dict[str, Any]]:
 async def test_the_watches_come_back_after_an_outage_and_bring_what_happened_meanwhile(
     transport: Transport, namespace: str, proxy: BreakableProxy, eventually: Eventually
 ) -> None:
-    looks: list[TableKey] = []
+    reconciles: list[TableKey] = []
 
     async def reconcile(key: TableKey, _trigger: Trigger) -> None:
-        looks.append(key)
+        reconciles.append(key)
 
     async def create(name: str) -> None:
         spec = {"basePath": f"s3a://lake/{namespace}/{name}", "type": "CopyOnWrite", "recordKey": ["id"]}
@@ -120,20 +120,20 @@ async def test_the_watches_come_back_after_an_outage_and_bring_what_happened_mea
     try:
         await eventually(lambda: process.resync.completed)
         await create("before")
-        await eventually(lambda: table_key(namespace, "before") in looks)
+        await eventually(lambda: table_key(namespace, "before") in reconciles)
         assert proxy.accepted > 0
 
         proxy.broken = True
         proxy.cut()
         await create("during")
         await asyncio.sleep(1)
-        assert table_key(namespace, "during") not in looks
+        assert table_key(namespace, "during") not in reconciles
         assert not running.done()
 
         proxy.broken = False
-        await eventually(lambda: table_key(namespace, "during") in looks, seconds=60)
+        await eventually(lambda: table_key(namespace, "during") in reconciles, seconds=60)
         await create("after")
-        await eventually(lambda: table_key(namespace, "after") in looks, seconds=60)
+        await eventually(lambda: table_key(namespace, "after") in reconciles, seconds=60)
     finally:
         process.stop()
         await running

@@ -156,7 +156,7 @@ async def test_a_table_is_looked_at_when_it_appears_changes_and_goes(
         assert table_key(namespace, "before") in process.known.of_kind(TABLE)
 
 
-async def test_a_write_of_the_status_alone_calls_for_no_look(
+async def test_a_write_of_the_status_alone_calls_for_no_reconcile(
     start: Callable[..., Any], tables: Tables, eventually: Eventually
 ) -> None:
     reconcile = Recorder()
@@ -268,7 +268,7 @@ async def test_a_table_that_always_fails_does_not_stop_another(
         await eventually(lambda: reconcile.count("good"))
 
 
-async def test_a_signal_to_stop_lets_the_look_under_way_end(
+async def test_a_signal_to_stop_lets_the_reconcile_under_way_end(
     start: Callable[..., Any], tables: Tables, eventually: Eventually
 ) -> None:
     reconcile = Recorder()

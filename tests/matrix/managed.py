@@ -1,4 +1,4 @@
-"""The operator and its Jobs in this process: real looks, real decisions, and drivers that run what was decided."""
+"""The operator and its Jobs in this process: real reconciles, real decisions, and drivers that run what was decided."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.decide import decide
@@ -43,7 +43,7 @@ class Managed:
     generation: int = 1
 
     def __post_init__(self) -> None:
-        self._looks = TimelineLooks()
+        self._snapshots = SnapshotReader()
         self._began = self.now
 
     @property
@@ -76,9 +76,14 @@ class Managed:
         """Look, as the operator does."""
         questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
         base_path = self.table.spec.base_path
-        look = self._looks._read(base_path, None, namespace="team-a", questions=questions)
+        snapshot = self._snapshots._read(base_path, None, namespace="team-a", questions=questions)
         return Observation(
-            table=self.table, table_class=_CLASS, obstacles=(), look=look, jobs=tuple(self.jobs), operator=OPERATOR
+            table=self.table,
+            table_class=_CLASS,
+            blockers=(),
+            snapshot=snapshot,
+            jobs=tuple(self.jobs),
+            operator=OPERATOR,
         )
 
     def step(self) -> Plan:

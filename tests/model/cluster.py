@@ -25,7 +25,7 @@ from hudi_operator.jobs.names import (
     ROLE_LABEL,
     SERVICE_LABEL,
 )
-from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
@@ -52,8 +52,8 @@ class Cluster:
     generation: int = 1
     class_version: int = 1
     fault: str = ""
-    """What goes wrong in the next look."""
-    next_look: int = 0
+    """What goes wrong in the next reconcile."""
+    next_reconcile: int = 0
     seen: object = None
     told: tuple[str, ...] = ()
     """The Jobs whose ends have been told."""
@@ -84,14 +84,14 @@ def observation(world: World, index: int) -> Observation:
     return Observation(
         table=table,
         table_class=_table_class(cluster.class_version, world.scenario.quiet),
-        obstacles=(),
-        look=as_declared(look_at(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
+        blockers=(),
+        snapshot=as_declared(snapshot_of(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
         operator=cluster.identity,
     )
 
 
-_UNREACHABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
+_UNREACHABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
 
 
 def _table(cluster: Cluster) -> HudiTable:
@@ -132,16 +132,16 @@ def downgraded(status: HudiTableStatus) -> HudiTableStatus:
 _VALID = {"basePath": "s3a://lake/team-a/flights", "type": "CopyOnWrite", "recordKey": ["id"]}
 
 
-def look_at(world: World) -> TimelineLook:
-    """One look at the table, as `control/snapshots/looks.py` makes it."""
+def snapshot_of(world: World) -> TimelineSnapshot:
+    """One snapshot of the table, as `control/snapshots/reader.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
-        return TimelineLook(owner=_owner(lake))
+        return TimelineSnapshot(owner=_owner(lake))
     clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
     names = frozenset(name for one in lake.entries.values() for name in one.files)
     zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
     timeline = _timeline(names, clusterings, lake.cleaned, zone)
-    return _look(timeline, lake)
+    return _snapshot(timeline, lake)
 
 
 @lru_cache(maxsize=4096)
@@ -152,12 +152,12 @@ def _timeline(
     return story(*sorted(names), clusterings=clusterings, clean=clean, zone=zone)
 
 
-def _look(timeline: Timeline, lake: Lake) -> TimelineLook:
+def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
     commits = [one for one in timeline.completed if one.action in COMMITS]
     newest = sorted(commits, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:COMMITS_READ]
     runs = tuple((lake.entries[one.time].run, one.time) for one in newest if lake.entries[one.time].run is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
-    return TimelineLook(
+    return TimelineSnapshot(
         timeline=timeline,
         runs=runs,
         unmarked=unmarked,

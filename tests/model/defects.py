@@ -24,7 +24,7 @@ from hudi_operator.api.base import Model
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
@@ -89,13 +89,13 @@ def _never(*_: object, **__: object) -> bool:
     return False
 
 
-def _by_priority(dueness: Dueness, service: Service, _: int) -> tuple[int, str, int]:
+def _by_priority(decision: Decision, service: Service, _: int) -> tuple[int, str, int]:
     """Requests go first for ever."""
-    return dueness.priority, dueness.instant or "", SERVICES.index(service)
+    return decision.priority, decision.instant or "", SERVICES.index(service)
 
 
-def _hopeless(*_: object, **__: object) -> Dueness:
-    return Dueness(due=False, reason=Reason.WAITING_FOR_SPEC_CHANGE, message="")
+def _hopeless(*_: object, **__: object) -> Decision:
+    return Decision(due=False, reason=Reason.WAITING_FOR_SPEC_CHANGE, message="")
 
 
 def _another_generation(memory: ServiceStatus, *, generation: int, **_: object) -> bool:

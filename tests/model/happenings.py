@@ -86,7 +86,7 @@ def _delete(world: World, index: int) -> None:
 
 def _fault(world: World, index: int) -> None:
     world.clusters[0].fault = FAULTS[index]
-    world.clusters[0].next_look = world.now
+    world.clusters[0].next_reconcile = world.now
 
 
 def _request(world: World, _: int) -> None:
@@ -149,7 +149,7 @@ def _tools(world: World) -> list[int]:
 def _second(world: World, _: int) -> None:
     """The same resource is applied in another cluster, as a migration or a recovery does."""
     first = world.clusters[0]
-    world.clusters.append(Cluster(identity="operator-2", uid="uid-of-2", spec=first.spec, next_look=world.now))
+    world.clusters.append(Cluster(identity="operator-2", uid="uid-of-2", spec=first.spec, next_reconcile=world.now))
     world.intruded = True
 
 
@@ -164,7 +164,7 @@ def _restore_status(world: World, _: int) -> None:
 def _lose_status(world: World, _: int) -> None:
     """The resource is deleted from etcd and applied again by a tool that keeps uids, or its status is cleared."""
     cluster = world.clusters[0]
-    cluster.status, cluster.stored, cluster.next_look = HudiTableStatus(), "", world.now
+    cluster.status, cluster.stored, cluster.next_reconcile = HudiTableStatus(), "", world.now
 
 
 def _edit_class(world: World, _: int) -> None:

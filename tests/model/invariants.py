@@ -51,7 +51,7 @@ def _of_strangers(world: World, index: int, seen: Observation, plan: Plan) -> It
     cluster = world.clusters[index]
     if plan.foreign and not world.intruded:
         yield f"what the operator did itself is taken for another writer's: {plan.foreign[0].action}"
-    if world.is_serialized and seen.look.timeline is not None and _launches(plan):
+    if world.is_serialized and seen.snapshot.timeline is not None and _launches(plan):
         written = [one.time for one in world.lake.commits if one.sources and one.sources[0] >= TOOL_ROWS]
         if max((*written, *_strange_services(world)), default="") > cluster.accepted:
             yield "a run starts beside another writer that nobody has accepted"

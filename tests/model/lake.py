@@ -64,7 +64,7 @@ class Lake:
     owner: tuple[str, str] | None = None
     """The operator that the store names as the owner, and the run that did so last."""
     savepoint: str = ""
-    """The commit that the operator's savepoint keeps; what it holds back is not modelled."""
+    """The commit that the operator's savepoint keeps; what it blocks is not modelled."""
     cleaned: tuple[str, str] | None = None
     """The last completed commit and the earliest retained one that the last clean named."""
 

@@ -24,8 +24,8 @@ OBEYS_AFTER = 1800
 """How long a condition stands before a person does what it says."""
 
 
-def look(world: World, index: int) -> None:
-    """Look once. What goes wrong in this pass is in `fault`, which is used up by it."""
+def reconcile(world: World, index: int) -> None:
+    """Reconcile once. What goes wrong in this pass is in `fault`, which is used up by it."""
     cluster = world.clusters[index]
     now = moment(world.now + cluster.skew)
     if cluster.fault == "downgrade":
@@ -37,15 +37,15 @@ def look(world: World, index: int) -> None:
     _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
     pause = LONGEST if plan.changes_in is None else min(int(plan.changes_in), LONGEST)
-    cluster.next_look = world.now + (BUSY if plan.active_jobs else max(pause, AGAIN))
-    if seen.look.trouble is not None:
-        cluster.next_look = min(cluster.next_look, world.now + LONGEST_POLL)
+    cluster.next_reconcile = world.now + (BUSY if plan.active_jobs else max(pause, AGAIN))
+    if seen.snapshot.trouble is not None:
+        cluster.next_reconcile = min(cluster.next_reconcile, world.now + LONGEST_POLL)
     if fault == "conflict":
-        cluster.next_look = world.now + AGAIN
+        cluster.next_reconcile = world.now + AGAIN
         return
     _store(world, index, seen, plan)
     if fault == "dies":
-        cluster.next_look = world.now + AGAIN
+        cluster.next_reconcile = world.now + AGAIN
         return
     for action in plan.actions:
         if isinstance(action, StopJob):
@@ -56,12 +56,12 @@ def look(world: World, index: int) -> None:
         elif fault == "refused":
             after = refused(plan, action.job, observation=seen, message="quota", now=now)
             _store(world, index, seen, after, counted=len(plan.finished), again=True)
-            cluster.next_look = world.now + AGAIN
+            cluster.next_reconcile = world.now + AGAIN
             return
         else:
             invariants.check_creation(world, index, action)
             if not create_job(world, index, action.job):
-                cluster.next_look = world.now + AGAIN
+                cluster.next_reconcile = world.now + AGAIN
                 return
     _obey(world, index, plan)
 
@@ -99,13 +99,13 @@ def _obey(world: World, index: int, plan: Plan) -> None:
         cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
         cluster.accepted = plan.foreign[0].time
         cluster.obeyed += 1
-        cluster.next_look, world.calm_since = world.now + AGAIN, world.now
+        cluster.next_reconcile, world.calm_since = world.now + AGAIN, world.now
         cluster.stalled_since = None
 
 
-def must_look(world: World, cluster: Cluster, seen: object) -> bool:
-    """Whether time or an event calls for a look."""
-    return world.now >= cluster.next_look or seen != cluster.seen
+def must_reconcile(world: World, cluster: Cluster, seen: object) -> bool:
+    """Whether time or an event calls for a reconcile."""
+    return world.now >= cluster.next_reconcile or seen != cluster.seen
 
 
 def events_of(world: World, index: int) -> object:

@@ -10,7 +10,7 @@ from tests.model.cluster import Cluster, collect
 from tests.model.happenings import Deviation
 from tests.model.invariants import check_writers, unrest
 from tests.model.lake import Entry
-from tests.model.operator import events_of, look, must_look
+from tests.model.operator import events_of, must_reconcile, reconcile
 from tests.model.running import step
 from tests.model.tools import step_tool
 from tests.model.world import Scenario, Tool, World, instant_text
@@ -64,8 +64,8 @@ def advance(world: World) -> None:
     collect(world)
     for index, cluster in enumerate(world.clusters):
         seen = events_of(world, index)
-        if must_look(world, cluster, seen):
-            look(world, index)
+        if must_reconcile(world, cluster, seen):
+            reconcile(world, index)
             cluster.seen = events_of(world, index)
             if cluster.saved is None and len(cluster.told) > 1:
                 cluster.saved = cluster.status
@@ -74,7 +74,7 @@ def advance(world: World) -> None:
 def _coming(world: World) -> list[int]:
     left = world.scenario.arrivals[world.arrived :]
     others = world.scenario.writes_of_others[world.foreign_writes :]
-    return [one.next_look for one in world.clusters] + [some[0] for some in (left, others) if some]
+    return [one.next_reconcile for one in world.clusters] + [some[0] for some in (left, others) if some]
 
 
 def _arrive(world: World) -> None:

@@ -21,7 +21,7 @@ from hudi_operator.planning.model import (
     Observation,
     Plan,
     StopJob,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.refusal import refused
@@ -70,23 +70,23 @@ class Simulation:
     def step(self) -> None:
         """Let one thing happen."""
         self.now += timedelta(seconds=self.dice.choice([1, 1, 5, 30, 200]))
-        happenings = [self.look, self.progress, self.disturb]
+        happenings = [self.reconcile, self.progress, self.disturb]
         (happening,) = self.dice.choices(happenings, weights=[8, 16, 1])
         happening()
 
-    def calm(self, *, looks: int = 100) -> None:
+    def calm(self, *, reconciles: int = 100) -> None:
         """Let everything go well, looking every quarter of an hour: no accidents, and no new input.
 
         Where there always is input, it goes on coming.
         """
         self.luck, self.annotations = 1.0, {}
         self.spec["suspend"], self.generation = False, self.generation + 1
-        for _ in range(looks):
+        for _ in range(reconciles):
             self.now += timedelta(minutes=15)
-            self.look()
+            self.reconcile()
             while self.living:
                 self.progress()
-                self.look()
+                self.reconcile()
 
     @property
     def pending(self) -> set[str]:
@@ -103,9 +103,9 @@ class Simulation:
         """What the operator sees."""
         one = table(status=self.status, annotations=self.annotations, generation=self.generation, **self.spec)
         if self.luck < self.dice.random() < self.luck + 0.05:
-            seen = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
+            seen = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
         elif not self.files:
-            seen = TimelineLook()
+            seen = TimelineSnapshot()
         else:
             clusterings = {name.partition(".")[0] for name in self.files if ".clustering." in name}
             timeline = story(*sorted(self.files), clusterings=clusterings, clean=self.cleaned)
@@ -114,10 +114,10 @@ class Simulation:
             plans = [one for one in timeline.pending if one.time in self.plans]
             planned = tuple(Mark(instant=one, run=self.plans[one.time]) for one in plans)
             runs = tuple(self.marks[-10:])
-            seen = TimelineLook(timeline=timeline, runs=runs, unmarked=unmarked[::-1], planned=planned)
-        return observe(one, look=as_declared(seen, one), jobs=tuple(run.observed for run in self.runs.values()))
+            seen = TimelineSnapshot(timeline=timeline, runs=runs, unmarked=unmarked[::-1], planned=planned)
+        return observe(one, snapshot=as_declared(seen, one), jobs=tuple(run.observed for run in self.runs.values()))
 
-    def look(self) -> None:
+    def reconcile(self) -> None:
         """Decide; the status may not be written, and the Job may not be created after it."""
         observation = self.observation()
         plan = decide(observation, default_image=IMAGE, now=self.now)

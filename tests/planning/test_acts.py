@@ -1,4 +1,4 @@
-"""Savepoints, restores and rollbacks of completed commits: told once, marked in what is remembered, no hindrance."""
+"""Savepoints, restores and rollbacks of completed commits: reported once, marked, blocking nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.planning.world import (
 from hudi_operator.api.act_status import ActStatus
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook, Undoing
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.status.transitions import Transition, transitions
 from hudi_operator.planning.writers.acts import ACT_REASONS
 
@@ -43,14 +43,14 @@ RESTORE, ROLLBACK, SAVEPOINT = done("restore", 10), done("rollback", 10), f"{ago
 def seen(
     *files: str, undoing: tuple[float, ...] = (), remembered: HudiTableStatus | None = None, **changes: Any
 ) -> Any:
-    """A look at a table; `undoing` are the ages of the instants that its rollback or restore names."""
+    """A snapshot of a table; `undoing` are the ages of the instants that its rollback or restore names."""
     timeline = story(*files)
     names = tuple(ago(number) for number in undoing)
     undoings = tuple(
         Undoing(instant=one, targets=names) for one in timeline.instants if one.action in {"rollback", "restore"}
     )
     one = table(status=remembered or status(**SERVED))
-    return observe(one, look=TimelineLook(timeline=timeline, undoings=undoings), **changes)
+    return observe(one, snapshot=TimelineSnapshot(timeline=timeline, undoings=undoings), **changes)
 
 
 def before(**changes: Any) -> HudiTableStatus:
@@ -68,7 +68,7 @@ def undone(observation: Observation) -> dict[str | None, str | None]:
     return {one.instant: one.undone_by for one in plan_for(observation).history}
 
 
-def test_a_restore_is_told_and_marks_what_it_undid() -> None:
+def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
     observation = seen(FIRST, RESTORE, undoing=(40, 30), remembered=before())
     assert undone(observation) == {ago(30): ago(10), ago(40): ago(10), ago(50): None}
     last = plan_for(observation).services.ingestion.last_run
@@ -84,7 +84,7 @@ def test_a_restore_is_told_and_marks_what_it_undid() -> None:
     ]
 
 
-def test_it_is_told_once_and_what_was_marked_stays_when_the_restore_is_archived() -> None:
+def test_it_is_reported_once_and_what_was_marked_stays_when_the_restore_is_archived() -> None:
     observation = seen(FIRST, RESTORE, undoing=(40, 30), remembered=before())
     later = again(observation, status_of(observation))
     assert told(later) == []
@@ -106,7 +106,7 @@ def test_what_is_archived_behind_a_savepoint_is_not_undone() -> None:
     assert [one.reason for one in told(observation)] == ["Savepointed"]
 
 
-def test_a_rollback_of_a_completed_commit_is_told_and_one_of_a_failed_write_is_not() -> None:
+def test_a_rollback_of_a_completed_commit_is_reported_and_one_of_a_failed_write_is_not() -> None:
     observation = seen(FIRST, SECOND, ROLLBACK, undoing=(30,), remembered=before())
     (event,) = told(observation)
     assert (event.warning, event.reason) == (True, "CommitsUndone")
@@ -145,7 +145,7 @@ def test_what_a_restore_undid_and_our_cleanup_then_rolled_back_is_no_act_of_anot
 
 
 @pytest.mark.parametrize("timeline", ["as an older release left it", "hidden", "new"])
-def test_a_first_look_shows_acts_and_tells_of_none(timeline: str) -> None:
+def test_a_first_reconcile_shows_acts_and_tells_of_none(timeline: str) -> None:
     known = before()
     assert known.timeline is not None
     old = known.timeline.model_copy(update={"acts": None})
@@ -190,8 +190,8 @@ def test_nothing_stops_and_nothing_is_blocked_by_what_was_remembered_of_a_vanish
         next_commit = (*files, done("commit", 5))
         known = status_of(observation)
         later = seen(*next_commit, undoing=undoing, remembered=known)
-        mine = replace(later.look, runs=(("run-5", ago(5)),))
-        assert plan_for(replace(later, look=mine)).foreign == ()
+        mine = replace(later.snapshot, runs=(("run-5", ago(5)),))
+        assert plan_for(replace(later, snapshot=mine)).foreign == ()
 
 
 PENDING = f"{ago(10)}.rollback.requested"
@@ -232,7 +232,7 @@ def test_a_table_that_is_only_observed_is_not_stalled_for_it() -> None:
     assert status_of(replace(observation, table=observed)).conditions[0].reason == "Observed"
 
 
-def test_an_act_that_names_nothing_is_told_all_the_same() -> None:
+def test_an_act_that_names_nothing_is_reported_all_the_same() -> None:
     observation = seen(FIRST, RESTORE, remembered=before())
     (event,) = told(observation)
     assert "undid no instant that is known" in event.message

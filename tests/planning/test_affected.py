@@ -28,7 +28,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import AffectedInstant, Effect, JobOutcome, Outcome
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_status import HudiTableStatus, PendingStatus
-from hudi_operator.planning.model import JobObservation, Observation, TimelineLook
+from hudi_operator.planning.model import JobObservation, Observation, TimelineSnapshot
 from hudi_operator.planning.status.transitions import Transition, transitions
 
 WRITE, PLAN, CLEAN = ago(30), ago(25), ago(20)
@@ -54,8 +54,8 @@ def seen(job: JobObservation, *files: str, left_behind: tuple[str, ...] = (), **
         cleaning=memory(pending=(pending(CLEAN, "clean"),)),
         left_behind=left_behind,
     )
-    look = TimelineLook(timeline=story(*FILES, *files))
-    return observe(table(type="MergeOnRead", status=remembered, **spec), look=look, jobs=(job,))
+    snapshot = TimelineSnapshot(timeline=story(*FILES, *files))
+    return observe(table(type="MergeOnRead", status=remembered, **spec), snapshot=snapshot, jobs=(job,))
 
 
 def told(observation: Observation, after: HudiTableStatus | None = None) -> list[Transition]:
@@ -88,7 +88,7 @@ def test_every_instant_of_others_that_a_run_dealt_with_is_a_line_of_history_and_
     ]
 
 
-def test_it_is_told_once_also_by_a_process_that_starts_later() -> None:
+def test_it_is_reported_once_also_by_a_process_that_starts_later() -> None:
     observation = seen(cleaned(ROLLED_BACK))
     after = status_of(observation)
     later = again(observation, after)
@@ -139,7 +139,7 @@ def test_beside_others_the_end_of_an_instant_is_taken_for_a_dead_runs_doing_by_n
 def test_what_is_no_longer_in_the_active_timeline_was_not_rolled_back_for_that() -> None:
     observation = seen(DIED)
     archived = story(done("deltacommit", 10))
-    (line,) = plan_for(observe(observation.table, look=TimelineLook(timeline=archived), jobs=(DIED,))).history
+    (line,) = plan_for(observe(observation.table, snapshot=TimelineSnapshot(timeline=archived), jobs=(DIED,))).history
     assert line.affected is None
 
 

@@ -24,7 +24,7 @@ from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
 from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineLook, circumstances
+from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineSnapshot, circumstances
 from hudi_operator.planning.refusal import refused
 
 LATER = NOW + minutes(1)
@@ -48,7 +48,7 @@ def decided(
         table(status=before),
         table_class=HudiTableClass(metadata=ObjectMetadata(**metadata), spec=class_spec(**classes)),
         jobs=jobs,
-        look=TimelineLook(),
+        snapshot=TimelineSnapshot(),
     )
     with monkeypatch.context() as patch:
         patch.setattr(circumstances, "__version__", change.get("version", "1.0.0"))
@@ -98,7 +98,7 @@ def test_a_run_that_failed_under_earlier_circumstances_says_nothing_when(
     assert [job.service for job in after.active_jobs] == [Service.INGESTION]
 
 
-def test_failures_that_an_earlier_release_counted_are_not_forgiven_without_a_change(
+def test_failures_that_an_earlier_release_counted_are_not_reset_without_a_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     last = run("Failed", finished_at="2026-03-10T12:00:00Z", reason="HudiError")
@@ -106,7 +106,7 @@ def test_failures_that_an_earlier_release_counted_are_not_forgiven_without_a_cha
     assert decided(status(ingestion=before), monkeypatch).services.ingestion.reason == "RetriesExhausted"
 
 
-def test_a_class_that_vanished_forgives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_that_vanished_resets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     before = given_up(failed_once(FailureReason.HUDI_ERROR, monkeypatch))
     seen = observe(table(status=before), table_class=None)
     plan = decide(seen, default_image=IMAGE, now=LATER)

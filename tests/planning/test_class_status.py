@@ -24,17 +24,17 @@ def unsafe(parsed: HudiTableClass) -> Condition | None:
 
 
 def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> None:
-    walls = table_class(
+    policy = table_class(
         allowedSparkConf=["spark.sql.shuffle.partitions", "spark.sql.files.*"],
         allowedHudiOptions=["hoodie.upsert.shuffle.parallelism"],
         sparkConf={"spark.hadoop.fs.s3a.threads.max": "8"},
     )
-    (ready,) = build_class_status(walls, FRESH, now=NOW).conditions
+    (ready,) = build_class_status(policy, FRESH, now=NOW).conditions
     assert (ready.type, ready.status, ready.reason) == (ConditionType.READY, ConditionStatus.TRUE, "Accepted")
 
 
 @pytest.mark.parametrize(
-    ("walls", "sentence"),
+    ("policy", "sentence"),
     [
         ({"allowedSparkConf": ["spark.jars"]}, "allowedSparkConf: spark.jars can load code into the jobs."),
         (
@@ -57,8 +57,8 @@ def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> N
         ),
     ],
 )
-def test_a_class_that_opens_what_can_do_harm_says_so(walls: dict[str, Any], sentence: str) -> None:
-    condition = unsafe(table_class(**walls))
+def test_a_class_that_opens_what_can_do_harm_says_so(policy: dict[str, Any], sentence: str) -> None:
+    condition = unsafe(table_class(**policy))
     assert condition is not None
     assert (condition.status, condition.reason) == (ConditionStatus.TRUE, "UnsafeSettingAllowed")
     assert sentence in condition.message
@@ -115,9 +115,9 @@ def test_a_class_that_cannot_be_read_is_stalled() -> None:
     ],
 )
 def test_no_table_can_use_a_class_whose_prefix_allows_something_else_than_it_seems_to(field: str, prefix: str) -> None:
-    walls = table_class(**{field: [prefix]})
-    assert f"spec.{field}: {prefix}" in str(class_problem(walls))
-    stalled = find_condition(build_class_status(walls, FRESH, now=NOW).conditions, ConditionType.STALLED)
+    policy = table_class(**{field: [prefix]})
+    assert f"spec.{field}: {prefix}" in str(class_problem(policy))
+    stalled = find_condition(build_class_status(policy, FRESH, now=NOW).conditions, ConditionType.STALLED)
     assert stalled is not None
     assert stalled.reason == "TableClassInvalid"
 
@@ -132,14 +132,14 @@ def test_a_plain_prefix_is_well(prefix: str) -> None:
 
 def test_a_class_shows_the_namespaces_it_is_for() -> None:
     assert build_class_status(table_class(), FRESH, now=NOW).namespaces == "All"
-    walls = table_class(allowedNamespaces={"names": ["team-a"]})
-    assert build_class_status(walls, FRESH, now=NOW).namespaces == "team-a"
+    policy = table_class(allowedNamespaces={"names": ["team-a"]})
+    assert build_class_status(policy, FRESH, now=NOW).namespaces == "team-a"
 
 
 def test_a_status_that_says_the_same_is_the_same_later() -> None:
-    walls = table_class(allowedSparkConf=["spark.jars"])
-    first = build_class_status(walls, FRESH, now=NOW)
-    assert build_class_status(walls, first, now=NOW + minutes(5)) == first
+    policy = table_class(allowedSparkConf=["spark.jars"])
+    first = build_class_status(policy, FRESH, now=NOW)
+    assert build_class_status(policy, first, now=NOW + minutes(5)) == first
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*class*.yaml")), ids=lambda path: path.name)

@@ -15,11 +15,11 @@ from tests.planning.world import (
     failed,
     instant,
     job,
-    look,
     memory,
     minutes,
     observe,
     run,
+    snapshot,
     status,
     status_of,
     succeeded,
@@ -31,10 +31,10 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import Blocked, JobPhase, Obstacle, PodTrouble, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import Blocker, BlockerReason, JobPhase, PodTrouble, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.status.build import build_invalid_status
 
-COMMITTED = look((JOB, "20260310115900000"))
+COMMITTED = snapshot((JOB, "20260310115900000"))
 RAN = status(ingestion=memory(last_run=run()))
 
 
@@ -57,17 +57,17 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "its first run has succeeded": (
         {"status": RAN},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "True Succeeded", "Ingested": "True Succeeded"},
     ),
     "its run had nothing to do": (
         {"status": status(ingestion=memory(last_run=run(Outcome.NOTHING_TO_DO)))},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "True NothingToDo", "Ingested": "True NothingToDo"},
     ),
     "a later run is under way": (
         {"status": RAN.model_copy(update={"active_jobs": (active(),)})},
-        {"look": COMMITTED, "jobs": (job(),)},
+        {"snapshot": COMMITTED, "jobs": (job(),)},
         {"Ready": "True Succeeded", "Ingested": "True Succeeded"},
     ),
     "it waits for its first scheduled run": (
@@ -77,7 +77,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "its last run has failed": (
         {"status": status(ingestion=after_failures(3))},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {
             "Ready": "False SourceNotFound",
             "Reconciling": "True ProgressingWithRetry",
@@ -86,27 +86,27 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "its spec can never succeed": (
         {"status": status(ingestion=after_failures(1, reason="InvalidRequest"))},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "False InvalidRequest", "Stalled": "True InvalidRequest", "Ingested": "False InvalidRequest"},
     ),
     "its spec was corrected after a failure": (
         {"generation": 2, "status": status(ingestion=after_failures(1, reason="InvalidRequest", generation=1))},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "Unknown Progressing", "Reconciling": "True Progressing", "Ingested": "Unknown Progressing"},
     ),
     "something stands in its way": (
         {"status": RAN},
-        {"look": COMMITTED, "obstacles": (Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken."),)},
+        {"snapshot": COMMITTED, "blockers": (Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken."),)},
         {"Ready": "False BasePathClaimed", "Stalled": "True BasePathClaimed", "Ingested": "True Succeeded"},
     ),
     "its class is gone": (
         {},
-        {"table_class": None, "obstacles": (Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="Gone."),)},
+        {"table_class": None, "blockers": (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="Gone."),)},
         {"Ready": "False TableClassNotFound", "Stalled": "True TableClassNotFound", "Ingested": "Unknown Progressing"},
     ),
     "its store is down": (
         {"status": RAN},
-        {"look": TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
+        {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
         {
             "Ready": "False StorageUnavailable",
             "Reconciling": "True ProgressingWithRetry",
@@ -115,12 +115,15 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "its job cannot start": (
         {"status": RAN.model_copy(update={"active_jobs": (active(),)})},
-        {"look": COMMITTED, "jobs": (job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, message="Full."),)},
+        {
+            "snapshot": COMMITTED,
+            "jobs": (job(phase=JobPhase.STARTING, trouble=PodTrouble.UNSCHEDULABLE, message="Full."),),
+        },
         {"Ready": "False Unschedulable", "Reconciling": "True ProgressingWithRetry", "Ingested": "True Succeeded"},
     ),
     "it is suspended": (
         {"suspend": True, "status": RAN},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "True Succeeded", "Suspended": "True Suspended", "Ingested": "True Succeeded"},
     ),
     "it is suspended before its first run": (
@@ -130,12 +133,12 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "it is suspended after a failure, so that nothing is tried again": (
         {"suspend": True, "status": status(ingestion=after_failures(1))},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "False SourceNotFound", "Suspended": "True Suspended", "Ingested": "False SourceNotFound"},
     ),
     "it is only observed": (
         {"managementPolicy": "Observe"},
-        {"look": COMMITTED},
+        {"snapshot": COMMITTED},
         {"Ready": "True Observed", "Ingested": "Unknown Observed"},
     ),
     "it is only observed and is not there": (
@@ -145,10 +148,10 @@ SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
     "it is only observed and cannot be read": (
         {"managementPolicy": "Observe", "ingestion": None},
-        {"look": look(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
+        {"snapshot": snapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
         {"Ready": "False StorageUnavailable", "Reconciling": "True ProgressingWithRetry"},
     ),
-    "it has no ingestion": ({"ingestion": None}, {"look": COMMITTED}, {"Ready": "True Succeeded"}),
+    "it has no ingestion": ({"ingestion": None}, {"snapshot": COMMITTED}, {"Ready": "True Succeeded"}),
 }
 
 
@@ -157,7 +160,7 @@ def test_services_of_an_observed_table_say_what_would_be_due_and_never_that_they
     # An earlier run of ours says nothing of what other tools have left since.
     for remembered in (status(), status(clustering=memory(last_run=run(service="Clustering")))):
         one = table(managementPolicy="Observe", ingestion=None, clustering=clustering, status=remembered)
-        clustered = condition(status_of(observe(one, look=COMMITTED)), ConditionType.CLUSTERED)
+        clustered = condition(status_of(observe(one, snapshot=COMMITTED)), ConditionType.CLUSTERED)
         assert (clustered.status, clustered.reason) == ("Unknown", "Observed")
         assert "1 of 1 commits" in clustered.message
         assert "only observed" in clustered.message
@@ -167,7 +170,7 @@ def test_services_of_an_observed_table_say_what_would_be_due_and_never_that_they
 def test_of_a_timeline_that_cannot_be_read_no_service_says_that_it_is_done(trouble: TimelineTrouble) -> None:
     one = table(cleaning={"mode": "Async"}, status=status(cleaning=memory(last_run=run(service="Cleaning"))))
 
-    after = status_of(observe(one, look=look(trouble=trouble, message="It is torn.")))
+    after = status_of(observe(one, snapshot=snapshot(trouble=trouble, message="It is torn.")))
 
     for kind in (ConditionType.CLEANED, ConditionType.ARCHIVED):
         assert (condition(after, kind).status, condition(after, kind).reason) == ("Unknown", trouble.value)
@@ -179,12 +182,12 @@ def test_the_conditions_when(situation: str) -> None:
     assert words(status_of(observe(table(**WITHOUT_SERVICES, **spec), **changes))) == expected
 
 
-def test_all_obstacles_are_named_in_one_message() -> None:
-    obstacles = (
-        Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message="Outside."),
-        Obstacle(reason=Blocked.INVALID_SCHEDULE, message="Never."),
+def test_all_blockers_are_named_in_one_message() -> None:
+    blockers = (
+        Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message="Outside."),
+        Blocker(reason=BlockerReason.INVALID_SCHEDULE, message="Never."),
     )
-    after = status_of(observe(obstacles=obstacles))
+    after = status_of(observe(blockers=blockers))
     assert condition(after, ConditionType.STALLED).message == "Outside. Never."
     assert after.message == "Outside. Never."
 
@@ -206,11 +209,11 @@ def test_a_job_that_has_run_is_not_said_to_be_unable_to_start(trouble: PodTroubl
 
 def test_the_status_tells_what_runs_while_the_table_is_ready() -> None:
     one = table(status=RAN.model_copy(update={"active_jobs": (active(),)}))
-    assert status_of(observe(one, jobs=(job(),), look=COMMITTED)).message == "Ingestion is running."
+    assert status_of(observe(one, jobs=(job(),), snapshot=COMMITTED)).message == "Ingestion is running."
 
 
 def test_the_status_of_a_ready_suspended_table_says_so() -> None:
-    assert status_of(observe(table(suspend=True, status=RAN), look=COMMITTED)).message == "Suspended."
+    assert status_of(observe(table(suspend=True, status=RAN), snapshot=COMMITTED)).message == "Suspended."
 
 
 def test_a_transition_time_moves_only_with_its_status() -> None:
@@ -218,7 +221,7 @@ def test_a_transition_time_moves_only_with_its_status() -> None:
     later = table(status=first.model_copy(update={"active_jobs": (active(),)}))
     same = status_of(observe(later, jobs=(job(),)), now=NOW + minutes(1))
     over = ended(outcome=succeeded())
-    other = status_of(observe(later, jobs=(over,), look=COMMITTED), now=NOW + minutes(2))
+    other = status_of(observe(later, jobs=(over,), snapshot=COMMITTED), now=NOW + minutes(2))
 
     assert condition(same, ConditionType.READY).last_transition_time == at(NOW)
     assert condition(other, ConditionType.READY).last_transition_time == at(NOW + minutes(2))
@@ -233,10 +236,10 @@ def test_a_condition_that_comes_back_has_a_new_transition_time() -> None:
 
 
 def test_the_timeline_is_shown_and_outlasts_trouble_but_not_the_table() -> None:
-    seen = status_of(observe(look=TimelineLook(timeline=timeline(instant("20260310110000000")))))
+    seen = status_of(observe(snapshot=TimelineSnapshot(timeline=timeline(instant("20260310110000000")))))
     remembered = table(status=seen)
-    down = status_of(observe(remembered, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE)))
-    gone = status_of(observe(remembered, look=TimelineLook()))
+    down = status_of(observe(remembered, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE)))
+    gone = status_of(observe(remembered, snapshot=TimelineSnapshot()))
 
     assert seen.timeline is not None
     assert seen.timeline.completed_commits == 1
@@ -249,7 +252,7 @@ def test_a_long_timeline_is_shown_by_its_newest_end_and_its_oldest_pending_insta
 
     done = [instant(f"202603100{number:08d}") for number in range(50)]
     waiting = [instant(f"202603110{number:08d}", Action.CLEAN, State.REQUESTED) for number in range(150)]
-    shown = status_of(observe(look=TimelineLook(timeline=timeline(*done, *waiting)))).timeline
+    shown = status_of(observe(snapshot=TimelineSnapshot(timeline=timeline(*done, *waiting)))).timeline
 
     assert shown is not None
     assert [one.time for one in shown.instants] == [one.time for one in waiting[-20:]]
@@ -274,7 +277,7 @@ def test_a_spec_that_cannot_be_read_stalls_the_table_and_keeps_what_was_known() 
     assert after.services == known.services
 
 
-def test_a_failure_is_told_with_its_next_attempt() -> None:
+def test_a_failure_is_reported_with_its_next_attempt() -> None:
     one = table(status=status(active_jobs=(active(),)))
     after = status_of(observe(one, jobs=(ended(outcome=failed()),)))
     assert condition(after, ConditionType.INGESTED).message == (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.planning.world import NOW, active, ago, done, ended, look, outcome, story
+from tests.planning.world import NOW, active, ago, done, ended, outcome, snapshot, story
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.runs.outcomes import conclude
 
 DELTAS = [done("deltacommit", 50), done("deltacommit", 40)]
@@ -31,7 +31,7 @@ def told(
 ) -> tuple[str, str | None, str | None]:
     job = active("run", service=service, base_instant=BASE, instant=instant)
     observed = ended("run", outcome=reported, exit_code=0 if reported else 137)
-    run = conclude(job, observed=observed, look=TimelineLook(timeline=timeline, **seen), now=NOW)
+    run = conclude(job, observed=observed, snapshot=TimelineSnapshot(timeline=timeline, **seen), now=NOW)
     assert run is not None
     return run.outcome.value, run.reason, run.instant
 
@@ -87,10 +87,10 @@ def test_an_archival_leaves_no_instant_and_its_word_counts() -> None:
 
 
 def test_a_service_is_not_concluded_while_the_timeline_cannot_be_read() -> None:
-    seen = look(trouble="StorageUnavailable")
+    seen = snapshot(trouble="StorageUnavailable")
     for service in (*TIMELINES, "Archival"):
         observed = ended("run", outcome=says(MADE))
-        assert conclude(active("run", service=service), observed=observed, look=seen, now=NOW) is None
+        assert conclude(active("run", service=service), observed=observed, snapshot=seen, now=NOW) is None
 
 
 def test_an_ingestion_behind_many_commits_of_others_is_confirmed_by_the_instant_that_it_reports() -> None:
@@ -106,6 +106,6 @@ def test_the_figures_of_a_service_are_kept() -> None:
     figures = {"file_groups": 3, "files_written": 2, "files_deleted": 1, "bytes_written": 4096}
     observed = ended("run", outcome=outcome(Outcome.SUCCEEDED, instant=MADE, **figures))
     job = active("run", service="Compaction", base_instant=BASE)
-    run = conclude(job, observed=observed, look=TimelineLook(timeline=TIMELINES["Compaction"]), now=NOW)
+    run = conclude(job, observed=observed, snapshot=TimelineSnapshot(timeline=TIMELINES["Compaction"]), now=NOW)
     assert run is not None
     assert run.model_dump(include=set(figures)) == figures

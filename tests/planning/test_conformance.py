@@ -45,14 +45,14 @@ from hudi_operator.api.conditions import Condition, ConditionType, find_conditio
 from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     JobObservation,
     JobPhase,
     LaunchJob,
     Observation,
-    Obstacle,
     PodTrouble,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.model.times import parse_time
@@ -103,15 +103,15 @@ def stories(draw: st.DrawFn) -> Timeline:
 
 
 @st.composite
-def looks(draw: st.DrawFn) -> TimelineLook:
+def snapshots(draw: st.DrawFn) -> TimelineSnapshot:
     trouble = draw(st.one_of(st.none(), st.sampled_from(TimelineTrouble)))
     if trouble is not None:
-        return TimelineLook(trouble=trouble, message=draw(messages))
+        return TimelineSnapshot(trouble=trouble, message=draw(messages))
     runs = draw(st.lists(st.tuples(st.sampled_from(JOBS), st.just("20260310115900000")), max_size=3))
     long = st.lists(instants, max_size=25).map(lambda found: timeline(*found))
     seen = draw(st.one_of(st.none(), long, stories()))
     commits = [one for one in seen.completed if one.action in COMMITS][-10:] if seen else []
-    return TimelineLook(
+    return TimelineSnapshot(
         timeline=seen,
         runs=tuple(runs),
         unmarked=tuple(commits[draw(st.integers(0, 10)) :]),
@@ -228,15 +228,15 @@ specs = st.fixed_dictionaries(
         ),
     },
 )
-obstacles = st.lists(
-    st.builds(Obstacle, reason=st.sampled_from(Blocked), message=messages, hides=st.booleans()), max_size=3
+blockers = st.lists(
+    st.builds(Blocker, reason=st.sampled_from(BlockerReason), message=messages, hides=st.booleans()), max_size=3
 ).map(tuple)
 
 
 @st.composite
 def observations(draw: st.DrawFn) -> Observation:
     known_class = draw(st.sampled_from([True, True, True, False]))
-    found = draw(obstacles)
+    found = draw(blockers)
     return observe(
         table(
             status=draw(statuses()),
@@ -250,8 +250,8 @@ def observations(draw: st.DrawFn) -> Observation:
         ),
         table_class=table_class(jobQuota={"runningJobs": 3}) if known_class else None,
         # The observer never loses a class without saying so.
-        obstacles=found if known_class else (*found, Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="Gone.")),
-        look=draw(looks()),
+        blockers=found if known_class else (*found, Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="Gone.")),
+        snapshot=draw(snapshots()),
         jobs=draw(jobs()),
         running_in_class=draw(st.sampled_from([0, 3])),
     )
@@ -314,8 +314,8 @@ def test_every_status_is_read_back_as_it_was_written(observation: Observation) -
 
 
 @given(observations())
-def test_a_look_that_starts_nothing_changes_nothing_the_second_time(observation: Observation) -> None:
-    """With a Job just launched the next look has something new to say: that it runs. That look is then repeated."""
+def test_a_reconcile_that_starts_nothing_changes_nothing_the_second_time(observation: Observation) -> None:
+    """With a Job just launched the next reconcile has something new to say: that it runs. That one is repeated."""
     world = again(observation, status_of(observation))
     if any(isinstance(action, LaunchJob) for action in plan_for(observation).actions):
         world = again(world, status_of(world))
@@ -330,10 +330,12 @@ def moments_of(service: ServiceStatus) -> list[datetime]:
 
 
 @given(observations(), st.floats(0, 0.999))
-def test_nothing_is_written_before_the_next_look_while_nothing_happens(observation: Observation, part: float) -> None:
-    """The status of an unchanged world is the same to the byte at any later moment before the next look is due.
+def test_nothing_is_written_before_the_next_reconcile_while_nothing_happens(
+    observation: Observation, part: float
+) -> None:
+    """The status of an unchanged world is the same to the byte at any later moment before the next reconcile is due.
 
-    A schedule that comes due while something keeps its service from starting is shown by the next look alone.
+    A schedule that comes due while something keeps its service from starting is shown by the next reconcile alone.
     """
     world = again(observation, status_of(observation))
     if any(isinstance(action, LaunchJob) for action in plan_for(observation).actions):
@@ -352,8 +354,8 @@ def test_every_status_after_a_long_time_conforms(observation: Observation) -> No
 
 
 @given(observations())
-def test_a_launch_is_never_repeated_by_the_next_look(observation: Observation) -> None:
-    """On an optimistic table the next look may start another service beside the one that was launched."""
+def test_a_launch_is_never_repeated_by_the_next_reconcile(observation: Observation) -> None:
+    """On an optimistic table the next reconcile may start another service beside the one that was launched."""
     world = again(observation, status_of(observation))
     launched, repeated = (
         {action.job.service for action in plan_for(seen).actions if isinstance(action, LaunchJob)}
@@ -373,8 +375,8 @@ def test_a_job_starts_only_beside_what_it_may_run_beside(observation: Observatio
         assert sum(one.service == "Ingestion" for one in plan.active_jobs) <= 1
         assert sum(one.service != "Ingestion" for one in plan.active_jobs) <= 1
         assert plan.foreign == ()
-        assert not observation.obstacles
-        assert observation.look.trouble is None
+        assert not observation.blockers
+        assert observation.snapshot.trouble is None
         assert not observation.table.spec.suspend
         assert observation.table.spec.management_policy == "Manage"
 
@@ -397,7 +399,7 @@ def test_no_remembered_job_is_forgotten_without_an_end(observation: Observation)
 
 
 @given(observations(), messages)
-def test_the_status_after_a_refusal_conforms_and_is_confirmed_by_the_next_look(
+def test_the_status_after_a_refusal_conforms_and_is_confirmed_by_the_next_reconcile(
     observation: Observation, message: str
 ) -> None:
     plan = plan_for(observation)
@@ -441,9 +443,9 @@ def test_the_largest_status_stays_far_below_the_limit_of_an_object() -> None:
     after = status_of(
         observe(
             table(status=before),
-            obstacles=tuple(Obstacle(reason=reason, message=endless) for reason in Blocked),
+            blockers=tuple(Blocker(reason=reason, message=endless) for reason in BlockerReason),
             jobs=tuple(job(f"job-{number}", phase=JobPhase.STARTING, message=endless) for number in range(8)),
-            look=TimelineLook(timeline=timeline(*waiting)),
+            snapshot=TimelineSnapshot(timeline=timeline(*waiting)),
         )
     )
     check_storable(after.to_document())

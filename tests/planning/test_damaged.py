@@ -31,7 +31,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus, TimelineStatus
-from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineLook
+from hudi_operator.planning.model import CreateJob, Damaged, LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.timeline import Action, Problem
 
 ACCEPT = "hudi-operator.io/accept-foreign-commits"
@@ -44,7 +44,7 @@ def seen(*, verified: float | None = 35, remembered: dict[str, Any] | None = Non
     """A table with commits of 50, 40 and 30 minutes ago, of which the last is damaged."""
     known = {} if verified is None else {"timeline": TimelineStatus(verified_up_to=ago(verified))}
     jobs, annotations = changes.pop("jobs", ()), changes.pop("annotations", None)
-    look = changes.pop("look", {})
+    snapshot = changes.pop("snapshot", {})
     one = table(
         type="MergeOnRead",
         created=NOW - minutes(45),
@@ -54,7 +54,9 @@ def seen(*, verified: float | None = 35, remembered: dict[str, Any] | None = Non
     )
     timeline = story(done("deltacommit", 50), done("deltacommit", 40), done("deltacommit", 30))
     damaged = (Damaged(instant=TORN, problem=PROBLEM),)
-    return observe(one, look=TimelineLook(timeline=timeline, runs=(MINE,), damaged=damaged, **look), jobs=jobs)
+    return observe(
+        one, snapshot=TimelineSnapshot(timeline=timeline, runs=(MINE,), damaged=damaged, **snapshot), jobs=jobs
+    )
 
 
 def launched(observation: Observation) -> list[str]:
@@ -92,8 +94,8 @@ def test_what_is_verified_stands_still_before_a_commit_that_may_be_anybodys() ->
     assert plan_for(seen()).verified_up_to == ago(35)
     # Restored and found to be another writer's, it is foreign afterwards.
     restored = again(seen(), status_of(seen()))
-    look = replace(restored.look, damaged=(), unmarked=(TORN,))
-    assert [one.time for one in plan_for(replace(restored, look=look)).foreign] == [TORN.time]
+    snapshot = replace(restored.snapshot, damaged=(), unmarked=(TORN,))
+    assert [one.time for one in plan_for(replace(restored, snapshot=snapshot)).foreign] == [TORN.time]
 
 
 def test_a_person_who_says_whose_it_is_lets_everything_go_on() -> None:
@@ -125,8 +127,8 @@ def test_a_compaction_without_a_readable_file_is_not_taken_for_one_of_ours() -> 
     compaction = instant(ago(30), Action.COMMIT)
     observation = seen(remembered=remembered)
     timeline = story(done("deltacommit", 50), done("deltacommit", 40), done("commit", 30))
-    look = replace(observation.look, timeline=timeline, damaged=(Damaged(instant=compaction, problem=PROBLEM),))
-    assert [one.time for one in plan_for(replace(observation, look=look)).unknown] == [compaction.time]
+    snapshot = replace(observation.snapshot, timeline=timeline, damaged=(Damaged(instant=compaction, problem=PROBLEM),))
+    assert [one.time for one in plan_for(replace(observation, snapshot=snapshot)).unknown] == [compaction.time]
 
 
 LOCK = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
@@ -162,8 +164,8 @@ def test_how_a_run_ended_is_left_open_while_its_commit_may_be_the_damaged_one() 
     assert plan.finished == ()
     assert [one.name for one in plan.active_jobs] == [JOB]
     # Once the file is there again, the timeline tells.
-    look = replace(died.look, damaged=(), runs=((JOB, TORN.time), MINE))
-    assert [one.outcome for one in plan_for(replace(died, look=look)).finished] == [Outcome.SUCCEEDED]
+    snapshot = replace(died.snapshot, damaged=(), runs=((JOB, TORN.time), MINE))
+    assert [one.outcome for one in plan_for(replace(died, snapshot=snapshot)).finished] == [Outcome.SUCCEEDED]
 
 
 def test_a_run_that_names_the_damaged_commit_as_its_own_is_believed() -> None:
@@ -178,12 +180,12 @@ def created(observation: Observation) -> list[str]:
 
 def test_no_intent_is_carried_out_whose_commit_may_be_the_damaged_one() -> None:
     decided = seen(**of_a_run(uid=None, started_at=at(NOW - minutes(1))))
-    whole = replace(decided, look=replace(decided.look, damaged=()))
+    whole = replace(decided, snapshot=replace(decided.snapshot, damaged=()))
     assert created(whole) == [JOB]
     assert created(decided) == []
 
 
 def test_how_far_the_source_was_read_stays_as_it_was_remembered() -> None:
     remembered = {"ingestion": memory(checkpoint="known")}
-    after = status_of(seen(remembered=remembered, look={"checkpoint": "older"}))
+    after = status_of(seen(remembered=remembered, snapshot={"checkpoint": "older"}))
     assert after.services.ingestion.checkpoint == "known"

@@ -16,13 +16,13 @@ from tests.planning.world import (
     ended,
     failed,
     job,
-    look,
     memory,
     minutes,
     observe,
     outcome,
     plan_for,
     run,
+    snapshot,
     status,
     status_of,
     succeeded,
@@ -33,22 +33,22 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.table_status import RunStatus
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     CreateJob,
     JobPhase,
     LaunchJob,
     Observation,
-    Obstacle,
     Plan,
     PodTrouble,
     StopJob,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
 )
 
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
-OBSTACLE = Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken by team-b/flights.")
-COMMITTED = look((JOB, "20260310115900000"))
+BLOCKER = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken by team-b/flights.")
+COMMITTED = snapshot((JOB, "20260310115900000"))
 
 
 def launched(plan: Plan) -> list[str]:
@@ -93,14 +93,14 @@ def test_the_same_observation_always_gives_the_same_plan() -> None:
 
 
 def test_a_run_starts_from_the_newest_completed_instant() -> None:
-    plan = plan_for(observe(look=look(("other", "20260310110000000"), ("older", "20260310100000000"))))
+    plan = plan_for(observe(snapshot=snapshot(("other", "20260310110000000"), ("older", "20260310100000000"))))
     assert plan.active_jobs[0].base_instant == "20260310110000000"
 
 
 def test_another_attempt_another_base_and_another_time_have_other_names() -> None:
     names = {
         *launched(plan_for(observe())),
-        *launched(plan_for(observe(look=COMMITTED))),
+        *launched(plan_for(observe(snapshot=COMMITTED))),
         *launched(plan_for(observe(table(created=CREATED + minutes(1))))),
         *launched(plan_for(observe(table(annotations=REQUEST)))),
         *launched(plan_for(observe(table(status=status(ingestion=after_failures(1)))))),
@@ -115,23 +115,23 @@ NOTHING_STARTS = {
     "a job of somebody else's memory ends": ({"jobs": (job("x", phase=JobPhase.ENDING),)}, {}, {}, "Running"),
     "an intent waits for its job": ({}, {"active_jobs": (active(uid=None),)}, {}, "Running"),
     "an end cannot be confirmed": (
-        {"look": TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
+        {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")},
         {"active_jobs": (active(),)},
         {},
         "Running",
     ),
     "it is suspended": ({}, {}, {"suspend": True}, "Suspended"),
     "it is only observed": ({}, {}, {"managementPolicy": "Observe"}, "Observed"),
-    "something stands in its way": ({"obstacles": (OBSTACLE,)}, {}, {}, "Blocked"),
-    "its class is gone": ({"obstacles": (OBSTACLE,), "table_class": None}, {}, {}, "Blocked"),
+    "something stands in its way": ({"blockers": (BLOCKER,)}, {}, {}, "Blocked"),
+    "its class is gone": ({"blockers": (BLOCKER,), "table_class": None}, {}, {}, "Blocked"),
     "the store denies access": (
-        {"look": TimelineLook(trouble=TimelineTrouble.ACCESS_DENIED, message="No.")},
+        {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.ACCESS_DENIED, message="No.")},
         {},
         {},
         "StorageAccessDenied",
     ),
     "its timeline is corrupt": (
-        {"look": TimelineLook(trouble=TimelineTrouble.CORRUPT, message="No.")},
+        {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.CORRUPT, message="No.")},
         {},
         {},
         "TimelineCorrupt",
@@ -175,7 +175,7 @@ def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str,
     assert launched(plan_for(observe(table_class=a_class(jobQuota=limits), **counts)))
 
 
-def test_what_hinders_a_run_is_told_beside_why_it_is_due() -> None:
+def test_what_hinders_a_run_is_reported_beside_why_it_is_due() -> None:
     plan = plan_for(observe(table(suspend=True)))
     assert plan.services.ingestion.due
     assert plan.services.ingestion.message == (
@@ -188,8 +188,8 @@ def test_running_jobs_go_on_when_the_table_is_suspended_blocked_or_observed() ->
     for spec, changes in (
         ({"suspend": True}, {}),
         ({"managementPolicy": "Observe"}, {}),
-        ({}, {"obstacles": (OBSTACLE,)}),
-        ({}, {"obstacles": (OBSTACLE,), "table_class": None}),
+        ({}, {"blockers": (BLOCKER,)}),
+        ({}, {"blockers": (BLOCKER,), "table_class": None}),
     ):
         one = table(status=status(active_jobs=(active(),)), **spec)
         plan = plan_for(observe(one, jobs=(job(),), **changes))
@@ -197,9 +197,9 @@ def test_running_jobs_go_on_when_the_table_is_suspended_blocked_or_observed() ->
         assert plan.actions == ()
 
 
-def test_a_job_that_ends_makes_room_for_the_next_one_in_the_same_look() -> None:
+def test_a_job_that_ends_makes_room_for_the_next_one_in_the_same_reconcile() -> None:
     one = table(status=status(active_jobs=(active(started_at=at(NOW - minutes(9))),)))
-    plan = plan_for(observe(one, jobs=(ended(outcome=succeeded()),), look=COMMITTED))
+    plan = plan_for(observe(one, jobs=(ended(outcome=succeeded()),), snapshot=COMMITTED))
 
     assert [done.outcome for done in plan.finished] == [Outcome.SUCCEEDED]
     assert len(launched(plan)) == 1
@@ -210,7 +210,7 @@ def test_a_job_that_ends_makes_room_for_the_next_one_in_the_same_look() -> None:
 def test_a_table_never_has_two_jobs_when_one_ends_and_another_is_adopted() -> None:
     one = table(status=status(active_jobs=(active(started_at=at(NOW - minutes(9))),)))
     jobs = (ended(outcome=succeeded()), job("flights-ingestion-adopted"))
-    plan = plan_for(observe(one, jobs=jobs, look=COMMITTED))
+    plan = plan_for(observe(one, jobs=jobs, snapshot=COMMITTED))
     assert launched(plan) == []
     assert [kept.name for kept in plan.active_jobs] == ["flights-ingestion-adopted"]
 
@@ -227,10 +227,10 @@ def test_a_job_that_cannot_start_is_stopped_and_no_other_starts_before_it_is_gon
     assert [type(action) for action in plan.actions] == [StopJob]
 
 
-def finish(observed: Any, *, seen: TimelineLook = COMMITTED, remembered: Any = None, **spec: Any) -> Plan:
+def finish(observed: Any, *, seen: TimelineSnapshot = COMMITTED, remembered: Any = None, **spec: Any) -> Plan:
     """Decide with one remembered Job that was just seen to end, one minute after its start."""
     one = table(status=status(ingestion=remembered, active_jobs=(active(),)), **spec)
-    return plan_for(observe(one, jobs=(observed,), look=seen))
+    return plan_for(observe(one, jobs=(observed,), snapshot=seen))
 
 
 def test_a_run_that_succeeded_is_remembered_and_the_next_one_waits_for_the_schedule() -> None:
@@ -254,7 +254,7 @@ def test_a_run_that_had_nothing_to_do_makes_no_history_and_no_second_run() -> No
 
 
 def test_a_run_that_failed_is_tried_again_after_its_delay_with_the_next_attempt() -> None:
-    plan = finish(ended(outcome=failed()), seen=TimelineLook())
+    plan = finish(ended(outcome=failed()), seen=TimelineSnapshot())
     assert launched(plan) == []
     assert (plan.services.ingestion.reason, plan.services.ingestion.failures) == ("WaitingForRetry", 1)
     assert plan.services.ingestion.next_attempt_at == at(NOW + minutes(10 / 60))
@@ -273,7 +273,7 @@ def test_a_failed_run_that_committed_nothing_keeps_its_place_in_a_bounded_histor
 
 
 def test_a_bad_request_is_tried_again_when_the_spec_changes_and_else_after_an_hour() -> None:
-    plan = finish(ended(outcome=failed(FailureReason.INVALID_REQUEST)), seen=TimelineLook())
+    plan = finish(ended(outcome=failed(FailureReason.INVALID_REQUEST)), seen=TimelineSnapshot())
     later = NOW + minutes(59)
 
     same = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=later)
@@ -305,7 +305,7 @@ def test_a_failure_of_the_spec_of_today_counts() -> None:
 
 
 def test_a_driver_that_ran_out_of_memory_gets_more_next_time() -> None:
-    plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY), seen=TimelineLook())
+    plan = finish(ended(trouble=PodTrouble.OUT_OF_MEMORY), seen=TimelineSnapshot())
     assert plan.services.ingestion.driver_memory == "3072Mi"
 
     later = plan_for(observe(table(status=status(ingestion=plan.services.ingestion))), now=NOW + minutes(1))
@@ -318,7 +318,7 @@ def test_a_driver_that_ran_out_of_memory_after_its_commit_has_succeeded() -> Non
 
 
 def test_a_request_starts_a_run_now_and_is_answered_once() -> None:
-    one = observe(table(annotations=REQUEST, status=status(ingestion=recently())), look=COMMITTED)
+    one = observe(table(annotations=REQUEST, status=status(ingestion=recently())), snapshot=COMMITTED)
     plan, after = plan_for(one), status_of(one)
 
     assert len(launched(plan)) == 1
@@ -355,11 +355,11 @@ def test_an_empty_request_asks_for_nothing_twice(annotation: str) -> None:
 def test_the_checkpoint_is_the_one_of_the_timeline_and_outlasts_trouble() -> None:
     remembered = status(ingestion=memory(checkpoint="old"))
     one = table(status=remembered)
-    fresh = look(("r", "20260310110000000"), checkpoint="new")
-    assert plan_for(observe(one, look=fresh)).services.ingestion.checkpoint == "new"
+    fresh = snapshot(("r", "20260310110000000"), checkpoint="new")
+    assert plan_for(observe(one, snapshot=fresh)).services.ingestion.checkpoint == "new"
     assert plan_for(observe(one)).services.ingestion.checkpoint is None
-    trouble = TimelineLook(trouble=TimelineTrouble.UNREACHABLE)
-    assert plan_for(observe(one, look=trouble)).services.ingestion.checkpoint == "old"
+    trouble = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE)
+    assert plan_for(observe(one, snapshot=trouble)).services.ingestion.checkpoint == "old"
 
 
 @pytest.mark.parametrize(
@@ -382,9 +382,9 @@ def test_time_alone_changes_nothing_where_nothing_may_start_or_is_to(hindered: d
 
 @pytest.mark.parametrize("length", [1024, 5000])
 @pytest.mark.parametrize("changes", [{}, {"table_class": None}])
-def test_an_endless_obstacle_is_cut_to_what_the_status_can_hold(length: int, changes: dict[str, Any]) -> None:
-    endless = (Obstacle(reason=Blocked.CLASS_INVALID, message="x" * length),)
-    assert len(plan_for(observe(obstacles=endless, **changes)).services.ingestion.message) <= 1024
+def test_an_endless_blocker_is_cut_to_what_the_status_can_hold(length: int, changes: dict[str, Any]) -> None:
+    endless = (Blocker(reason=BlockerReason.CLASS_INVALID, message="x" * length),)
+    assert len(plan_for(observe(blockers=endless, **changes)).services.ingestion.message) <= 1024
 
 
 def test_a_table_goes_through_its_life_with_one_job_at_a_time() -> None:
@@ -404,7 +404,9 @@ def test_a_table_goes_through_its_life_with_one_job_at_a_time() -> None:
         )
         runs = tuple((one.name, "20260310115900000") for one in finished if step % 3 == 0)
         still = tuple(one for one in running if one.phase is not JobPhase.OVER)
-        world = _with(again(world, after), jobs=(*finished, *still), seen=look(*runs) if runs else TimelineLook())
+        world = _with(
+            again(world, after), jobs=(*finished, *still), seen=snapshot(*runs) if runs else TimelineSnapshot()
+        )
         moment += minutes(0.5)
     assert {one.outcome for one in ran} == {Outcome.SUCCEEDED, Outcome.FAILED}
     assert len({one.job for one in ran}) == len(ran) > 10
@@ -414,5 +416,5 @@ def _phase(step: int) -> JobPhase:
     return (JobPhase.STARTING, JobPhase.RUNNING, JobPhase.RUNNING, JobPhase.ENDING, JobPhase.OVER)[step % 5]
 
 
-def _with(world: Observation, *, jobs: Any, seen: TimelineLook) -> Observation:
-    return observe(world.table, jobs=jobs, look=seen)
+def _with(world: Observation, *, jobs: Any, seen: TimelineSnapshot) -> Observation:
+    return observe(world.table, jobs=jobs, snapshot=seen)

@@ -15,10 +15,10 @@ from tests.planning.world import (
     at,
     done,
     instant,
-    look,
     minutes,
     observe,
     plan_for,
+    snapshot,
     status,
     status_of,
     story,
@@ -29,7 +29,7 @@ from tests.planning.world import (
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import Blocked, CreateJob, LaunchJob, Obstacle, Plan, TimelineLook
+from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.services.registry import SERVICES
 from hudi_operator.timeline import TableType as FoundType
@@ -50,13 +50,13 @@ def reasons(after: HudiTableStatus) -> set[str | None]:
     return {after.services.of(service).reason for service in SERVICES}
 
 
-def seen(index: str | None = "Bloom", **properties: str) -> TimelineLook:
-    """A look at a table that is as declared but for these properties."""
+def seen(index: str | None = "Bloom", **properties: str) -> TimelineSnapshot:
+    """A snapshot of a table that is as declared but for these properties."""
     raw = tuple(
         {**AS_DECLARED, **{f"hoodie.{key.replace('__', '.')}": text for key, text in properties.items()}}.items()
     )
     base = timeline(instant("20260310115900000"))
-    return look(timeline=replace(base, properties=replace(base.properties, raw=raw)), index=index)
+    return snapshot(timeline=replace(base, properties=replace(base.properties, raw=raw)), index=index)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def seen(index: str | None = "Bloom", **properties: str) -> TimelineLook:
     ],
 )
 def test_what_the_table_has_is_compared(
-    declared: dict[str, Any], found: TimelineLook, expected: tuple[str, str, str] | None
+    declared: dict[str, Any], found: TimelineSnapshot, expected: tuple[str, str, str] | None
 ) -> None:
-    drift = drift_of(observe(table(**declared), look=found))
+    drift = drift_of(observe(table(**declared), snapshot=found))
     assert [(one.field, one.declared, one.found) for one in drift] == ([] if expected is None else [expected])
 
 
 def test_there_is_no_drift_without_a_table_and_none_is_shown_of_a_hidden_one() -> None:
-    hidden = Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message="Not here.")
-    assert drift_of(observe(table(), look=look())) == ()
-    assert drift_of(observe(table(tableName="trips"), look=seen(), obstacles=(hidden,))) == ()
+    hidden = Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message="Not here.")
+    assert drift_of(observe(table(), snapshot=snapshot())) == ()
+    assert drift_of(observe(table(tableName="trips"), snapshot=seen(), blockers=(hidden,))) == ()
 
 
 def wrong(**changes: Any) -> HudiTable:
@@ -105,7 +105,7 @@ WRONG = ("tableName", "type", "recordKey", "partitionBy", "orderingFields", "ind
 
 @pytest.mark.parametrize("policy", ["Manage", "Observe"])
 def test_everything_that_differs_stops_the_table_in_one_condition(policy: str) -> None:
-    observation = observe(wrong(managementPolicy=policy), look=seen("Bucket/4"))
+    observation = observe(wrong(managementPolicy=policy), snapshot=seen("Bucket/4"))
 
     assert not launches(plan_for(observation))
     after = status_of(observation)
@@ -130,9 +130,9 @@ def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_request
         f"{ago(30)}.compaction.requested",
         kind=FoundType.MERGE_ON_READ,
     )
-    as_it_is = as_declared(look(timeline=busy), table(type="MergeOnRead"))
+    as_it_is = as_declared(snapshot(timeline=busy), table(type="MergeOnRead"))
 
-    stopped = observe(one, look=as_it_is)
+    stopped = observe(one, snapshot=as_it_is)
     assert not launches(plan_for(stopped))
     assert "DeclaredOtherwise" in reasons(status_of(stopped))
 
@@ -142,18 +142,18 @@ def test_no_service_starts_while_the_table_drifts_whatever_is_pending_or_request
 
 def test_no_intent_from_before_the_drift_is_carried_out() -> None:
     intent = active(uid=None, started_at=at(NOW - minutes(1)))
-    drifted = observe(table(tableName="trips", status=status(active_jobs=(intent,))), look=seen())
-    as_it_is = observe(table(status=status(active_jobs=(intent,))), look=seen())
+    drifted = observe(table(tableName="trips", status=status(active_jobs=(intent,))), snapshot=seen())
+    as_it_is = observe(table(status=status(active_jobs=(intent,))), snapshot=seen())
 
     assert [one.job.name for one in plan_for(as_it_is).actions if isinstance(one, CreateJob)] == [intent.name]
     assert not plan_for(drifted).actions
 
 
 def test_a_corrected_spec_resumes_at_once() -> None:
-    stopped = observe(table(tableName="trips"), look=seen())
+    stopped = observe(table(tableName="trips"), snapshot=seen())
     after = status_of(stopped)
 
-    corrected = again(observe(table(generation=2), look=seen()), after)
+    corrected = again(observe(table(generation=2), snapshot=seen()), after)
 
     assert launches(plan_for(corrected))
     assert find_condition(status_of(corrected).conditions, ConditionType.DRIFT) is None
@@ -161,7 +161,7 @@ def test_a_corrected_spec_resumes_at_once() -> None:
 
 @pytest.mark.parametrize("version", ["4", "5", "7", "3"])
 def test_a_version_that_is_not_written_says_what_to_do(version: str) -> None:
-    observation = observe(table(), look=seen(table__version=version))
+    observation = observe(table(), snapshot=seen(table__version=version))
 
     assert not launches(plan_for(observation))
     ready = status_of(observation).conditions[0]
@@ -171,8 +171,8 @@ def test_a_version_that_is_not_written_says_what_to_do(version: str) -> None:
     )
 
 
-def test_a_metadata_table_that_is_asked_for_by_name_is_told_and_stops_nothing() -> None:
-    observation = observe(table(metadataTable={"enabled": True}), look=seen())
+def test_a_metadata_table_that_is_asked_for_by_name_is_reported_and_stops_nothing() -> None:
+    observation = observe(table(metadataTable={"enabled": True}), snapshot=seen())
 
     assert launches(plan_for(observation))
     after = status_of(observation)
@@ -185,9 +185,9 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_told_and_stops_nothing() 
 def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> None:
     running = status(active_jobs=(active(),))
 
-    assert drift_of(observe(table(metadataTable={"enabled": True}, status=running), look=seen())) == ()
+    assert drift_of(observe(table(metadataTable={"enabled": True}, status=running), snapshot=seen())) == ()
     another = table(metadataTable={"enabled": True}, tableName="other", status=running)
-    assert [one.field for one in drift_of(observe(another, look=seen()))] == ["tableName"]
+    assert [one.field for one in drift_of(observe(another, snapshot=seen()))] == ["tableName"]
 
 
 @pytest.mark.parametrize(

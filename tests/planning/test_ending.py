@@ -1,4 +1,4 @@
-"""The end of a table: each look at a deleted resource, and what follows from it."""
+"""The end of a table: each reconcile of a deleted resource, and what follows from it."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from hudi_operator.planning.deletion.decide import (
 )
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     JobObservation,
     JobPhase,
     LaunchJob,
-    Obstacle,
     PodReference,
     PodTrouble,
     Release,
     RemoveExecutors,
     StopJob,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.model.reasons import EndingEvent, EndingReason
@@ -61,10 +61,10 @@ EXECUTOR = PodReference(name="flights-ingestion-1-exec-1", uid="executor-uid")
 BEGAN = NOW - minutes(1)
 LATE = BEGAN + PATIENCE + minutes(1)
 LONG_AGO = NOW - minutes(30)
-GONE = TimelineLook()
-STILL_THERE = as_declared(TimelineLook(timeline=timeline(instant("20260310115900000"))), table())
-UNREACHABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
-NO_CLASS = Obstacle(reason=Blocked.CLASS_NOT_FOUND, message="HudiTableClass standard does not exist: create it.")
+GONE = TimelineSnapshot()
+STILL_THERE = as_declared(TimelineSnapshot(timeline=timeline(instant("20260310115900000"))), table())
+UNREACHABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
+NO_CLASS = Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="HudiTableClass standard does not exist: create it.")
 
 
 def ending(*, policy: DeletionPolicy = DeletionPolicy.DELETE, **changes: Any) -> EndingObservation:
@@ -142,7 +142,7 @@ def reason(plan: Step) -> str:
 ENDINGS = {
     "the data stays by default": (ending(policy=DeletionPolicy.RETAIN), False, "stays."),
     "no class is needed to keep the data": (
-        ending(policy=DeletionPolicy.RETAIN, table_class=None, obstacles=(NO_CLASS,)),
+        ending(policy=DeletionPolicy.RETAIN, table_class=None, blockers=(NO_CLASS,)),
         False,
         "stays.",
     ),
@@ -152,7 +152,7 @@ ENDINGS = {
     "a bucket is never deleted": (ending(base_path="s3a://lake/"), True, "below a bucket"),
     "a volume is never deleted": (ending(base_path="file:///data"), True, "below a bucket"),
     "a namespace that is being deleted starts no job": (
-        ending(namespace_terminating=True, table_class=None, obstacles=(NO_CLASS,)),
+        ending(namespace_terminating=True, table_class=None, blockers=(NO_CLASS,)),
         True,
         "namespace is being deleted",
     ),
@@ -162,7 +162,7 @@ ENDINGS = {
         "Another table.",
     ),
     "the folder holds a table that is not as declared": (
-        ending(look=STILL_THERE, spec={"tableName": "trips", "recordKey": ["key"]}),
+        ending(snapshot=STILL_THERE, spec={"tableName": "trips", "recordKey": ["key"]}),
         True,
         "not as declared (tableName, recordKey)",
     ),
@@ -182,9 +182,11 @@ def test_the_data_is_retained_and_the_event_says_why(seen: EndingObservation, wa
 
 
 LATE_ENDINGS = {
-    "the class is gone": (ending(table_class=None, obstacles=(NO_CLASS,)), "standard does not exist"),
+    "the class is gone": (ending(table_class=None, blockers=(NO_CLASS,)), "standard does not exist"),
     "the spec cannot be read": (
-        ending(table=None, table_class=None, obstacles=(Obstacle(reason=Blocked.INVALID_SPEC, message="Bad type."),)),
+        ending(
+            table=None, table_class=None, blockers=(Blocker(reason=BlockerReason.INVALID_SPEC, message="Bad type."),)
+        ),
         "Bad type.",
     ),
     "an attempt has failed": (ending(status=failures(1)), "It is not there."),
@@ -259,10 +261,10 @@ def test_a_run_that_only_the_containers_of_others_keep_is_removed_before_the_end
     first = decide_ending(ending(jobs=(kept,), status=remembering(jobs=(DELETION,))), now=NOW)
     assert [run.outcome for run in first.finished] == [Outcome.SUCCEEDED]
     assert stopped(first) == (), "its end is written down first"
-    second = decide_ending(ending(jobs=(kept,), status=first.status, look=GONE), now=NOW)
+    second = decide_ending(ending(jobs=(kept,), status=first.status, snapshot=GONE), now=NOW)
     assert stopped(second) == (kept.name,)
     assert not released(second)
-    assert released(decide_ending(ending(status=second.status, look=GONE), now=NOW))
+    assert released(decide_ending(ending(status=second.status, snapshot=GONE), now=NOW))
 
 
 @pytest.mark.parametrize("phase", [JobPhase.STARTING, JobPhase.SUSPENDED])
@@ -369,8 +371,8 @@ def test_a_limit_of_the_class_is_waited_for_without_end() -> None:
     assert not released(plan)
 
 
-def test_an_obstacle_is_told_once() -> None:
-    seen = ending(table_class=None, obstacles=(NO_CLASS,))
+def test_a_blocker_is_reported_once() -> None:
+    seen = ending(table_class=None, blockers=(NO_CLASS,))
     plan = decide_ending(seen, now=NOW)
     assert notice_of(plan).reason == EndingReason.DELETION_BLOCKED
     again = decide_ending(replace(seen, status=plan.status), now=NOW + minutes(1))
@@ -393,7 +395,7 @@ REPORTED = attempt(Outcome.SUCCEEDED, message="Deleted 7 files, 12345 bytes.", f
 
 
 @pytest.mark.parametrize("kind", [Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO])
-def test_a_run_that_reports_success_is_confirmed_by_another_look(kind: Outcome) -> None:
+def test_a_run_that_reports_success_is_confirmed_by_another_reconcile(kind: Outcome) -> None:
     done = deletion_job(phase=JobPhase.OVER, outcome=outcome(kind, message="Deleted 7 files."))
     plan = decide_ending(ending(jobs=(done,), status=remembering(jobs=(DELETION,))), now=NOW)
     assert [one.outcome for one in plan.finished] == [kind]
@@ -403,7 +405,7 @@ def test_a_run_that_reports_success_is_confirmed_by_another_look(kind: Outcome) 
 
 
 def test_data_that_is_gone_is_reported_with_what_the_run_counted() -> None:
-    plan = decide_ending(ending(status=remembering(REPORTED), look=GONE), now=NOW)
+    plan = decide_ending(ending(status=remembering(REPORTED), snapshot=GONE), now=NOW)
     assert end_of(plan).reason is EndingEvent.DATA_DELETED
     assert not end_of(plan).warning
     assert BASE_PATH in end_of(plan).message
@@ -412,19 +414,19 @@ def test_data_that_is_gone_is_reported_with_what_the_run_counted() -> None:
 
 @pytest.mark.parametrize("change", [{"policy": DeletionPolicy.RETAIN}, {"claim_held": False}])
 def test_data_that_is_gone_is_reported_whatever_the_spec_says_by_now(change: dict[str, Any]) -> None:
-    plan = decide_ending(ending(status=remembering(REPORTED), look=GONE, **change), now=NOW)
+    plan = decide_ending(ending(status=remembering(REPORTED), snapshot=GONE, **change), now=NOW)
     assert end_of(plan).reason is EndingEvent.DATA_DELETED
 
 
 LEFTOVERS = {
     "the table is there": STILL_THERE,
-    "half of it is there": TimelineLook(trouble=TimelineTrouble.NOT_FOUND, message="No properties."),
+    "half of it is there": TimelineSnapshot(trouble=TimelineTrouble.NOT_FOUND, message="No properties."),
 }
 
 
-@pytest.mark.parametrize("look", LEFTOVERS.values(), ids=LEFTOVERS)
-def test_a_report_that_the_store_contradicts_is_a_failed_attempt(look: TimelineLook) -> None:
-    seen = ending(status=remembering(REPORTED), look=look)
+@pytest.mark.parametrize("snapshot", LEFTOVERS.values(), ids=LEFTOVERS)
+def test_a_report_that_the_store_contradicts_is_a_failed_attempt(snapshot: TimelineSnapshot) -> None:
+    seen = ending(status=remembering(REPORTED), snapshot=snapshot)
     plan = decide_ending(seen, now=NOW)
     assert not released(plan)
     assert [(one.outcome, one.reason) for one in plan.status.history] == [(Outcome.FAILED, "NotConfirmed")]
@@ -433,7 +435,7 @@ def test_a_report_that_the_store_contradicts_is_a_failed_attempt(look: TimelineL
 
 
 def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
-    seen = ending(status=remembering(REPORTED), look=UNREACHABLE)
+    seen = ending(status=remembering(REPORTED), snapshot=UNREACHABLE)
     waiting = decide_ending(seen, now=NOW + minutes(9))
     assert not released(waiting)
     assert reason(waiting) == EndingReason.CONFIRMING_DELETION
@@ -442,15 +444,15 @@ def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
     assert end_of(over).warning
 
 
-# What holds for every look
+# What holds for every reconcile
 
 OBSERVATIONS = st.builds(
     ending,
     policy=st.sampled_from(DeletionPolicy),
     claim_held=st.booleans(),
-    obstacles=st.sampled_from([(), (NO_CLASS,)]),
+    blockers=st.sampled_from([(), (NO_CLASS,)]),
     table_class=st.sampled_from([None, table_class()]),
-    look=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
+    snapshot=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
     spec=st.fixed_dictionaries({"suspend": st.booleans()}),
     status=st.sampled_from(
         [HudiTableStatus(), remembering(REPORTED), remembering(jobs=(DELETION,)), *map(failures, range(1, 6))]
@@ -488,13 +490,13 @@ def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
     if launched(plan):
         assert seen.policy is DeletionPolicy.DELETE
         assert seen.claim_held
-        assert seen.obstacles == ()
+        assert seen.blockers == ()
         assert seen.table is not None
         assert not seen.table.spec.suspend
 
 
 @given(seen=OBSERVATIONS)
-def test_a_look_at_an_unchanged_world_changes_nothing(seen: EndingObservation) -> None:
+def test_a_reconcile_of_an_unchanged_world_changes_nothing(seen: EndingObservation) -> None:
     first = decide_ending(seen, now=NOW)
     second = decide_ending(replace(seen, status=first.status), now=NOW)
     if not launched(first) and not first.finished and first.status.history == seen.status.history:

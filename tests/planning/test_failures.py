@@ -14,13 +14,13 @@ from tests.planning.world import (
     done,
     ended,
     failed,
-    look,
     memory,
     minutes,
     observe,
     outcome,
     plan_for,
     run,
+    snapshot,
     status,
     status_of,
     story,
@@ -31,7 +31,7 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
-from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.runs.failures import FailureKind, after_failures, failure_kind
 from hudi_operator.planning.runs.memory import remember_runs
@@ -176,11 +176,11 @@ def test_a_request_gives_table_services_a_new_start_too() -> None:
         "ingestion": memory(last_run=run(started_at=at(NOW))),
         "compaction": memory(last_run=last, failures=10, failures_generation=1),
     }
-    seen = TimelineLook(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
+    seen = TimelineSnapshot(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
     spec: dict[str, Any] = {"type": "MergeOnRead", "ingestion": None}
 
-    resting = plan_for(observe(table(status=status(**before), **spec), look=seen))
-    asked = plan_for(observe(table(status=status(**before), annotations=REQUEST, **spec), look=seen))
+    resting = plan_for(observe(table(status=status(**before), **spec), snapshot=seen))
+    asked = plan_for(observe(table(status=status(**before), annotations=REQUEST, **spec), snapshot=seen))
     assert resting.services.compaction.reason == "RetriesExhausted"
     assert [one.service for one in asked.active_jobs] == ["Compaction"]
 
@@ -189,8 +189,8 @@ def test_a_failure_that_is_no_longer_due_is_forgotten() -> None:
     """Another tool has compacted meanwhile."""
     last = run("Failed", service="Compaction", finished_at=at(NOW), reason="HudiError")
     before = status(compaction=memory(last_run=last, failures=3, failures_generation=1))
-    seen = TimelineLook(timeline=story(done("deltacommit", 50)))
-    found = plan_for(observe(table(status=before, type="MergeOnRead", ingestion=None), look=seen))
+    seen = TimelineSnapshot(timeline=story(done("deltacommit", 50)))
+    found = plan_for(observe(table(status=before, type="MergeOnRead", ingestion=None), snapshot=seen))
     assert (found.services.compaction.failures, found.services.compaction.reason) == (0, "BelowThreshold")
 
 
@@ -199,7 +199,7 @@ def test_a_clustering_that_lost_to_a_writer_backs_off_and_leaves_the_table_ready
     spec: dict[str, Any] = {"type": "MergeOnRead", "clustering": {"mode": "Async"}, "ingestion": None}
     over = ended("clustered", outcome=outcome(Outcome.CONFLICT, message="A writer won."))
     one = table(status=status(active_jobs=(active("clustered", service="Clustering"),)), **spec)
-    observation = observe(one, jobs=(over,), look=TimelineLook(timeline=seen))
+    observation = observe(one, jobs=(over,), snapshot=TimelineSnapshot(timeline=seen))
     plan, after = plan_for(observation), status_of(observation)
 
     assert [(done.outcome, done.message) for done in plan.finished] == [("Conflict", "A writer won.")]
@@ -217,7 +217,7 @@ def test_a_service_that_fails_makes_the_table_not_ready_and_is_named() -> None:
         ingestion=None,
     )
     over = ended("compacted", outcome=failed(FailureReason.HUDI_ERROR, "It broke."))
-    after = status_of(observe(one, jobs=(over,), look=TimelineLook(timeline=seen)))
+    after = status_of(observe(one, jobs=(over,), snapshot=TimelineSnapshot(timeline=seen)))
     ready = find_condition(after.conditions, ConditionType.READY)
     assert ready is not None
     assert (ready.status, ready.reason, ready.message) == ("False", "HudiError", "Compaction: It broke.")
@@ -227,7 +227,9 @@ def test_memory_grows_for_the_service_that_ran_out_of_it_and_for_no_other() -> N
     seen = story(*(done("deltacommit", 50 - number) for number in range(5)))
     one = table(status=status(active_jobs=(active("compacted", service="Compaction"),)), type="MergeOnRead")
     plan = plan_for(
-        observe(one, jobs=(ended("compacted", trouble=PodTrouble.OUT_OF_MEMORY),), look=TimelineLook(timeline=seen))
+        observe(
+            one, jobs=(ended("compacted", trouble=PodTrouble.OUT_OF_MEMORY),), snapshot=TimelineSnapshot(timeline=seen)
+        )
     )
     assert plan.services.compaction.driver_memory == "3072Mi"
     assert plan.services.ingestion.driver_memory is None
@@ -235,7 +237,9 @@ def test_memory_grows_for_the_service_that_ran_out_of_it_and_for_no_other() -> N
 
 def test_an_ingestion_that_gave_way_is_tried_again_and_not_said_to_be_ready() -> None:
     one = table(status=status(active_jobs=(active(),)))
-    after = status_of(observe(one, jobs=(ended(outcome=outcome(Outcome.CONFLICT, message="Lost.")),), look=look()))
+    after = status_of(
+        observe(one, jobs=(ended(outcome=outcome(Outcome.CONFLICT, message="Lost.")),), snapshot=snapshot())
+    )
     ready = find_condition(after.conditions, ConditionType.READY)
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "Conflict")

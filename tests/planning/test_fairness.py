@@ -29,15 +29,15 @@ OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"conn
 
 
 class Crowded(Simulation):
-    """A table whose ingestion is requested anew at every look."""
+    """A table whose ingestion is requested anew at every reconcile."""
 
     waited: dict[Service, int]
     """How many runs had been started when a service was first seen to be due and to wait."""
     longest = 0
 
-    def look(self) -> None:
+    def reconcile(self) -> None:
         self.annotations = {"hudi-operator.io/requested-at": at(self.now)}
-        super().look()
+        super().reconcile()
         running = {run.decided.service for run in self.living}
         for service in SERVICES:
             if self.status.services.of(service).due and service not in running:
@@ -53,12 +53,12 @@ class Crowded(Simulation):
         return sum(1 for run in self.launched if alone or (run.service is Service.INGESTION) == mine)
 
 
-def crowded(seed: int, *, looks: int, luck: float, has_input: bool, **changes: Any) -> Crowded:
+def crowded(seed: int, *, reconciles: int, luck: float, has_input: bool, **changes: Any) -> Crowded:
     simulation = Crowded(Random(seed), {**SPEC, **changes}, luck=luck, has_input=has_input)
     simulation.waited = {}
-    for _ in range(looks):
+    for _ in range(reconciles):
         simulation.now += timedelta(seconds=30)
-        simulation.look()
+        simulation.reconcile()
         simulation.progress()
     return simulation
 
@@ -79,7 +79,7 @@ def test_every_due_service_starts_after_a_bounded_number_of_others_whatever_is_r
         "compaction": {"trigger": {"deltaCommits": delta_commits}},
         "clustering": {"mode": "Async", "trigger": {"commits": commits}},
     }
-    found = crowded(seed, looks=150, luck=luck, has_input=has_input, **triggers, **mode)
+    found = crowded(seed, reconciles=150, luck=luck, has_input=has_input, **triggers, **mode)
     assert found.longest <= BOUND
 
 
@@ -88,7 +88,7 @@ def test_where_all_is_well_every_service_and_ingestion_get_their_turns() -> None
         "compaction": {"trigger": {"deltaCommits": 2}},
         "clustering": {"mode": "Async", "trigger": {"commits": 3}},
     }
-    found = crowded(1, looks=150, luck=1.0, has_input=True, **triggers)
+    found = crowded(1, reconciles=150, luck=1.0, has_input=True, **triggers)
     runs = [one.service for one in found.launched]
     assert set(runs) == set(SERVICES)
     assert runs.count(Service.INGESTION) >= len(runs) // 3

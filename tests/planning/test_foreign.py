@@ -31,7 +31,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import TimelineStatus
-from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone
 
 MINE = ("flights-ingestion-1", ago(40))
@@ -63,8 +63,8 @@ def seen(
         **{**SPEC, **spec},
     )
     kind = TableType.MERGE_ON_READ if one.spec.type == "MergeOnRead" else TableType.COPY_ON_WRITE
-    found = TimelineLook(timeline=story(*files, zone=zone, kind=kind), runs=mine, unmarked=others)
-    return observe(one, look=found, jobs=jobs)
+    found = TimelineSnapshot(timeline=story(*files, zone=zone, kind=kind), runs=mine, unmarked=others)
+    return observe(one, snapshot=found, jobs=jobs)
 
 
 def foreign(observation: Observation) -> list[str]:
@@ -198,9 +198,11 @@ def test_the_operation_tells_what_a_writer_of_ours_may_have_done_without_its_nam
     remembered = {"compaction": memory(last_run=RAN)}
     operations = ((ago(30), operation), (ago(20), operation))
     inside = seen(*unmarked(30, action=action), remembered=remembered, verified=40)
-    assert foreign(replace(inside, look=replace(inside.look, operations=operations))) == expected
+    assert foreign(replace(inside, snapshot=replace(inside.snapshot, operations=operations))) == expected
     outside = seen(*unmarked(10, action=action), remembered=remembered, verified=40)
-    assert foreign(replace(outside, look=replace(outside.look, operations=((ago(10), operation),)))) == [ago(10)]
+    assert foreign(replace(outside, snapshot=replace(outside.snapshot, operations=((ago(10), operation),)))) == [
+        ago(10)
+    ]
 
 
 @pytest.mark.parametrize("skew", [-10, -9, -1, 1, 9, 10])
@@ -211,14 +213,14 @@ def test_a_service_inside_a_writer_whose_clock_is_ten_minutes_off_is_not_foreign
 
 
 @pytest.mark.parametrize("action", [Action.COMMIT, Action.REPLACE_COMMIT])
-def test_old_compactions_and_clusterings_are_not_foreign_in_the_first_look(action: Action) -> None:
+def test_old_compactions_and_clusterings_are_not_foreign_in_the_first_reconcile(action: Action) -> None:
     """An earlier version of the operator let them run inside the writer, where they name no run."""
     remembered = {"compaction": memory(last_run=RAN)}
     assert foreign(seen(*unmarked(20, action=action), remembered=remembered)) == []
 
 
 @pytest.mark.parametrize(("verified", "expected"), [(29, []), (29.95, [ago(30)]), (31, [ago(30)])])
-def test_only_what_completed_since_the_last_good_look_is_checked(verified: float, expected: list[str]) -> None:
+def test_only_what_completed_since_the_last_good_reconcile_is_checked(verified: float, expected: list[str]) -> None:
     late = (instant(ago(30))._replace(action=Action.DELTA_COMMIT, completed_at=ago(29.9)),)
     assert foreign(seen(*late, verified=verified)) == expected
 
@@ -230,12 +232,12 @@ def test_what_was_verified_moves_on_and_stands_still_at_a_foreign_commit() -> No
     assert plan_for(seen(*unmarked(30), verified=35, **watched_no_more)).verified_up_to == ago(29.9)
 
 
-def test_a_first_look_at_a_table_without_a_commit_verifies_that_there_is_none() -> None:
+def test_a_first_reconcile_of_a_table_without_a_commit_verifies_that_there_is_none() -> None:
     plan = plan_for(seen(mine=(), files=[f"{ago(30)}.deltacommit.inflight"]))
     assert plan.verified_up_to == "0" * 17
 
 
-def test_a_commit_that_a_first_look_found_foreign_stays_so_when_a_run_of_ours_ends_after_it() -> None:
+def test_a_commit_that_a_first_reconcile_found_foreign_stays_so_when_a_run_of_ours_ends_after_it() -> None:
     first = seen(*unmarked(44), mine=(), files=[done("deltacommit", 50), done("deltacommit", 44)])
     plan = plan_for(first)
     assert [one.time for one in plan.foreign] == [ago(44)]
@@ -363,7 +365,7 @@ def test_a_run_of_an_earlier_spec_may_have_cleaned_inline() -> None:
     assert foreign(cleaned(10, remembered={"active_jobs": (active(generation=1),)}, jobs=(job(),))) == [ago(10.1)]
 
 
-def test_a_first_look_says_nothing_of_old_cleans() -> None:
+def test_a_first_reconcile_says_nothing_of_old_cleans() -> None:
     assert foreign(seen(files=[*FILES, done("clean", 10)])) == []
     assert plan_for(seen(files=[*FILES, done("clean", 10)])).verified_up_to == ago(9.9)
 
@@ -402,7 +404,7 @@ def test_a_job_that_is_not_remembered_may_have_made_anything() -> None:
 def test_a_commit_of_a_run_that_is_not_remembered_shows_that_the_memory_is_older_than_the_table() -> None:
     mark = Mark(instant=completed(20, 19.9), run="forgotten", table_uid=UID, operator=OPERATOR)
     observation = cleaned(10)
-    assert foreign(replace(observation, look=replace(observation.look, marks=(mark,)))) == []
+    assert foreign(replace(observation, snapshot=replace(observation.snapshot, marks=(mark,)))) == []
 
 
 @pytest.mark.parametrize("action", ["clean", "replacecommit"])

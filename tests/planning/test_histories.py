@@ -26,7 +26,7 @@ SPEC: dict[str, Any] = {
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 INLINE = {"clustering": {"mode": "Inline"}}
 STEPS = 250
-LOOKS = 30
+RECONCILES = 30
 
 SEEDS = range(12)
 
@@ -57,7 +57,7 @@ def test_a_table_with_a_lock_has_at_most_one_job_beside_its_ingestion(seed: int)
     played(seed, **OPTIMISTIC)
 
 
-def test_the_end_of_every_job_is_told_exactly_once() -> None:
+def test_the_end_of_every_job_is_reported_exactly_once() -> None:
     for simulation in some():
         told = [run.job for run in simulation.consumed if run.reason != "JobRefused"]
         assert len(told) == len(set(told))
@@ -68,7 +68,7 @@ def test_the_end_of_every_job_is_told_exactly_once() -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
 def test_no_name_is_used_twice_however_often_a_failing_spec_is_edited(seed: int) -> None:
-    """The simulation checks the names; a spec that has just failed is forgiven, and its count begins anew."""
+    """The simulation checks the names; a spec that has just failed is reset, and its count begins anew."""
     simulation = Simulation(Random(seed), dict(SPEC), luck=0.6)
     for _ in range(STEPS):
         simulation.step()
@@ -118,6 +118,6 @@ def test_a_table_whose_ingestion_is_rejected_by_a_pending_clustering_comes_out_o
         simulation.files |= {f"{left}.clustering.{state}" for state in ("requested", "inflight")}
         simulation.has_input = True
         before = len(simulation.marks)
-        simulation.calm(looks=LOOKS)
+        simulation.calm(reconciles=RECONCILES)
         assert left not in simulation.pending, seed
-        assert len(simulation.marks) - before > LOOKS / 2, seed
+        assert len(simulation.marks) - before > RECONCILES / 2, seed

@@ -10,20 +10,20 @@ from tests.planning.world import CREATED, NOW, after_failures, at, class_spec, m
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning.model.dueness import Dueness, seconds_until
+from hudi_operator.planning.model.decision import Decision, seconds_until
 from hudi_operator.planning.runs.memory import remember_runs
-from hudi_operator.planning.services.ingestion import judge
+from hudi_operator.planning.services.ingestion import evaluate
 
 
-def judged(
+def evaluated(
     remembered: ServiceStatus | None = None,
     *,
     requested: str | None = None,
     now: datetime = NOW,
     classes: dict[str, Any] | None = None,
     **spec: Any,
-) -> Dueness:
-    return judge(
+) -> Decision:
+    return evaluate(
         remembered or memory(),
         table=table(**spec),
         table_class=class_spec(**(classes or {})),
@@ -32,7 +32,7 @@ def judged(
     )
 
 
-def verdict(found: Dueness) -> tuple[bool, str]:
+def decided(found: Decision) -> tuple[bool, str]:
     return found.due, found.reason.value
 
 
@@ -67,7 +67,7 @@ RAN = memory(last_run=run(started_at=at(NOW - minutes(2))))
 def test_ingestion_is_due_or_says_what_it_waits_for(
     remembered: ServiceStatus, changes: dict[str, Any], expected: tuple[bool, str]
 ) -> None:
-    assert verdict(judged(remembered, **changes)) == expected
+    assert decided(evaluated(remembered, **changes)) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def test_ingestion_is_due_or_says_what_it_waits_for(
 def test_the_answer_names_its_time_and_its_reason(
     remembered: ServiceStatus, changes: dict[str, Any], moment: datetime, sentence: str
 ) -> None:
-    found = judged(remembered, **changes)
+    found = evaluated(remembered, **changes)
     assert (found.at, found.message) == (moment, sentence)
 
 
 def test_retries_follow_the_delays_of_the_class() -> None:
     patient = {"retry": {"initialDelay": "1h", "maxDelay": "6h"}}
-    assert judged(after_failures(1), classes=patient).at == NOW + minutes(59)
-    assert judged(after_failures(9), classes=patient).at == NOW + minutes(359)
+    assert evaluated(after_failures(1), classes=patient).at == NOW + minutes(59)
+    assert evaluated(after_failures(9), classes=patient).at == NOW + minutes(359)
 
 
 def test_a_failure_without_a_readable_time_is_retried_after_a_delay_from_now() -> None:
-    found = judged(after_failures(1, finished_at=None))
-    assert verdict(found) == (False, "WaitingForRetry")
+    found = evaluated(after_failures(1, finished_at=None))
+    assert decided(found) == (False, "WaitingForRetry")
 
 
 @pytest.mark.parametrize("reason", ["SourceNotFound", "InvalidRequest"])
@@ -112,7 +112,7 @@ def test_a_run_that_failed_is_tried_again_at_once_when_the_spec_has_changed(reas
     remembered = remember_runs(
         after_failures(4, generation=1, reason=reason), (), table=table(generation=2), table_class=class_spec()
     )
-    found = judged(remembered, generation=2, ingestion={"schedule": {"every": "24h"}})
+    found = evaluated(remembered, generation=2, ingestion={"schedule": {"every": "24h"}})
 
     assert remembered.failures == 0
     assert found.due

@@ -17,7 +17,7 @@ def refuse(seen: Observation, plan: Plan, written: HudiTableStatus, *, later: fl
     return refused_step(seen, plan, launch.job, message="exceeded quota", written=written, now=now)
 
 
-def test_a_run_that_ended_in_the_same_look_is_counted_once_although_the_next_one_is_refused() -> None:
+def test_a_run_that_ended_in_the_same_reconcile_is_counted_once_although_the_next_one_is_refused() -> None:
     remembered = status(active_jobs=(active(),))
     seen = observe(table(status=remembered), jobs=(ended(outcome=outcome(Outcome.NOTHING_TO_DO)),))
     plan = plan_for(seen, now=NOW + minutes(6))
@@ -27,7 +27,7 @@ def test_a_run_that_ended_in_the_same_look_is_counted_once_although_the_next_one
     assert [run.reason for run in after.finished] == ["JobRefused"]
 
 
-def test_what_was_told_with_the_intent_is_not_told_again_when_the_job_is_refused() -> None:
+def test_what_was_reported_with_the_intent_is_not_reported_again_when_the_job_is_refused() -> None:
     suspended = observe(table(suspend=True))
     seen = observe(table(status=step_of(suspended, plan_for(suspended), now=NOW).status))
     plan = plan_for(seen)

@@ -26,7 +26,7 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 OFF = {"mode": "Disabled"}
@@ -47,7 +47,7 @@ def world(commits: int = 20, *, ingested: bool = False, **changes: Any) -> Obser
     seen = story(*(done("deltacommit", 100 - number) for number in range(commits)))
     jobs, classes = changes.pop("jobs", ()), changes.pop("classes", {})
     one = table(status=status(**remembered), **{**EVERYTHING, **changes})
-    return observe(one, look=TimelineLook(timeline=seen), jobs=jobs, table_class=a_class(**classes))
+    return observe(one, snapshot=TimelineSnapshot(timeline=seen), jobs=jobs, table_class=a_class(**classes))
 
 
 def launched(plan: Plan) -> list[str]:
@@ -162,7 +162,7 @@ def test_being_due_begins_anew_after_each_run() -> None:
     assert plan.services.compaction.due_since == at(NOW)
 
 
-def test_a_run_that_found_nothing_makes_room_for_the_next_service_in_the_same_look() -> None:
+def test_a_run_that_found_nothing_makes_room_for_the_next_service_in_the_same_reconcile() -> None:
     over = ended("compacted", outcome=outcome(Outcome.NOTHING_TO_DO, message="All logs are merged."))
     job = active("compacted", service="Compaction", base_instant=ago(81))
     plan = plan_for(world(ingested=True, jobs=(over,), remembered={"active_jobs": (job,)}))

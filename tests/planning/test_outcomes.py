@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.planning.world import JOB, NOW, active, at, ended, failed, look, outcome, succeeded
+from tests.planning.world import JOB, NOW, active, at, ended, failed, outcome, snapshot, succeeded
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
-from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.runs.outcomes import conclude
 
 T = "20260310115900000"
-COMMITTED = look((JOB, T))
-NOT_COMMITTED = look(("flights-ingestion-other", "20260310110000000"))
-NO_TABLE = TimelineLook()
-UNREADABLE = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="down")
+COMMITTED = snapshot((JOB, T))
+NOT_COMMITTED = snapshot(("flights-ingestion-other", "20260310110000000"))
+NO_TABLE = TimelineSnapshot()
+UNREADABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="down")
 
 SAYS_SUCCEEDED = ended(outcome=succeeded(), exit_code=0)
 SAYS_NOTHING = ended(outcome=outcome(Outcome.NOTHING_TO_DO, message="No new files."), exit_code=0)
@@ -49,9 +49,9 @@ VANISHED = None
     ],
 )
 def test_the_timeline_decides_and_the_drivers_word_explains(
-    observed: JobObservation | None, seen: TimelineLook, expected: tuple[Any, ...] | None
+    observed: JobObservation | None, seen: TimelineSnapshot, expected: tuple[Any, ...] | None
 ) -> None:
-    run = conclude(active(), observed=observed, look=seen, now=NOW)
+    run = conclude(active(), observed=observed, snapshot=seen, now=NOW)
     assert (run and (run.outcome, run.reason, run.instant)) == expected
 
 
@@ -72,7 +72,7 @@ def test_the_timeline_decides_and_the_drivers_word_explains(
 def test_a_driver_without_a_word_is_explained_by_how_its_pod_ended(
     observed: JobObservation, reason: str, sentence: str
 ) -> None:
-    run = conclude(active(), observed=observed, look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(), observed=observed, snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert run.reason == reason
     assert sentence in run.message
@@ -83,7 +83,7 @@ def test_a_driver_without_a_word_is_explained_by_how_its_pod_ended(
     [PodTrouble.IMAGE_PULL_FAILED, PodTrouble.UNSCHEDULABLE, PodTrouble.CONFIGURATION, PodTrouble.FORBIDDEN],
 )
 def test_a_job_that_was_given_up_is_explained_by_what_kept_it_from_starting(trouble: PodTrouble) -> None:
-    run = conclude(active(state=trouble), observed=None, look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(state=trouble), observed=None, snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert run.reason == trouble
     assert "could not start in time" in run.message
@@ -91,7 +91,7 @@ def test_a_job_that_was_given_up_is_explained_by_what_kept_it_from_starting(trou
 
 @pytest.mark.parametrize("trouble", [PodTrouble.EVICTED, PodTrouble.OUT_OF_MEMORY, PodTrouble.DEADLINE_EXCEEDED])
 def test_a_vanished_job_that_had_run_is_not_said_to_have_never_started(trouble: PodTrouble) -> None:
-    run = conclude(active(state=trouble), observed=None, look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(state=trouble), observed=None, snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert run.reason == trouble
     assert "could not start" not in run.message
@@ -99,27 +99,27 @@ def test_a_vanished_job_that_had_run_is_not_said_to_have_never_started(trouble: 
 
 def test_the_drivers_own_reason_is_kept_even_when_its_pod_was_evicted_afterwards() -> None:
     observed = ended(outcome=failed(FailureReason.BAD_RECORDS, "Row 7."), trouble=PodTrouble.EVICTED)
-    run = conclude(active(), observed=observed, look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(), observed=observed, snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert (run.reason, run.message) == ("BadRecords", "Row 7.")
 
 
 def test_a_failure_without_a_reason_is_an_internal_error() -> None:
     observed = ended(outcome=outcome(Outcome.FAILED))
-    run = conclude(active(), observed=observed, look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(), observed=observed, snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert run.reason == "InternalError"
 
 
 def test_the_figures_and_times_of_a_run_are_kept() -> None:
     figures = {"files_read": 2, "bytes_read": 3000, "rows_read": 40, "rows_quarantined": 1}
-    run = conclude(active(), observed=ended(outcome=succeeded(**figures)), look=COMMITTED, now=NOW)
+    run = conclude(active(), observed=ended(outcome=succeeded(**figures)), snapshot=COMMITTED, now=NOW)
     assert run is not None
     assert run.model_dump(include=set(figures)) == figures
     assert (run.started_at, run.finished_at) == (active().started_at, at(NOW))
 
 
 def test_an_endless_message_is_cut_to_what_the_status_can_hold() -> None:
-    run = conclude(active(), observed=ended(outcome=failed(message="x" * 5000)), look=NOT_COMMITTED, now=NOW)
+    run = conclude(active(), observed=ended(outcome=failed(message="x" * 5000)), snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert len(run.message) == 1000

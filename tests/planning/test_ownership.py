@@ -25,7 +25,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import OwnerStatus, TimelineStatus
-from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Action, Instant, State
 
 OTHER = "other-cluster/hudi-operator"
@@ -59,8 +59,8 @@ def seen(
 ) -> Observation:
     annotations = {} if take_over is None else {TAKE_OVER: take_over}
     one = table(annotations=annotations, status=status(**(known or {})), **spec)
-    look = TimelineLook(timeline=story(done("commit", 30)), owner=owner, owner_problem=problem)
-    return observe(one, look=look, jobs=jobs)
+    snapshot = TimelineSnapshot(timeline=story(done("commit", 30)), owner=owner, owner_problem=problem)
+    return observe(one, snapshot=snapshot, jobs=jobs)
 
 
 def launches(observation: Observation) -> list[LaunchJob]:
@@ -99,7 +99,7 @@ def test_an_annotation_that_does_not_name_the_owner_changes_nothing(value: str) 
     assert "is ignored" in (elsewhere(observation) or "")
 
 
-def test_a_record_that_cannot_be_used_stops_everything_and_is_told() -> None:
+def test_a_record_that_cannot_be_used_stops_everything_and_is_reported() -> None:
     observation = seen(None, problem="It cannot be used.", known=remembered())
     assert not launches(observation)
     assert elsewhere(observation) == "It cannot be used."
@@ -145,7 +145,7 @@ def test_a_run_that_only_a_copy_of_this_operator_can_have_started_stops_everythi
     assert elsewhere(seen(record(run="its-next-run"), known=remembered(), take_over="run-of-the-copy")) is not None
 
 
-def test_a_run_that_fell_out_of_the_history_is_still_known_by_the_look_before() -> None:
+def test_a_run_that_fell_out_of_the_history_is_still_known_by_the_reconcile_before() -> None:
     failures = tuple(run(job=f"failed-{number}") for number in range(10))
     assert elsewhere(seen(record(), known=remembered() | {"history": failures})) is None
 
@@ -156,7 +156,9 @@ def test_a_table_that_is_only_observed_may_be_anybodys() -> None:
 
 def test_what_is_remembered_outlives_a_store_that_does_not_answer() -> None:
     observation = seen(None, known=remembered())
-    observation = observe(observation.table, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Away."))
+    observation = observe(
+        observation.table, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Away.")
+    )
     assert status_of(observation).owner == remembered()["owner"]
 
 
@@ -174,13 +176,13 @@ NEW = Instant(ago(20), Action.DELTA_COMMIT, State.COMPLETED, ago(19.9))
 def with_commits(*marks: Mark, verified: float | None = 30, owner: OwnerRecord | None = None) -> Observation:
     verified_up_to = {} if verified is None else {"timeline": TimelineStatus(verified_up_to=ago(verified))}
     one = table(type="MergeOnRead", status=status(history=(run(job="mine", instant=ago(40)),), **verified_up_to))
-    look = TimelineLook(
+    snapshot = TimelineSnapshot(
         timeline=story(done("deltacommit", 40), done("deltacommit", 20)),
         runs=tuple((mark.run, mark.instant.time) for mark in marks),
         marks=marks,
         owner=owner,
     )
-    return observe(one, look=look)
+    return observe(one, snapshot=snapshot)
 
 
 def foreign(observation: Observation) -> list[str]:
@@ -209,7 +211,7 @@ def test_a_commit_of_an_earlier_release_is_ours_when_its_run_is_known(name: str,
     assert foreign(with_commits(marked(NEW, run=name, table_uid=None, operator=None), OURS)) == found
 
 
-def test_without_a_verified_look_a_commit_of_an_earlier_release_is_believed() -> None:
+def test_without_a_verified_reconcile_a_commit_of_an_earlier_release_is_believed() -> None:
     assert foreign(with_commits(marked(NEW, table_uid=None, operator=None), OURS, verified=None)) == []
 
 

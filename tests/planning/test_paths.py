@@ -1,4 +1,4 @@
-"""One form for all spellings of a path, and the walls that are made of it."""
+"""One form for all spellings of a path, and the policies that are made of it."""
 
 from __future__ import annotations
 

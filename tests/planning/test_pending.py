@@ -30,7 +30,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
-from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineLook
+from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineSnapshot
 from hudi_operator.timeline import Timeline, TimelineZone
 
 MOR: dict[str, Any] = {"type": "MergeOnRead"}
@@ -45,7 +45,7 @@ def planned(seen: Timeline, *, now: Any = NOW, jobs: Any = (), **spec: Any) -> P
     remembered = {"left_behind": tuple(one.time for one in seen.pending), **spec.pop("remembered", {})}
     classes = spec.pop("classes", {})
     one = table(status=status(**remembered), created=NOW - minutes(600), **spec)
-    found = observe(one, look=TimelineLook(timeline=seen), table_class=a_class(**classes), jobs=jobs)
+    found = observe(one, snapshot=TimelineSnapshot(timeline=seen), table_class=a_class(**classes), jobs=jobs)
     return plan_for(found, now=now)
 
 
@@ -81,7 +81,7 @@ def test_the_oldest_of_several_pending_plans_goes_first_whatever_its_service() -
     assert launched(plan) == [("Clustering", "Execute", ago(30))]
 
 
-def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> None:
+def test_a_pending_instant_is_named_with_its_age_and_what_it_blocks() -> None:
     (pending,) = planned(REQUESTED["clustering"], **QUIET, **CLUSTERED).services.clustering.pending
     assert pending.model_dump() == {
         "time": OLD,
@@ -95,7 +95,7 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_holds_back() -> Non
     }
 
 
-def test_what_only_an_old_table_version_holds_back_is_named_there() -> None:
+def test_what_only_an_old_table_version_blocks_is_named_there() -> None:
     seen = story(*DELTAS, f"{OLD}.compaction.requested", version=6)
     (pending,) = planned(seen, **QUIET).services.compaction.pending
     assert pending.blocks.endswith("The metadata table is not compacted.")
@@ -298,7 +298,7 @@ def test_a_write_under_way_is_no_failed_write() -> None:
 def overdue(seen: Timeline, *, now: Any = NOW, **spec: Any) -> str | None:
     left = status(left_behind=tuple(one.time for one in seen.pending))
     one = table(status=left, created=NOW - minutes(600), **{**QUIET, **CLUSTERED, **spec})
-    after = status_of(observe(one, look=TimelineLook(timeline=seen)), now=now)
+    after = status_of(observe(one, snapshot=TimelineSnapshot(timeline=seen)), now=now)
     found = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
     return found.message if found else None
 
@@ -322,8 +322,8 @@ def test_the_table_is_looked_at_when_an_instant_becomes_overdue() -> None:
 def test_where_instants_are_in_local_time_age_counts_from_when_the_store_or_the_operator_saw_them_first() -> None:
     seen = story(*DELTAS[:2], f"{OLD}.clustering.requested", clusterings=[OLD], zone=TimelineZone.LOCAL)
     written = int((NOW - minutes(7)).timestamp() * 1000)
-    known = observe(table(**QUIET), look=TimelineLook(timeline=seen, written=((OLD, written),)))
-    unknown = observe(table(**QUIET), look=TimelineLook(timeline=seen))
+    known = observe(table(**QUIET), snapshot=TimelineSnapshot(timeline=seen, written=((OLD, written),)))
+    unknown = observe(table(**QUIET), snapshot=TimelineSnapshot(timeline=seen))
 
     assert status_of(known).services.clustering.pending[0].since == at(NOW - minutes(7))
     first = status_of(unknown)
@@ -340,8 +340,8 @@ def test_many_pending_instants_are_shown_by_the_oldest_ten() -> None:
 
 def test_a_run_of_a_pending_plan_knows_how_large_the_plan_is() -> None:
     plans = ((OLD, PlanSize(bytes=4 * 2**30, groups=8)),)
-    seen = TimelineLook(timeline=REQUESTED["compaction"], plans=plans)
-    (launched_job,) = plan_for(observe(table(**QUIET), look=seen)).active_jobs
+    seen = TimelineSnapshot(timeline=REQUESTED["compaction"], plans=plans)
+    (launched_job,) = plan_for(observe(table(**QUIET), snapshot=seen)).active_jobs
     assert (launched_job.instant, launched_job.plan_bytes, launched_job.plan_groups) == (OLD, 4 * 2**30, 8)
 
     sizing = job_sizing(table(**QUIET).spec, a_class().spec, driver_memory=launched_job.driver_memory, plan=plans[0][1])

@@ -31,7 +31,7 @@ from hudi_jobs.contract import Outcome, SavepointStep, Service
 from hudi_operator.api.table_status import ActiveJob
 from hudi_operator.api.takeover_status import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 
 TAKEN = at(NOW - minutes(60))
 CLASS = table_class(takeover={"quietFor": "0s"})
@@ -53,7 +53,7 @@ def seen(takeover: TakeoverStatus | None, *, deltas: int = 6, jobs: Any = (), **
     remembered = {name: changes.pop(f"{name}_memory") for name in names if f"{name}_memory" in changes}
     known = status(takeover=takeover, history=(run(),), active_jobs=changes.pop("active_jobs", ()), **remembered)
     one = table(**{"status": known, "type": "MergeOnRead", "ingestion": None, **changes})
-    return observe(one, look=TimelineLook(timeline=story(*DELTAS[:deltas])), jobs=jobs, table_class=CLASS)
+    return observe(one, snapshot=TimelineSnapshot(timeline=story(*DELTAS[:deltas])), jobs=jobs, table_class=CLASS)
 
 
 def launched(plan: Plan) -> list[ActiveJob]:

@@ -9,7 +9,7 @@ from tests.planning.world import NOW, active, again, done, job, minutes, observe
 
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
 
@@ -40,7 +40,7 @@ def test_a_refused_job_counts_as_a_failed_run_that_is_tried_again_later() -> Non
     assert (plan.services.ingestion.infrastructure_failures, plan.services.ingestion.due) == (1, False)
 
 
-def test_the_status_after_a_refusal_is_the_one_that_the_next_look_confirms() -> None:
+def test_the_status_after_a_refusal_is_the_one_that_the_next_reconcile_confirms() -> None:
     world = observe()
     first = status_after(world, refuse(world))
     following = again(world, first)
@@ -85,8 +85,8 @@ def test_a_request_outlasts_the_refusal_of_another_service() -> None:
     """Beside a running ingestion a compaction is refused; the ingestion that was asked for is still to come."""
     optimistic = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
     one = table(annotations=REQUEST, type="MergeOnRead", concurrency=optimistic, status=status(active_jobs=(active(),)))
-    seen = TimelineLook(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
-    world = observe(one, jobs=(job(),), look=seen)
+    seen = TimelineSnapshot(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
+    world = observe(one, jobs=(job(),), snapshot=seen)
     plan = refuse(world)
 
     assert [run.service for run in plan.finished] == ["Compaction"]

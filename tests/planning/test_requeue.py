@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from tests.planning.world import active, memory, observe, table_class
 
-from hudi_operator.planning.model import Blocked, Obstacle, Plan
+from hudi_operator.planning.model import Blocker, BlockerReason, Plan
 from hudi_operator.planning.requeue import ACTIVE_SECONDS, LABELS_SECONDS, QUIET_SECONDS, requeue_after
 
 RUNS = Plan(active_jobs=(active(),))
 DUE = Plan(services=Plan().services.model_copy(update={"ingestion": memory(due=True)}))
 BY_LABELS = table_class(allowedNamespaces={"selector": {"matchLabels": {"team": "a"}}})
-RIVAL = Obstacle(reason=Blocked.PATH_CLAIMED, message="Another table has the claim.")
+RIVAL = Blocker(reason=BlockerReason.PATH_CLAIMED, message="Another table has the claim.")
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ RIVAL = Obstacle(reason=Blocked.PATH_CLAIMED, message="Another table has the cla
     [
         (Plan(), {}, 10, QUIET_SECONDS),
         (Plan(), {"table_class": BY_LABELS}, 10, LABELS_SECONDS),
-        (Plan(), {"obstacles": (RIVAL,)}, 10, 10),
+        (Plan(), {"blockers": (RIVAL,)}, 10, 10),
         (RUNS, {}, 10, ACTIVE_SECONDS),
         (RUNS, {}, 300, ACTIVE_SECONDS),
         (RUNS, {"table_class": BY_LABELS}, 10, ACTIVE_SECONDS),
@@ -40,7 +40,7 @@ RIVAL = Obstacle(reason=Blocked.PATH_CLAIMED, message="Another table has the cla
         "what is due waits on a quiet table",
     ],
 )
-def test_a_whole_look_follows_after(plan: Plan, changes: dict[str, Any], poll: float, seconds: float) -> None:
+def test_a_whole_reconcile_follows_after(plan: Plan, changes: dict[str, Any], poll: float, seconds: float) -> None:
     assert requeue_after(observe(**changes), plan, poll=poll) == seconds
 
 

@@ -12,12 +12,12 @@ from tests.planning.world import (
     at,
     ended,
     job,
-    look,
     memory,
     minutes,
     observe,
     plan_for,
     run,
+    snapshot,
     status,
     status_of,
     succeeded,
@@ -29,7 +29,7 @@ from hudi_jobs.contract import JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_status import HudiTableStatus, RescanState, RescanStatus
 from hudi_operator.jobs.request import build_request
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineLook
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 
 ANNOTATION = "hudi-operator.io/rescan"
 RECENTLY = memory(last_run=run(started_at=at(NOW - minutes(1))))
@@ -56,11 +56,11 @@ def given_to_runs(observation: Observation) -> str | None:
     return request.tasks[0].ingestion.rescan
 
 
-def after_run(observation: Observation, outcome: JobOutcome, look_: TimelineLook) -> HudiTableStatus:
+def after_run(observation: Observation, outcome: JobOutcome, snapshot_: TimelineSnapshot) -> HudiTableStatus:
     """The status once the run has ended that the request started."""
     known = observation.table.status.model_copy(update={"active_jobs": (active(),)})
     one = again(observation, known)
-    return status_of(observe(one.table, jobs=(ended(outcome=outcome),), look=look_))
+    return status_of(observe(one.table, jobs=(ended(outcome=outcome),), snapshot=snapshot_))
 
 
 def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served_it() -> None:
@@ -74,7 +74,7 @@ def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served
     names = [one.name for one in waiting.active_jobs]
     assert not starts(observe(running.table, jobs=tuple(job(name) for name in names)))
 
-    committed = look((JOB, "20260310115900000"))
+    committed = snapshot((JOB, "20260310115900000"))
     unserved = after_run(running, succeeded(), committed)
     assert unserved.rescan.state is RescanState.ASKED
     assert not starts(again(first, unserved))
@@ -88,7 +88,7 @@ def test_a_request_starts_one_run_and_is_given_to_every_run_until_one_has_served
 
 def test_a_request_is_not_served_by_a_run_that_the_timeline_does_not_confirm() -> None:
     running = again(asked("skipped"), status_of(asked("skipped")))
-    after = after_run(running, succeeded(rescan="skipped"), TimelineLook())
+    after = after_run(running, succeeded(rescan="skipped"), TimelineSnapshot())
     assert after.rescan.state is RescanState.ASKED
 
 
@@ -117,10 +117,10 @@ def test_a_table_without_ingestion_has_nothing_to_read_again() -> None:
     assert after.rescan.state is RescanState.IGNORED
 
 
-def test_skipped_files_are_told_of_until_there_are_none() -> None:
+def test_skipped_files_are_reported_until_there_are_none() -> None:
     names = ("a.csv", "n" * 4000)
     running = observe(table(status=status(active_jobs=(active(),))))
-    committed = look((JOB, "20260310115900000"))
+    committed = snapshot((JOB, "20260310115900000"))
 
     after = after_run(running, succeeded(files_skipped=7, skipped=names), committed)
 
@@ -141,4 +141,4 @@ def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None
     nothing = (
         succeeded(rescan="skipped").results[0].model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "instant": None})
     )
-    assert after_run(running, JobOutcome(results=(nothing,)), TimelineLook()).rescan.state is RescanState.SERVED
+    assert after_run(running, JobOutcome(results=(nothing,)), TimelineSnapshot()).rescan.state is RescanState.SERVED

@@ -9,7 +9,7 @@ import pytest
 from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, plan_for, run, status, story, table
 
 from hudi_operator.api.table_status import CountRange, ServiceStatus
-from hudi_operator.planning.model import LaunchJob, Plan, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Bounds, CleanSummary, TableType, Timeline
 
 QUIET: dict[str, Any] = {"ingestion": None, "type": "MergeOnRead"}
@@ -30,7 +30,7 @@ def planned(seen: Timeline | None, **spec: Any) -> Plan:
     remembered = spec.pop("remembered", {})
     left = tuple(one.time for one in seen.pending) if seen else ()
     one = table(status=status(left_behind=left, **remembered), **{**QUIET, **spec})
-    return plan_for(observe(one, look=TimelineLook(timeline=seen)))
+    return plan_for(observe(one, snapshot=TimelineSnapshot(timeline=seen)))
 
 
 def served(service: str, seen: Timeline | None, **settings: Any) -> ServiceStatus:
@@ -38,7 +38,7 @@ def served(service: str, seen: Timeline | None, **settings: Any) -> ServiceStatu
     return getattr(plan.services, service)
 
 
-def verdict(found: ServiceStatus) -> tuple[bool, str, int | None, int | None]:
+def decided(found: ServiceStatus) -> tuple[bool, str, int | None, int | None]:
     return found.due, found.reason, found.counted, found.threshold
 
 
@@ -85,7 +85,7 @@ COMPACTED = [done("commit", 200), *DELTAS[:3]]
 def test_a_compaction_is_due_when_hudi_would_plan_one(
     names: list[str], settings: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
-    assert verdict(served(K, story(*names), **settings)) == expected
+    assert decided(served(K, story(*names), **settings)) == expected
 
 
 def test_a_compaction_that_waits_for_time_says_until_when_and_is_looked_at_then() -> None:
@@ -131,7 +131,7 @@ COMMITS = [done("deltacommit", 40 - number) for number in range(4)]
 def test_a_clustering_is_due_every_so_many_commits(
     names: list[str], clusterings: list[str] | None, expected: tuple[Any, ...]
 ) -> None:
-    assert verdict(served("clustering", story(*names, clusterings=clusterings), mode="Async")) == expected
+    assert decided(served("clustering", story(*names, clusterings=clusterings), mode="Async")) == expected
 
 
 def commits(number: int, *, first: float = 100) -> list[str]:
@@ -158,7 +158,7 @@ CLEANED = CleanSummary(last_completed_commit=ago(90), earliest_retained=ago(98),
 def test_a_cleaning_is_due_when_it_could_find_something(
     names: list[str], clean: CleanSummary | None, settings: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
-    assert verdict(served("cleaning", story(*names, clean=clean), **settings)) == expected
+    assert decided(served("cleaning", story(*names, clean=clean), **settings)) == expected
 
 
 @pytest.mark.parametrize(
@@ -168,17 +168,17 @@ def test_a_cleaning_is_due_when_it_could_find_something(
 def test_an_archival_is_due_above_the_number_of_commits_to_keep(number: int, expected: tuple[Any, ...]) -> None:
     settings = {"compaction": OFF, "clustering": OFF, "cleaning": OFF, "type": "CopyOnWrite"}
     seen = story(*(done("commit", 100 - index) for index in range(number)))
-    assert verdict(planned(seen, **settings).services.archival) == expected
+    assert decided(planned(seen, **settings).services.archival) == expected
 
 
-def test_an_archival_that_is_held_back_says_by_what_and_is_not_tried() -> None:
+def test_an_archival_that_is_blocked_says_by_what_and_is_not_tried() -> None:
     names = [f"{ago(300)}.clustering.requested", *(done("commit", 100 - index) for index in range(40))]
     found = served("archival", story(*names, clusterings=[ago(300)]))
     assert (found.due, found.reason, found.counted) == (False, "NothingToDo", 40)
     assert found.blocked_by == f"Commits from {ago(300)} on stay: an instant is pending there."
 
 
-def test_a_cleaning_that_is_held_back_says_by_what() -> None:
+def test_a_cleaning_that_is_blocked_says_by_what() -> None:
     names = [*commits(5), f"{ago(80)}.clustering.requested", *commits(12, first=70)]
     found = served("cleaning", story(*names, clusterings=[ago(80)]))
     assert found.blocked_by == f"clustering {ago(80)} is pending: files of earlier commits are kept from there on."
@@ -198,7 +198,7 @@ def test_nothing_is_due_before_there_is_a_table(service: str) -> None:
 @pytest.mark.parametrize("service", ALONE)
 def test_nothing_is_due_while_the_timeline_cannot_be_read(service: str) -> None:
     one = table(**{**QUIET, **ALONE[service], service: {"mode": "Async"}})
-    plan = plan_for(observe(one, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")))
+    plan = plan_for(observe(one, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")))
     found = getattr(plan.services, service)
     assert (found.due, found.reason, found.message) == (False, "StorageUnavailable", "Down.")
 
@@ -210,7 +210,7 @@ def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -
     moved = planned(story(*DELTAS, done("deltacommit", 1)), remembered=remembered, **ALONE[K])
 
     assert launched(same) == []
-    assert verdict(same.services.compaction) == (False, "NothingToDo", 5, 5)
+    assert decided(same.services.compaction) == (False, "NothingToDo", 5, 5)
     assert launched(moved) == [("Compaction", "ScheduleAndExecute", None)]
 
 
@@ -248,7 +248,7 @@ def copied(least: int, most: int) -> Timeline:
 def test_a_compaction_of_a_copied_table_is_due_when_the_threshold_may_be_reached(
     bounds: tuple[int, int], settings: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
-    assert verdict(served(K, copied(*bounds), **settings)) == expected
+    assert decided(served(K, copied(*bounds), **settings)) == expected
 
 
 def test_both_bounds_are_shown() -> None:
@@ -282,8 +282,8 @@ def test_an_archival_waits_for_the_metadata_table_to_be_compacted() -> None:
     behind = story(*(done("deltacommit", 100 - index) for index in range(40)))
     ahead = story(*(done("deltacommit", 100 - index) for index in range(39)), done("commit", 60.5))
 
-    waiting = plan_for(observe(one, look=TimelineLook(timeline=seen, metadata=behind))).services.archival
-    free = plan_for(observe(one, look=TimelineLook(timeline=seen, metadata=ahead))).services.archival
+    waiting = plan_for(observe(one, snapshot=TimelineSnapshot(timeline=seen, metadata=behind))).services.archival
+    free = plan_for(observe(one, snapshot=TimelineSnapshot(timeline=seen, metadata=ahead))).services.archival
     assert (waiting.due, waiting.reason) == (False, "NothingToDo")
     assert waiting.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
     assert free.due

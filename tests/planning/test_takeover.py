@@ -33,7 +33,7 @@ from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import HudiTableStatus
 from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import Blocked, LaunchJob, Mark, Observation, Obstacle, Plan, TimelineLook
+from hudi_operator.planning.model import Blocker, BlockerReason, LaunchJob, Mark, Observation, Plan, TimelineSnapshot
 from hudi_operator.timeline import Timeline
 
 QUIET = 10
@@ -53,10 +53,10 @@ def found(*names: str, beats: dict[str, datetime] | None = None, **changes: Any)
 def seen(timeline: Timeline, *, beats: dict[str, datetime] | None = None, **changes: Any) -> Observation:
     heartbeats = tuple((time, int(moment.timestamp() * 1000)) for time, moment in (beats or {}).items())
     commits = tuple(one for one in reversed(timeline.completed) if one.action.value == "deltacommit")
-    look = TimelineLook(timeline=timeline, heartbeats=heartbeats, unmarked=changes.pop("unmarked", commits))
-    look = replace(look, **changes.pop("look", {}))
+    snapshot = TimelineSnapshot(timeline=timeline, heartbeats=heartbeats, unmarked=changes.pop("unmarked", commits))
+    snapshot = replace(snapshot, **changes.pop("snapshot", {}))
     of = changes.pop("of", STANDARD)
-    return observe(table(**{**LAKE, **changes}), look=look, table_class=of)
+    return observe(table(**{**LAKE, **changes}), snapshot=snapshot, table_class=of)
 
 
 def later(observation: Observation, *, now: datetime = NOW, policy: ManagementPolicy | None = None) -> Observation:
@@ -69,7 +69,7 @@ def later(observation: Observation, *, now: datetime = NOW, policy: ManagementPo
 
 def moved(observation: Observation, *names: str, beats: dict[str, datetime] | None = None) -> Observation:
     """The table of an observation after its timeline has moved."""
-    return replace(observation, look=found(*names, beats=beats).look)
+    return replace(observation, snapshot=found(*names, beats=beats).snapshot)
 
 
 def launches(plan: Plan) -> list[str]:
@@ -229,7 +229,7 @@ OURS: dict[str, dict[str, Any]] = {
     "its history": {"status": status(history=(run(),))},
     "a service that ran": {"status": status(ingestion=memory(last_run=run()))},
     "what a run left": {"status": status(left_behind=(ago(5),))},
-    "a commit of an earlier release": {"look": {"marks": (Mark(instant=instant(ago(50)), run="a-run"),)}},
+    "a commit of an earlier release": {"snapshot": {"marks": (Mark(instant=instant(ago(50)), run="a-run"),)}},
 }
 
 
@@ -243,7 +243,7 @@ def test_a_table_that_the_operator_already_manages_never_waits(what: str) -> Non
 @pytest.mark.parametrize(("operator", "waits"), [(OPERATOR, False), ("elsewhere/hudi-operator", True)])
 def test_a_table_that_is_declared_again_goes_on_and_that_of_another_operator_waits(operator: str, waits: bool) -> None:
     mark = Mark(instant=instant(ago(50)), run="a-run", table_uid="a-former-uid", operator=operator)
-    assert (plan_for(found(look={"marks": (mark,)})).waits_for_quiet is not None) is waits
+    assert (plan_for(found(snapshot={"marks": (mark,)})).waits_for_quiet is not None) is waits
 
 
 def test_a_run_of_ours_that_works_is_enough() -> None:
@@ -261,7 +261,7 @@ def test_beside_others_under_a_lock_nothing_waits() -> None:
     assert (launches(plan), phase(plan)) == (["Ingestion"], TakeoverPhase.DONE)
 
 
-def test_without_a_wait_a_table_is_taken_over_at_the_first_look_and_what_is_inflight_is_still_protected() -> None:
+def test_without_a_wait_a_table_is_taken_over_at_the_first_reconcile_and_what_is_inflight_is_still_protected() -> None:
     at_once = table_class(takeover={"quietFor": "0s"})
     old = NOW - minutes(30)
     assert launches(plan_for(found(of=at_once, created=old))) == ["Ingestion"]
@@ -292,10 +292,10 @@ def test_a_table_that_others_write_again_while_it_is_observed_is_watched_anew() 
 
 
 def test_a_table_that_may_not_be_looked_at_keeps_only_that_it_was_taken_over() -> None:
-    hides = (Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message="No."),)
-    waiting = replace(later(found()), obstacles=hides)
+    hides = (Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message="No."),)
+    waiting = replace(later(found()), blockers=hides)
     assert plan_for(waiting).takeover is None
-    managed = replace(later(later(found()), now=NOW + minutes(QUIET)), obstacles=hides)
+    managed = replace(later(later(found()), now=NOW + minutes(QUIET)), blockers=hides)
     kept = plan_for(managed).takeover
     assert kept is not None
     assert (kept.phase, kept.savepoint, kept.writers) == (TakeoverPhase.DONE, None, ())

@@ -15,9 +15,9 @@ from tests.planning.world import (
     at,
     ended,
     job,
-    look,
     minutes,
     observe,
+    snapshot,
     status,
     succeeded,
     table,
@@ -26,23 +26,23 @@ from tests.planning.world import table_class as a_class
 
 from hudi_operator.api.table_status import ActiveJob
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     CreateJob,
     JobObservation,
     JobPhase,
-    Obstacle,
     PodReference,
     PodTrouble,
     RemoveExecutors,
     StopJob,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.runs.tracking import Tracked, track
 
 EXECUTOR = PodReference(name=f"{JOB}-exec-1", uid="executor-uid")
 DECIDED = active(uid=None, state="Decided")
-BEFORE = look(("flights-ingestion-before", "20260310115900000"))
+BEFORE = snapshot(("flights-ingestion-before", "20260310115900000"))
 
 
 def tracked(
@@ -70,11 +70,11 @@ def test_a_job_whose_intent_is_recorded_is_created_when_it_does_not_exist() -> N
 @pytest.mark.parametrize(
     "changes",
     [
-        {"obstacles": (Obstacle(reason=Blocked.PATH_CLAIMED, message="Taken."),)},
+        {"blockers": (Blocker(reason=BlockerReason.PATH_CLAIMED, message="Taken."),)},
         {"spec": {"suspend": True}},
         {"spec": {"managementPolicy": "Observe"}},
     ],
-    ids=["obstacle", "suspended", "only observed"],
+    ids=["blocked", "suspended", "only observed"],
 )
 def test_an_intent_is_dropped_when_nothing_may_start_any_more(changes: dict[str, Any]) -> None:
     found = tracked((DECIDED,), **changes)
@@ -113,14 +113,14 @@ def test_a_job_that_is_over_and_not_remembered_was_consumed_before() -> None:
 
 
 def test_a_remembered_job_that_is_over_ends_once() -> None:
-    found = tracked((active(),), (ended(outcome=succeeded()),), look=look((JOB, "20260310115900000")))
+    found = tracked((active(),), (ended(outcome=succeeded()),), snapshot=snapshot((JOB, "20260310115900000")))
     assert found.active == ()
     assert [one.job for one in found.finished] == [JOB]
 
 
 @pytest.mark.parametrize("jobs", [(ended(outcome=succeeded()),), ()], ids=["over", "vanished"])
 def test_a_job_stays_active_while_the_timeline_cannot_confirm_its_end(jobs: tuple[JobObservation, ...]) -> None:
-    found = tracked((active(),), jobs, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE))
+    found = tracked((active(),), jobs, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE))
     assert names(found) == [JOB]
     assert found.finished == ()
 
@@ -132,7 +132,7 @@ def test_a_job_that_vanished_after_it_was_seen_has_ended() -> None:
 
 
 def test_a_job_without_uid_that_is_over_has_ended_and_is_not_created_again() -> None:
-    found = tracked((DECIDED,), (ended(outcome=succeeded()),), look=look((JOB, "20260310115900000")))
+    found = tracked((DECIDED,), (ended(outcome=succeeded()),), snapshot=snapshot((JOB, "20260310115900000")))
     assert found.actions == ()
     assert len(found.finished) == 1
 
@@ -231,17 +231,17 @@ def test_executors_of_a_run_that_status_has_forgotten_are_removed_as_well() -> N
 
 def test_a_job_that_only_the_containers_of_others_keep_ends_and_is_then_removed() -> None:
     kept = ended(outcome=succeeded(), remains=True)
-    found = tracked((active(),), (kept,), look=look((JOB, "20260310115900000")))
+    found = tracked((active(),), (kept,), snapshot=snapshot((JOB, "20260310115900000")))
     assert [one.outcome for one in found.finished] == ["Succeeded"]
     assert found.active == ()
     assert [(type(one), one.uid) for one in found.actions if isinstance(one, StopJob)] == [(StopJob, "job-uid")]
-    again = tracked((), (kept,), look=look((JOB, "20260310115900000")))
+    again = tracked((), (kept,), snapshot=snapshot((JOB, "20260310115900000")))
     assert [type(one) for one in again.actions] == [StopJob], "also when the operator died in between"
 
 
 def test_a_job_whose_end_cannot_be_told_yet_is_not_removed() -> None:
     kept = ended(outcome=succeeded(), remains=True)
-    found = tracked((active(),), (kept,), look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE))
+    found = tracked((active(),), (kept,), snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE))
     assert (names(found), found.actions) == ([JOB], ())
 
 
@@ -279,7 +279,7 @@ def test_every_job_is_tracked_by_its_own_name() -> None:
     observation = observe(
         one,
         jobs=(job("one"), ended("three", outcome=succeeded()), job("four")),
-        look=as_declared(look(("three", "20260310115900000")), one),
+        snapshot=as_declared(snapshot(("three", "20260310115900000")), one),
     )
     found = track(observation, desired_image=IMAGE, now=NOW)
 
@@ -295,7 +295,7 @@ def test_an_adopted_job_that_cannot_start_says_so_at_once() -> None:
 
 def test_a_pod_of_an_earlier_job_of_the_same_name_keeps_the_next_run_waiting() -> None:
     left = job(uid="earlier", phase=JobPhase.ENDING, created_at=NOW - minutes(9))
-    found = tracked((active(),), (left, ended(outcome=succeeded())), look=look((JOB, "20260310115900000")))
+    found = tracked((active(),), (left, ended(outcome=succeeded())), snapshot=snapshot((JOB, "20260310115900000")))
     assert names(found) == [JOB]
     assert found.finished == ()
 
@@ -304,7 +304,7 @@ OTHER_RUN = {"uid": "another", "decided_at": at(NOW - minutes(90))}
 
 
 def test_a_finished_job_of_another_run_is_not_the_end_of_a_run_of_the_same_name() -> None:
-    found = tracked((DECIDED,), (ended(outcome=succeeded(), **OTHER_RUN),), look=BEFORE)
+    found = tracked((DECIDED,), (ended(outcome=succeeded(), **OTHER_RUN),), snapshot=BEFORE)
     assert found == Tracked(active=(), finished=(), actions=())
 
 
@@ -317,7 +317,7 @@ def test_a_job_that_runs_under_the_name_of_an_intent_takes_its_place() -> None:
 
 
 def test_the_jobs_own_uid_tells_whose_end_it_is() -> None:
-    found = tracked((active(),), (ended(outcome=succeeded(), uid="another"),), look=BEFORE)
+    found = tracked((active(),), (ended(outcome=succeeded(), uid="another"),), snapshot=BEFORE)
     assert [(one.outcome, one.reason) for one in found.finished] == [("Failed", "JobLost")]
 
 
@@ -328,14 +328,14 @@ def test_a_uid_that_is_known_is_never_exchanged() -> None:
 
 
 def test_a_run_whose_job_came_and_went_unseen_is_told_by_the_timeline_and_not_started_again() -> None:
-    found = tracked((DECIDED,), look=look((JOB, "20260310115900000")))
+    found = tracked((DECIDED,), snapshot=snapshot((JOB, "20260310115900000")))
     assert [(one.outcome, one.instant) for one in found.finished] == [("Succeeded", "20260310115900000")]
     assert (found.active, found.actions) == ((), ())
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"generation": 2}, {"look": TimelineLook(trouble=TimelineTrouble.UNREACHABLE)}],
+    [{"generation": 2}, {"snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE)}],
     ids=["the spec has changed", "the timeline cannot be read"],
 )
 def test_an_intent_whose_job_would_be_another_or_may_have_been_there_is_dropped(changes: dict[str, Any]) -> None:

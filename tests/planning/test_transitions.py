@@ -5,27 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.planning.world import JOB, NOW, active, again, look, memory, minutes, observe, run, status, status_of, table
+from tests.planning.world import (
+    JOB,
+    NOW,
+    active,
+    again,
+    memory,
+    minutes,
+    observe,
+    run,
+    snapshot,
+    status,
+    status_of,
+    table,
+)
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import Blocked, Obstacle, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import Blocker, BlockerReason, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.status.transitions import transitions
 
-COMMITTED = look((JOB, "20260310115900000"))
+COMMITTED = snapshot((JOB, "20260310115900000"))
 
 
 def ready(kind: Outcome = Outcome.SUCCEEDED, **spec: Any) -> HudiTableStatus:
     one = table(status=status(ingestion=memory(last_run=run(kind, reason=None))), **spec)
-    return status_of(observe(one, look=COMMITTED))
+    return status_of(observe(one, snapshot=COMMITTED))
 
 
-def blocked(reason: Blocked = Blocked.PATH_CLAIMED, message: str = "Taken.") -> HudiTableStatus:
-    return status_of(observe(obstacles=(Obstacle(reason=reason, message=message),)))
+def blocked(reason: BlockerReason = BlockerReason.PATH_CLAIMED, message: str = "Taken.") -> HudiTableStatus:
+    return status_of(observe(blockers=(Blocker(reason=reason, message=message),)))
 
 
 def store_down() -> HudiTableStatus:
-    return status_of(observe(look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down.")))
+    return status_of(observe(snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")))
 
 
 NEW = HudiTableStatus()
@@ -39,7 +52,7 @@ FIRST = status_of(observe())
         (FIRST, ready(), [(False, "Succeeded")]),
         (NEW, blocked(), [(True, "BasePathClaimed")]),
         (ready(), blocked(), [(True, "BasePathClaimed")]),
-        (blocked(), blocked(Blocked.CLASS_NOT_FOUND), [(True, "TableClassNotFound")]),
+        (blocked(), blocked(BlockerReason.CLASS_NOT_FOUND), [(True, "TableClassNotFound")]),
         (blocked(), store_down(), [(True, "StorageUnavailable")]),
         (blocked(), ready(), [(False, "Succeeded")]),
         (ready(), ready(suspend=True), [(False, "Suspended")]),
@@ -76,12 +89,12 @@ def test_a_quiet_table_posts_no_events_however_often_it_is_looked_at() -> None:
 
 def test_a_run_that_ends_as_the_one_before_posts_no_event() -> None:
     before = ready()
-    after = status_of(observe(table(status=before.model_copy(update={"active_jobs": (active(),)})), look=COMMITTED))
+    after = status_of(observe(table(status=before.model_copy(update={"active_jobs": (active(),)})), snapshot=COMMITTED))
     assert transitions(before, after) == ()
 
 
 def test_an_upgrade_that_renames_a_reason_posts_no_event() -> None:
-    after = blocked(Blocked.SIZE_NOT_ALLOWED)
+    after = blocked(BlockerReason.SIZE_NOT_ALLOWED)
     before = after.model_copy(
         update={
             "conditions": tuple(

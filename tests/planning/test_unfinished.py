@@ -32,7 +32,7 @@ from tests.planning.world import (
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
 from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Timeline
 
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
@@ -80,13 +80,13 @@ def seen(timeline: Timeline, *, beats: dict[str, datetime] | None = None, **chan
     jobs, remembered = changes.pop("jobs", ()), changes.pop("remembered", {})
     runs = changes.pop("planned", {})
     planned = tuple(Mark(instant=one, run=runs[one.time]) for one in timeline.pending if one.time in runs)
-    look = TimelineLook(timeline=timeline, heartbeats=heartbeats, planned=planned)
+    snapshot = TimelineSnapshot(timeline=timeline, heartbeats=heartbeats, planned=planned)
     one = table(status=status(**remembered), created=NOW - minutes(600), **changes)
-    return observe(one, look=look, jobs=jobs)
+    return observe(one, snapshot=snapshot, jobs=jobs)
 
 
 def remembered_from(observation: Observation) -> Observation:
-    """The same table after a first look, whose status is remembered."""
+    """The same table after a first reconcile, whose status is remembered."""
     return again(observation, status_of(observation))
 
 
@@ -145,14 +145,14 @@ def test_a_heartbeat_keeps_it_alive_however_old_it_is_and_whatever_the_clock_of_
     following = remembered_from(seen(FOREIGN[what], **BESIDE))
     now = NOW + minutes(10 * ALARM)
     beat = int((now + minutes(skew) - timedelta(seconds=119)).timestamp() * 1000)
-    alive = replace(following, look=replace(following.look, heartbeats=((T, beat),)))
+    alive = replace(following, snapshot=replace(following.snapshot, heartbeats=((T, beat),)))
     assert launched(plan_for(alive, now=now)) == []
     assert launched(plan_for(alive, now=now + minutes(23))) == DEALT_WITH[what]
 
 
 def test_a_plan_that_waited_for_its_turn_is_watched_anew_once_it_is_begun() -> None:
     planned = remembered_from(seen(FOREIGN["a clustering that is planned"], **BESIDE))
-    begun = replace(planned, look=replace(planned.look, timeline=FOREIGN["a clustering that is executed"]))
+    begun = replace(planned, snapshot=replace(planned.snapshot, timeline=FOREIGN["a clustering that is executed"]))
     now = NOW + minutes(ALARM - 1)
     following = again(begun, status_of(begun, now=now))
     assert launched(plan_for(following, now=NOW + minutes(2 * ALARM - 2))) == []
@@ -310,8 +310,8 @@ def test_what_a_writer_failed_to_finish_after_its_commit_is_its_own_where_nobody
     over = ended(outcome=outcome(Outcome.SUCCEEDED, instant=DELTAS[-1].partition("_")[0]))
     for what, left in (("a clean", (T,)), ("a compaction that is executed", (T,)), ("a write", ())):
         seen_then = seen(FOREIGN[what], remembered={"active_jobs": (WORKED,)}, jobs=(over,), **ALONE)
-        marked = replace(seen_then.look, runs=((WORKED.name, DELTAS[-1].partition("_")[0]),))
-        plan = plan_for(replace(seen_then, look=marked))
+        marked = replace(seen_then.snapshot, runs=((WORKED.name, DELTAS[-1].partition("_")[0]),))
+        plan = plan_for(replace(seen_then, snapshot=marked))
         assert [run.outcome for run in plan.finished] == [Outcome.SUCCEEDED]
         assert plan.left_behind == left, what
 
@@ -353,8 +353,8 @@ def test_the_phase_of_a_job_does_not_matter_while_it_may_write() -> None:
 
 def test_since_when_an_instant_has_been_there_is_not_forgotten_while_the_store_is_away() -> None:
     first = remembered_from(seen(FOREIGN["a write"], **BESIDE))
-    away = replace(first, look=TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message="Down."))
+    away = replace(first, snapshot=TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down."))
     after = again(away, status_of(away, now=NOW + minutes(30)))
-    back = replace(after, look=first.look)
+    back = replace(after, snapshot=first.snapshot)
     assert launched(plan_for(back, now=NOW + minutes(ALARM - 0.1))) == []
     assert launched(plan_for(back, now=NOW + minutes(ALARM))) == DEALT_WITH["a write"]

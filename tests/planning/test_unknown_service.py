@@ -15,12 +15,12 @@ from tests.planning.world import (
     at,
     ended,
     job,
-    look,
     minutes,
     observe,
     outcome,
     plan_for,
     run,
+    snapshot,
     status,
     status_of,
     table,
@@ -206,7 +206,7 @@ def test_a_job_of_an_unknown_service_that_does_not_start_is_given_up_like_any() 
 
 def test_the_status_says_that_something_unknown_runs_and_is_read_back() -> None:
     observation = observe(
-        table(status=status(active_jobs=(UNKNOWN,))), jobs=(RUNNING,), look=look(("a", "20260310115800000"))
+        table(status=status(active_jobs=(UNKNOWN,))), jobs=(RUNNING,), snapshot=snapshot(("a", "20260310115800000"))
     )
     after = status_of(observation)
 

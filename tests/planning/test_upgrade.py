@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.planning.world import NOW, ended, job, look, minutes, observe, plan_for, succeeded
+from tests.planning.world import NOW, ended, job, minutes, observe, plan_for, snapshot, succeeded
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
@@ -29,7 +29,7 @@ def stored(path: Path) -> HudiTable:
 
 
 def plan(table: HudiTable, *jobs: JobObservation, runs: tuple[tuple[str, str], ...] = (BEFORE,)) -> Plan:
-    return plan_for(observe(table, look=look(*runs), jobs=jobs), now=LATER)
+    return plan_for(observe(table, snapshot=snapshot(*runs), jobs=jobs), now=LATER)
 
 
 def holds(new: Any, old: Any) -> bool:
@@ -56,7 +56,7 @@ def test_a_run_that_ended_during_the_upgrade_is_counted_once(path: Path) -> None
     first = plan(table, done, runs=runs)
     assert [(run.job, run.outcome) for run in first.finished] == [(RUNNING, Outcome.SUCCEEDED)]
 
-    status = build_status(observe(table, look=look(*runs), jobs=(done,)), first, now=LATER)
+    status = build_status(observe(table, snapshot=snapshot(*runs), jobs=(done,)), first, now=LATER)
     second = plan(table.model_copy(update={"status": status}), done, runs=runs)
     assert second.finished == ()
     assert len(status.history) == len(table.status.history) + 1

@@ -1,4 +1,4 @@
-"""Small worlds for decisions: tables, classes, Jobs, timelines and looks, each complete and each easily changed."""
+"""Small worlds for decisions: tables, classes, Jobs, timelines and snapshots, each complete and each easily changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
-from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineLook
+from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.timeline import (
@@ -178,9 +178,11 @@ def story(
     )
 
 
-def look(*runs: tuple[str, str], **changes: Any) -> TimelineLook:
-    """A look at a table whose commits were made by these (run, instant) pairs."""
-    base = TimelineLook(timeline=timeline(*(instant(time) for _, time in reversed(runs))) if runs else None, runs=runs)
+def snapshot(*runs: tuple[str, str], **changes: Any) -> TimelineSnapshot:
+    """A snapshot of a table whose commits were made by these (run, instant) pairs."""
+    base = TimelineSnapshot(
+        timeline=timeline(*(instant(time) for _, time in reversed(runs))) if runs else None, runs=runs
+    )
     return replace(base, **changes)
 
 
@@ -264,16 +266,21 @@ def status(**changes: Any) -> HudiTableStatus:
 
 def observe(one: HudiTable | None = None, **changes: Any) -> Observation:
     base = Observation(
-        table=one or table(), table_class=table_class(), obstacles=(), look=TimelineLook(), jobs=(), operator=OPERATOR
+        table=one or table(),
+        table_class=table_class(),
+        blockers=(),
+        snapshot=TimelineSnapshot(),
+        jobs=(),
+        operator=OPERATOR,
     )
     return replace(base, **changes)
 
 
-def as_declared(look: TimelineLook, table: HudiTable) -> TimelineLook:
-    """The look, where a test says nothing of the properties at a table that has what its resource declares."""
-    if look.timeline is None or look.timeline.properties.raw:
-        return look
-    spec, properties = table.spec, look.timeline.properties
+def as_declared(snapshot: TimelineSnapshot, table: HudiTable) -> TimelineSnapshot:
+    """The snapshot, where a test says nothing of the properties at a table that has what its resource declares."""
+    if snapshot.timeline is None or snapshot.timeline.properties.raw:
+        return snapshot
+    spec, properties = table.spec, snapshot.timeline.properties
     raw = {
         "hoodie.table.name": table.table_name,
         "hoodie.table.type": spec.type.hudi_name,
@@ -284,11 +291,11 @@ def as_declared(look: TimelineLook, table: HudiTable) -> TimelineLook:
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
     }
     filled = replace(properties, raw=tuple(sorted(raw.items())))
-    return replace(look, timeline=replace(look.timeline, properties=filled))
+    return replace(snapshot, timeline=replace(snapshot.timeline, properties=filled))
 
 
 def plan_for(observation: Observation, *, now: datetime = NOW) -> Plan:
-    observation = replace(observation, look=as_declared(observation.look, observation.table))
+    observation = replace(observation, snapshot=as_declared(observation.snapshot, observation.table))
     return decide(observation, default_image=IMAGE, now=now)
 
 
@@ -297,6 +304,6 @@ def status_of(observation: Observation, *, now: datetime = NOW) -> HudiTableStat
 
 
 def again(observation: Observation, after: HudiTableStatus) -> Observation:
-    """The same look at a table that now has this status, as the API server gives it back."""
+    """The same reconcile of a table that now has this status, as the API server gives it back."""
     stored = HudiTableStatus.model_validate(after.to_document())
     return replace(observation, table=observation.table.model_copy(update={"status": stored}))

@@ -102,7 +102,9 @@ async def test_no_event_makes_a_handler_fail_and_the_next_event_is_heard(documen
         ({"labels": {"team": "a"}}, True),
     ],
 )
-async def test_an_event_calls_for_a_look_when_the_declaration_changed(change: dict[str, Any], *, matters: bool) -> None:
+async def test_an_event_calls_for_a_reconcile_when_the_declaration_changed(
+    change: dict[str, Any], *, matters: bool
+) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
     informer = Informer(queue=queue, known=KnownObjects(CONTROLLERS))
     informer.object_event(TABLES, {"type": None, "object": table()})
@@ -244,9 +246,9 @@ LIVES: dict[str, tuple[list[tuple[str | None, dict[str, Any]]], list[bool]]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "looks"), LIVES.values(), ids=LIVES)
-async def test_events_of_jobs_and_pods_call_for_a_look_when_they_tell_something_new(
-    events: list[tuple[str | None, dict[str, Any]]], looks: list[bool]
+@pytest.mark.parametrize(("events", "reconciles"), LIVES.values(), ids=LIVES)
+async def test_events_of_jobs_and_pods_call_for_a_reconcile_when_they_tell_something_new(
+    events: list[tuple[str | None, dict[str, Any]]], reconciles: list[bool]
 ) -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
     known = KnownObjects(CONTROLLERS)
@@ -257,7 +259,7 @@ async def test_events_of_jobs_and_pods_call_for_a_look_when_they_tell_something_
         informer.child_event(TABLES, JOBS, {"type": kind, "object": document})
         asked.append(table_key("n", "a") in queue)
         queue.discard(table_key("n", "a"))
-    assert asked == looks
+    assert asked == reconciles
 
 
 async def test_nothing_is_kept_of_jobs_and_pods_that_are_gone() -> None:
@@ -267,7 +269,7 @@ async def test_nothing_is_kept_of_jobs_and_pods_that_are_gone() -> None:
     assert known._children == {}
 
 
-async def test_a_finalizer_that_was_removed_by_hand_calls_for_a_look_that_puts_it_back() -> None:
+async def test_a_finalizer_that_was_removed_by_hand_calls_for_a_reconcile_that_puts_it_back() -> None:
     queue: KeyedQueue[TableKey] = KeyedQueue()
     informer = Informer(queue=queue, known=KnownObjects(CONTROLLERS))
     held, bare = table(), table()

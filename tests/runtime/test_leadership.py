@@ -106,7 +106,7 @@ def test_the_first_process_leads_and_the_second_stands_by() -> None:
     run(story)
 
 
-def test_the_successor_of_a_leader_that_died_takes_over_within_the_lease_and_one_look() -> None:
+def test_the_successor_of_a_leader_that_died_takes_over_within_the_lease_and_one_attempt() -> None:
     async def story() -> float:
         leases = FakeLeases()
         first, second = candidate(leases, "first"), candidate(leases, "second")
@@ -121,7 +121,7 @@ def test_the_successor_of_a_leader_that_died_takes_over_within_the_lease_and_one
     assert 10 < run(story) <= TIMES.lease + 1.5 * TIMES.retry
 
 
-def test_a_lease_that_was_released_is_taken_at_the_next_look() -> None:
+def test_a_lease_that_was_released_is_taken_at_the_next_attempt() -> None:
     async def story() -> float:
         leases = FakeLeases()
         first, second = candidate(leases, "first"), candidate(leases, "second")

@@ -27,7 +27,7 @@ class Recorder:
     """A handler that notes when it began each key, and may take time, fail or ask to come again."""
 
     def __init__(self, *, takes: float = 0, answers: float | None = None, fails: int = 0) -> None:
-        self.looks: list[tuple[float, str]] = []
+        self.reconciles: list[tuple[float, str]] = []
         self.triggers: list[Trigger] = []
         self.at_once = 0
         self.most_at_once = 0
@@ -38,7 +38,7 @@ class Recorder:
         self._fails = fails
 
     async def __call__(self, key: str, trigger: Trigger) -> float | None:
-        self.looks.append((now(), key))
+        self.reconciles.append((now(), key))
         self.triggers.append(trigger)
         self.same_key_twice |= key in self._now_working
         self._now_working.add(key)
@@ -47,17 +47,17 @@ class Recorder:
             await asyncio.sleep(self._takes)
         finally:
             self._now_working.discard(key)
-        if len(self.looks) <= self._fails:
-            raise RuntimeError("this look fails")
+        if len(self.reconciles) <= self._fails:
+            raise RuntimeError("this reconcile fails")
         return self._answers
 
     @property
     def times(self) -> list[float]:
-        return [round(when, 3) for when, _ in self.looks]
+        return [round(when, 3) for when, _ in self.reconciles]
 
     @property
     def keys(self) -> list[str]:
-        return [key for _, key in self.looks]
+        return [key for _, key in self.reconciles]
 
 
 def test_a_key_added_many_times_is_worked_on_once() -> None:
@@ -125,7 +125,7 @@ def test_a_poll_has_its_turn_however_many_events_there_are() -> None:
     assert "polled" in run(story).keys
 
 
-def test_a_look_that_failed_comes_back_as_one_for_which_nothing_known_counts() -> None:
+def test_a_reconcile_that_failed_comes_back_as_one_for_which_nothing_known_counts() -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder(fails=1, answers=30)
         queue.add("a", Trigger.POLL)
@@ -135,7 +135,7 @@ def test_a_look_that_failed_comes_back_as_one_for_which_nothing_known_counts() -
     assert run(story).triggers == [Trigger.POLL, Trigger.EVENT, Trigger.POLL]
 
 
-def test_an_event_during_a_look_is_remembered_beside_a_poll() -> None:
+def test_an_event_during_a_reconcile_is_remembered_beside_a_poll() -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder(takes=10)
         queue.add("a", Trigger.POLL)
@@ -166,11 +166,11 @@ def test_no_more_keys_are_worked_on_at_once_than_there_are_workers() -> None:
         return recorder
 
     recorder = run(story)
-    assert (len(recorder.looks), recorder.most_at_once) == (20, 3)
+    assert (len(recorder.reconciles), recorder.most_at_once) == (20, 3)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "expected"),
+    ("requests", "expected"),
     [
         ([30], [30]),
         ([30, 10], [10]),
@@ -179,10 +179,12 @@ def test_no_more_keys_are_worked_on_at_once_than_there_are_workers() -> None:
         ([-5], [0]),
     ],
 )
-def test_of_several_wishes_to_look_later_the_earliest_counts(wishes: list[float], expected: list[float]) -> None:
+def test_of_several_requests_to_reconcile_later_the_earliest_counts(
+    requests: list[float], expected: list[float]
+) -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder()
-        for seconds in wishes:
+        for seconds in requests:
             queue.add_after("a", seconds)
         await work_for(queue, 100, recorder)
         return recorder
@@ -190,7 +192,7 @@ def test_of_several_wishes_to_look_later_the_earliest_counts(wishes: list[float]
     assert run(story).times == expected
 
 
-def test_the_outcome_of_a_look_replaces_an_earlier_wish() -> None:
+def test_the_outcome_of_a_reconcile_replaces_an_earlier_request() -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder(answers=40)
         queue.add_after("a", 15)
@@ -201,7 +203,7 @@ def test_the_outcome_of_a_look_replaces_an_earlier_wish() -> None:
     assert run(story).times == [0, 40, 80]
 
 
-def test_a_wish_made_during_a_look_is_kept() -> None:
+def test_a_request_made_during_a_reconcile_is_kept() -> None:
     async def story() -> Recorder:
         queue, recorder = Queue(), Recorder(takes=10)
         queue.add("a")
@@ -267,7 +269,7 @@ def test_what_the_server_asks_for_is_the_least_time_to_wait() -> None:
     assert run(story) == [0, 77]
 
 
-def test_a_look_that_takes_too_long_is_cut_off_and_counts_as_a_failure() -> None:
+def test_a_reconcile_that_takes_too_long_is_cut_off_and_counts_as_a_failure() -> None:
     async def story() -> tuple[Recorder, int]:
         queue, recorder = Queue(draw=lambda: 1.0), Recorder(takes=1000)
         queue.add("a")
@@ -279,7 +281,7 @@ def test_a_look_that_takes_too_long_is_cut_off_and_counts_as_a_failure() -> None
     assert failures == 2
 
 
-def test_a_look_whose_own_task_is_cancelled_does_not_end_the_worker() -> None:
+def test_a_reconcile_whose_own_task_is_cancelled_does_not_end_the_worker() -> None:
     async def story() -> list[str]:
         queue, done = Queue(), []
 
@@ -298,7 +300,7 @@ def test_a_look_whose_own_task_is_cancelled_does_not_end_the_worker() -> None:
     assert run(story) == ["good"]
 
 
-def test_stopping_lets_running_looks_end_and_takes_no_new_ones() -> None:
+def test_stopping_lets_running_reconciles_end_and_takes_no_new_ones() -> None:
     async def story() -> tuple[bool, Recorder, list[str], float]:
         queue, recorder, ended = Queue(), Recorder(takes=10), []
 
@@ -323,7 +325,7 @@ def test_stopping_lets_running_looks_end_and_takes_no_new_ones() -> None:
     assert recorder.keys == ended == ["running"]
 
 
-def test_stopping_cuts_off_a_look_that_does_not_end_in_time() -> None:
+def test_stopping_cuts_off_a_reconcile_that_does_not_end_in_time() -> None:
     async def story() -> tuple[bool, float]:
         queue = Queue()
         working = asyncio.create_task(queue.run(workers=2, handler=Recorder(takes=1000)))

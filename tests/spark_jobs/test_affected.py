@@ -61,7 +61,7 @@ def test_an_ingestion_tells_what_it_rolled_back_before_it_wrote(lake: Any, tool:
     assert affected(lake.ingest()) == []
 
 
-def test_what_was_finished_is_told_with_the_run_that_had_planned_it(lake: Any, tool: Tool) -> None:
+def test_what_was_finished_is_reported_with_the_run_that_had_planned_it(lake: Any, tool: Tool) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     plan = tool().plan("compaction")
@@ -72,7 +72,7 @@ def test_what_was_finished_is_told_with_the_run_that_had_planned_it(lake: Any, t
     assert (one.effect, one.instant, one.run) == ("Finished", own, "compact-1")
 
 
-def test_a_pending_clean_of_another_tool_that_is_finished_is_told(lake: Any, tool: Tool) -> None:
+def test_a_pending_clean_of_another_tool_that_is_finished_is_reported(lake: Any, tool: Tool) -> None:
     lake.spec |= {"cleaning": {"retainCommits": 1}}
     fill(lake, 3)
     clean = tool().plan_clean()
@@ -95,7 +95,7 @@ def _with_options(lake: Any, options: dict[str, str]) -> Any:
     return request.model_copy(update={"tasks": (changed,)})
 
 
-def test_beside_others_only_what_was_abandoned_is_told(lake: Any, tool: Tool) -> None:
+def test_beside_others_only_what_was_abandoned_is_reported(lake: Any, tool: Tool) -> None:
     """What another tool ends itself in the meantime is its own doing."""
     lake.spec |= SMALL
     add(lake, 3)

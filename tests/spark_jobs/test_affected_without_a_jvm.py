@@ -20,7 +20,7 @@ class Gone:
         raise ConnectionError("the JVM has died")
 
 
-def test_the_cause_is_what_is_told() -> None:
+def test_the_cause_is_what_is_reported() -> None:
     noted: list[AffectedInstant] = []
     context = TaskContext(spark=cast("Any", None), run="run-1", task=cast("Any", None), affected=noted)
     with pytest.raises(MemoryError), noting_affected(context, lambda: cast("Timeline", Gone())):

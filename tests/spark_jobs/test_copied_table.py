@@ -11,7 +11,7 @@ from tests.planning.world import observe, plan_for, table
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.table_status import CountRange, ServiceStatus
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 
@@ -55,12 +55,12 @@ def copied(lake: Any, *, before: int, after: int) -> None:
     copy.rename(original)
 
 
-def judged(lake: Any, service: str = "compaction") -> ServiceStatus:
+def evaluated(lake: Any, service: str = "compaction") -> ServiceStatus:
     """What the operator decides about one service of the table as it is."""
     seen = TimelineReader(LocalFileSystem()).read(lake.base_path)
     others = {name: {"mode": "Disabled"} for name in SERVICES if name != service}
     resource = table(**{**lake.spec, **others, "ingestion": None, "type": "MergeOnRead"})
-    found: ServiceStatus = getattr(plan_for(observe(resource, look=TimelineLook(timeline=seen))).services, service)
+    found: ServiceStatus = getattr(plan_for(observe(resource, look=TimelineSnapshot(timeline=seen))).services, service)
     return found
 
 
@@ -74,21 +74,21 @@ def exact(lake: Any, value: int) -> None:
 
 def test_services_of_a_copied_table_go_on(lake: Any) -> None:
     copied(lake, before=3, after=4)
-    found = judged(lake)
+    found = evaluated(lake)
     assert (found.due, found.reason) == (True, "ThresholdReached")
     assert found.counted_range == CountRange(at_least=4, at_most=7)
-    assert judged(lake, "archival").due
+    assert evaluated(lake, "archival").due
 
     archived = lake.serve(Service.ARCHIVAL)
     assert archived.outcome is Outcome.SUCCEEDED, archived
     exact(lake, 6)
     compacted = lake.serve(Service.COMPACTION)
     assert compacted.outcome is Outcome.SUCCEEDED, compacted
-    after = judged(lake)
+    after = evaluated(lake)
     assert (after.counted, after.counted_range) == (0, None), "the compaction ends the doubt"
     exact(lake, 6)
     write(lake, 7)
-    assert judged(lake).counted == 1
+    assert evaluated(lake).counted == 1
     for service in (Service.CLEANING, Service.ARCHIVAL):
         assert lake.serve(service).outcome is not Outcome.FAILED
     exact(lake, 7)
@@ -96,13 +96,13 @@ def test_services_of_a_copied_table_go_on(lake: Any) -> None:
 
 def test_a_run_for_a_count_that_may_be_high_enough_finds_what_hudi_counts(lake: Any) -> None:
     copied(lake, before=3, after=1)
-    found = judged(lake)
+    found = evaluated(lake)
     assert (found.due, found.reason) == (True, "ThresholdMayBeReached")
     assert found.counted_range == CountRange(at_least=1, at_most=4)
 
     for path in Path(lake.base_path, ".hoodie").iterdir():
         os.utime(path, (0, 0))
-    assert judged(lake).counted_range == CountRange(at_least=1, at_most=4)
+    assert evaluated(lake).counted_range == CountRange(at_least=1, at_most=4)
     result = lake.serve(Service.COMPACTION)
     assert result.outcome is Outcome.NOTHING_TO_DO, result
     exact(lake, 3)

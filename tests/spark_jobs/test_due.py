@@ -18,7 +18,7 @@ from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.services import clustering, compaction
 from hudi_operator.planning.services.pending import pending_statuses
 from hudi_operator.planning.services.view import ServiceView
@@ -77,7 +77,7 @@ class History:
     def deal_with_pending(self) -> bool:
         """Execute a pending plan, or leave it for later; it takes its file groups from all other plans."""
         for service in (Service.COMPACTION, Service.CLUSTERING):
-            answer = self.judge(service)
+            answer = self.evaluate(service)
             if answer.reason is Reason.PENDING_PLAN:
                 return not self.execute_or_not(service, answer)
         return False
@@ -108,16 +108,16 @@ class History:
 
     def compare(self, service: Service, *, anything: bool) -> bool:
         """Ask both; return whether a plan of Hudi's stays pending."""
-        answer, planned = self.judge(service), self.ask_hudi(service)
+        answer, planned = self.evaluate(service), self.ask_hudi(service)
         self.told.append(f"{service}: {answer.message} Hudi: {planned}")
         assert (planned is not None) == (answer.due and anything), self.story
         if planned is None:
             return False
         self.has_logs = False
         self.has_new_files = self.has_new_files and service is not Service.CLUSTERING
-        return not self.execute_or_not(service, self.judge(service))
+        return not self.execute_or_not(service, self.evaluate(service))
 
-    def execute_or_not(self, service: Service, answer: Dueness) -> bool:
+    def execute_or_not(self, service: Service, answer: Decision) -> bool:
         """Execute a pending plan unless the dice say that it stays pending."""
         if self.random.random() > EXECUTED_AT_ONCE:
             self.told.append(f"{service} stays pending")
@@ -134,7 +134,7 @@ class History:
         """The seed and all that happened, for whoever reads a failure."""
         return "\n".join([f"seed {self.seed}", *self.told])
 
-    def judge(self, service: Service) -> Dueness:
+    def evaluate(self, service: Service) -> Decision:
         """What the operator says, from the files of the timeline alone."""
         timeline = TimelineReader(LocalFileSystem()).read(self.lake.base_path)
         fields = {
@@ -155,7 +155,7 @@ class History:
             now=now,
             pending=pending.get(service, ()),
         )
-        return compaction.judge(view) if service is Service.COMPACTION else clustering.judge(view)
+        return compaction.evaluate(view) if service is Service.COMPACTION else clustering.evaluate(view)
 
     def ask_hudi(self, service: Service) -> str | None:
         """Have Hudi decide by its own gates; a plan stays in the timeline."""

@@ -100,7 +100,7 @@ def test_names_of_every_kind_are_read_once(lake: Any) -> None:
     assert ingested(lake) == [str(number) for number in range(len(names))]
 
 
-def test_a_late_file_is_told_of_as_such(lake: Any) -> None:
+def test_a_late_file_is_reported_as_such(lake: Any) -> None:
     put(lake, "a.csv", 1, at=DAY)
     assert "older" not in lake.ingest(operation="Insert").message
     put(lake, "b.csv", 2)

@@ -66,15 +66,15 @@ def test_a_checkpoint_that_moved_before_the_write_is_noticed_without_any_lease(
     table.spec = {"concurrency": {"mode": mode}}
     if mode == "Optimistic":
         table.options = {"hoodie.write.lock.provider": IN_PROCESS_LOCK}
-    original = ingestion_module.while_held
+    original = ingestion_module.with_lease
 
     def overtaken(phase: Phase) -> None:
         if phase is not Phase.READ:
             return
         monkeypatch.setattr(ingestion_module, "reach", lambda _: None)
-        monkeypatch.setattr(ingestion_module, "while_held", without_lease)
+        monkeypatch.setattr(ingestion_module, "with_lease", without_lease)
         assert table.ingest(operation="Insert").outcome is Outcome.SUCCEEDED
-        monkeypatch.setattr(ingestion_module, "while_held", original)
+        monkeypatch.setattr(ingestion_module, "with_lease", original)
 
     monkeypatch.setattr(ingestion_module, "reach", overtaken)
     result = table.ingest(operation="Insert")

@@ -17,8 +17,8 @@ from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Servi
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.services.client import WriteClient, _method, write_client
 from hudi_operator.api.table_status import TimelineStatus
-from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_look
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 
@@ -229,8 +229,8 @@ def test_alone_no_run_writes_beside_what_nobody_known_has_begun(lake: Any, other
     assert lake.rows("v") == [("9",)] * 100
 
 
-def look(lake: Any) -> TimelineLook:
-    return read_look(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
+def look(lake: Any) -> TimelineSnapshot:
+    return read_snapshot(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
 
 
 def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: Any) -> None:

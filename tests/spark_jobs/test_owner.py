@@ -31,7 +31,7 @@ def owner_file(lake: Any) -> Path:
 
 
 def files(lake: Any) -> dict[str, bytes]:
-    """Everything in the table's folder but the markers of leases."""
+    """Everything in the table's folder but the leases."""
     found = Path(lake.folder, "table").rglob("*")
     own = ("ingestion.json", "services.json", ".lock")
     return {str(path): path.read_bytes() for path in found if path.is_file() and path.name not in own}

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_jobs.contract import OWNER_FILE, FailureReason, Service, TableDefinition, TableOwner, TableTask, decode_owner
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease.marker import MarkerMoved
+from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import LocalFiles
 
@@ -102,7 +102,7 @@ def test_a_run_for_nobody_takes_a_table_of_nobody(files: LocalFiles) -> None:
 
 
 class Meanwhile:
-    """The folder, with something that happens between a look and the write after it."""
+    """The folder, with something that happens between a reconcile and the write after it."""
 
     def __init__(self, files: LocalFiles, happens: Callable[[], None]) -> None:
         self._files = files
@@ -126,7 +126,7 @@ def test_of_two_operators_that_come_at_once_the_second_is_refused(files: LocalFi
         require_ownership(Meanwhile(files, other), task(), "run")
 
 
-def test_a_run_of_our_own_that_writes_the_record_at_the_same_time_is_no_hindrance(files: LocalFiles) -> None:
+def test_a_run_of_our_own_that_writes_the_record_at_the_same_time_blocks_nothing(files: LocalFiles) -> None:
     rest = ["service-1", "service-2"]
 
     def other() -> None:
@@ -142,7 +142,7 @@ def test_a_run_of_our_own_that_writes_the_record_at_the_same_time_is_no_hindranc
 def test_a_record_that_never_stands_still_is_not_waited_for_without_end(files: LocalFiles) -> None:
     class Restless(Meanwhile):
         def write(self, name: str, content: bytes, *, expected: str | None) -> str:  # noqa: ARG002 - refuses all
-            raise MarkerMoved
+            raise VersionConflict
 
     with pytest.raises(TaskFailed, match="again and again"):
         require_ownership(Restless(files, lambda: None), task(), "run")

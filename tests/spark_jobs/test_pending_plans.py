@@ -11,7 +11,7 @@ from tests.planning.world import at, memory, observe, run, status, status_of, ta
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
 from hudi_operator.api.table_status import ServicesStatus
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader
 from hudi_operator.timeline.metadata_table import read_metadata_table
@@ -29,7 +29,7 @@ def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> Servi
     reader = TimelineReader(LocalFileSystem())
     timeline = reader.read(lake.base_path)
     metadata = read_metadata_table(reader, lake.base_path, timeline)
-    look = TimelineLook(timeline=timeline, metadata=metadata.timeline if metadata else None)
+    look = TimelineSnapshot(timeline=timeline, metadata=metadata.timeline if metadata else None)
     left = tuple(one.time for one in timeline.pending)
     one = table(status=status(left_behind=left, **remembered), ingestion=None, **lake.table, **lake.spec)
     return status_of(observe(one, look=look), now=now or datetime.now(UTC)).services
@@ -84,8 +84,8 @@ def test_a_rejected_ingestion_goes_on_when_the_pending_clustering_has_been_dealt
         rejected = lake.ingest(**SCHEMA)
         assert (rejected.outcome, rejected.reason) == (Outcome.FAILED, FailureReason.CONFLICT), rejected
         assert tried.found() == tried.expected
-    judged = shown(lake).clustering
-    assert (judged.due, judged.reason, judged.pending[0].time) == (True, "PendingPlan", tried.instant)
+    evaluated = shown(lake).clustering
+    assert (evaluated.due, evaluated.reason, evaluated.pending[0].time) == (True, "PendingPlan", tried.instant)
 
     done = lake.serve(Service.CLUSTERING, mode=RunMode.EXECUTE, instant=tried.instant)
     assert done.outcome is Outcome.SUCCEEDED, done
@@ -108,7 +108,7 @@ def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: 
     assert not shown(tried.lake).compaction.pending
 
 
-def test_an_archival_that_the_metadata_table_holds_back_says_so_and_goes_on_afterwards(lake: Any) -> None:
+def test_an_archival_that_the_metadata_table_blocks_says_so_and_goes_on_afterwards(lake: Any) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     lake.metadata_table = True
     for number in range(12):
@@ -119,9 +119,9 @@ def test_an_archival_that_the_metadata_table_holds_back_says_so_and_goes_on_afte
         held = lake.serve(Service.ARCHIVAL)
         assert held.outcome is Outcome.NOTHING_TO_DO, held
         assert "metadata table" in held.message
-    judged = shown(lake).archival
-    assert (judged.due, judged.reason) == (False, "NothingToDo")
-    assert judged.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
+    evaluated = shown(lake).archival
+    assert (evaluated.due, evaluated.reason) == (False, "NothingToDo")
+    assert evaluated.blocked_by == "Commits from the first on stay: the metadata table was not compacted since."
 
     write(lake, 12)
     assert shown(lake).archival.due

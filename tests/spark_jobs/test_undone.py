@@ -34,7 +34,7 @@ def looked_at_before(lake: Any) -> Observation:
 
 
 def seen_later(lake: Any, before: Observation) -> tuple[Observation, list[Transition]]:
-    """The next look, and the Events that tell what somebody did to the history meanwhile."""
+    """The next reconcile, and the Events that tell what somebody did to the history meanwhile."""
     later = observe(before.table, look=look(lake))
     told = transitions(before.table.status, status_of(later))
     return later, [one for one in told if one.reason in {"Restored", "CommitsUndone", "Savepointed"}]

@@ -44,7 +44,7 @@ def test_own_messages_and_those_of_libraries_look_the_same(lines: Lines) -> None
     assert list(own) == ["timestamp", "level", "logger", "event", "job"]
 
 
-def test_the_table_is_on_every_line_written_during_its_look(lines: Lines) -> None:
+def test_the_table_is_on_every_line_written_during_its_reconcile(lines: Lines) -> None:
     with structlog.contextvars.bound_contextvars(table="team-a/flights"):
         structlog.get_logger("x").info("own")
         logging.getLogger("library").error("foreign")

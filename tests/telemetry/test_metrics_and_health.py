@@ -13,7 +13,7 @@ def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"hudi_operator_{name}", labels)
 
 
-def test_a_look_is_counted_by_its_result_and_timed() -> None:
+def test_a_reconcile_is_counted_by_its_result_and_timed() -> None:
     metrics = Metrics()
     with metrics.reconcile():
         pass

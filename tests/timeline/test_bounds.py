@@ -31,7 +31,7 @@ from hudi_operator.timeline.avro.records import read_avro
 from hudi_operator.timeline.content.commits import COMMIT_FIELDS, read_commit
 from hudi_operator.timeline.content.interpret import FIELDS
 from hudi_operator.timeline.files.properties import PROPERTIES_LIMIT, parse_properties
-from hudi_operator.timeline.files.reading import FILE_LIMIT, LookBudget
+from hudi_operator.timeline.files.reading import FILE_LIMIT, ReadBudget
 
 _SPEC = importlib.util.spec_from_file_location("hostile", Path(__file__).parent / "hostile.py")
 assert _SPEC is not None
@@ -350,7 +350,7 @@ def test_a_local_file_is_not_read_beyond_its_limit(tmp_path: Path) -> None:
 # Listings, looks and memory
 
 
-def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_look(tmp_path: Path, make_table: Any) -> None:
+def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_read(tmp_path: Path, make_table: Any) -> None:
     filesystem = make_table({f"{place:017}.commit": b"" for place in range(60_001)})
     reader = TimelineReader(filesystem)
     for _ in range(10):
@@ -370,13 +370,13 @@ def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_look(tmp_path: 
     assert len(LocalFileSystem().list_directory(str(tmp_path), limit=50).names) == 50
 
 
-def test_problems_are_told_up_to_a_number(make_table: Any) -> None:
+def test_problems_are_reported_up_to_a_number(make_table: Any) -> None:
     problems = TimelineReader(make_table([f"stray{place}" for place in range(5000)])).read("/t").problems
     assert len(problems) == 201
     assert problems[-1].reason == "There are 4800 more problems than these."
 
 
-def test_one_look_reads_a_bounded_number_of_files_and_the_next_goes_on(make_table: Any) -> None:
+def test_one_read_reads_a_bounded_number_of_files_and_the_next_goes_on(make_table: Any) -> None:
     names = {f"{place}.replacecommit.requested": b"{}" for place in range(1000, 2000)}
     done = {f"{place}_{place}.replacecommit": b"{}" for place in range(1000, 2000)}
     filesystem = make_table({**names, **done})
@@ -384,7 +384,7 @@ def test_one_look_reads_a_bounded_number_of_files_and_the_next_goes_on(make_tabl
     counts = []
     for _ in range(40):
         before = len(filesystem.reads)
-        timeline = TimelineReader(filesystem, cache, budget=LookBudget(files=100)).read("/t")
+        timeline = TimelineReader(filesystem, cache, budget=ReadBudget(files=100)).read("/t")
         counts.append(len(filesystem.reads) - before)
         if timeline.counters.commits_since_clustering is not None:
             break

@@ -149,7 +149,7 @@ def loaded_modules(arguments: Sequence[str]) -> set[str]:
     return {name.partition(".")[0] for name in done.stderr.split()}
 
 
-def test_a_local_look_loads_nothing_heavy(real_table: RealTable) -> None:
+def test_a_local_read_loads_nothing_heavy(real_table: RealTable) -> None:
     loaded = loaded_modules([str(real_table("1.2.0-mor-compaction"))])
     heavy = {"kopf", "kubernetes", "aiohttp", "pydantic", "pyarrow", "numpy", "obstore", "typer", "rich", "structlog"}
     assert loaded & heavy == set()

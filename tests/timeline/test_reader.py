@@ -1,4 +1,4 @@
-"""What a look costs, what it remembers, and what instants contain."""
+"""What a read costs, what it remembers, and what instants contain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hudi_operator.timeline.content.plans import (
     RollbackResult,
     Savepoint,
 )
-from hudi_operator.timeline.looks import LOOKS_BETWEEN_FULL_LISTINGS
+from hudi_operator.timeline.last_read import READS_BETWEEN_FULL_LISTINGS
 from hudi_operator.timeline.metadata_table import read_metadata_table
 from hudi_operator.timeline.rules.file_sizes import summarise_files
 
@@ -40,7 +40,7 @@ def commit(**extra: str) -> bytes:
     return json.dumps({"operationType": "UPSERT", "extraMetadata": extra}).encode()
 
 
-def test_a_look_is_one_listing_and_reads_only_what_is_counted(make_table: Any) -> None:
+def test_a_read_is_one_listing_and_reads_only_what_is_counted(make_table: Any) -> None:
     filesystem = make_table({"1_2.commit": commit(), "3_4.clean": CLEAN, "5_6.clean": CLEAN, "7_8.commit": commit()})
     TimelineReader(filesystem).read("/t")
     assert filesystem.lists == 1
@@ -59,7 +59,7 @@ def test_an_unmoved_table_costs_one_listing_and_no_reading(make_table: Any) -> N
 def test_the_properties_are_read_again_now_and_then(make_table: Any) -> None:
     filesystem = make_table(["1_2.commit"])
     reader = TimelineReader(filesystem)
-    for _ in range(LOOKS_BETWEEN_FULL_LISTINGS + 2):
+    for _ in range(READS_BETWEEN_FULL_LISTINGS + 2):
         reader.read("/t")
     assert filesystem.reads.count("/t/.hoodie/hoodie.properties") == 2
 
@@ -108,7 +108,7 @@ def test_a_file_that_was_empty_is_read_again(make_table: Any) -> None:
     assert reader.read("/t").counters.commits_since_clean == 1
 
 
-def test_a_table_that_is_dropped_between_two_looks_is_none(tmp_path: Path, real_table: Callable[[str], Path]) -> None:
+def test_a_table_that_is_dropped_between_two_reads_is_none(tmp_path: Path, real_table: Callable[[str], Path]) -> None:
     for name in ("0.15.0-cow-writes", "1.2.0-cow-writes"):
         base = tmp_path / name
         shutil.copytree(real_table(name), base)

@@ -18,7 +18,7 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.content.plans import CleanPlan
 from hudi_operator.timeline.files.properties import PROPERTIES_FILE, PROPERTIES_LIMIT
-from hudi_operator.timeline.files.reading import LookBudget
+from hudi_operator.timeline.files.reading import ReadBudget
 from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 30
@@ -55,7 +55,7 @@ class Unreadable:
 
 def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evidence | Unreadable:
     """Read a table at a path of the file system; `base_path` is what its resource calls it."""
-    reader = TimelineReader(filesystem, budget=LookBudget())
+    reader = TimelineReader(filesystem, budget=ReadBudget())
     try:
         timeline = reader.read(path)
         commits, unread = _commits(reader, path, timeline)

@@ -170,7 +170,7 @@ class JobQuota(Model):
 
 
 class HudiTableClassSpec(Model):
-    """Walls and defaults for the tables that name this class."""
+    """Policy and defaults for the tables that name this class."""
 
     former_names: ClassVar[Mapping[str, str]] = {"concurrency": "jobQuota"}
 

@@ -12,7 +12,7 @@ class HudiTableClassStatus(Model):
     """What the operator says of one class."""
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first look."""
+    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
 
     namespaces: Annotated[str, Field(max_length=512)] | None = None
     """Namespaces whose tables may use the class: All, or names and requirements of labels."""

@@ -249,7 +249,7 @@ class ServiceStatus(Model):
     passed_over: int = 0
     """How often others have been started while a run was due and could have been: enough of it, and it goes first."""
 
-    reason: Reason = "NeverLooked"
+    reason: Reason = "NotEvaluated"
     """Why it is due or not, as a word."""
 
     message: Annotated[str, Field(max_length=EXPLANATION_LIMIT)] = ""
@@ -431,7 +431,7 @@ class HudiTableStatus(Model):
     """The observed state of one Hudi table."""
 
     observed_generation: int = -1
-    """Generation of the spec that this status speaks about; -1 before the first look."""
+    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
 
     last_handled_reconcile_at: Annotated[str, Field(max_length=128)] | None = None
     """Value of the annotation hudi-operator.io/requested-at that was handled last."""

@@ -9,7 +9,7 @@ import structlog
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings, unknown_variables
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.handlers.process import OperatorProcess, OperatorStopped
 from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
@@ -33,8 +33,8 @@ async def serve(settings: Settings) -> int:
         return 1
     async with kube:
         # A share of the workers: those that wait for a store that hangs are missing elsewhere.
-        looks = TimelineLooks(threads=max(2, settings.workers // 4))
-        process = _process(settings, kube, looks)
+        snapshots = SnapshotReader(threads=max(2, settings.workers // 4))
+        process = _process(settings, kube, snapshots)
         _stop_on_signals(process)
         _log.info("operator starts", workers=settings.workers, namespaces=list(settings.watch_namespaces) or "all")
         try:
@@ -43,16 +43,16 @@ async def serve(settings: Settings) -> int:
             _log.error("operator stops", error=str(error), exc_info=error)
             return 1
         finally:
-            looks.close()
+            snapshots.close()
     _log.info("operator stopped")
     return 0
 
 
-def _process(settings: Settings, kube: KubernetesClient, looks: TimelineLooks) -> OperatorProcess:
+def _process(settings: Settings, kube: KubernetesClient, snapshots: SnapshotReader) -> OperatorProcess:
     known = KnownObjects(CONTROLLERS)
     parts = Parts(
         kube=kube,
-        looks=looks,
+        snapshots=snapshots,
         settings=settings,
         controllers=CONTROLLERS,
         known=known,

@@ -1,8 +1,8 @@
 """The reconciler: observe, decide, write the status, act, for one table at a time.
 
 The status is written before anything is done, with the resourceVersion of the table that was read: a decision made on
-an old view of the table fails there and is made anew. Most looks are asked for by a poll and end early: nothing is due
-by time, and the timeline has not moved since the table was last looked at whole.
+an old view of the table fails there and is made anew. Most reconciles are asked for by a poll and end early: nothing is
+due by time, and the timeline has not moved since the table was last read whole.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
-from hudi_operator.control.snapshots.polling import LastLook, Polling, age_of
+from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
+from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound
@@ -61,17 +61,17 @@ class Reconciler:
         self,
         *,
         kube: KubernetesApi,
-        looks: TimelineLooks,
+        snapshots: SnapshotReader,
         settings: Settings,
         related: RelatedObjects | None = None,
     ) -> None:
         self.wake = lambda _key: None
         self._kube = kube
         self._settings = settings
-        self._looks = looks
+        self._snapshots = snapshots
         self._status = StatusWriter(kube)
         self._claims = Claims(kube)
-        self._running = RunningJobs(wake=self._look_again)
+        self._running = RunningJobs(wake=self._wake)
         self._seeding = asyncio.Lock()
         self._seeded = False
         self._polling = Polling(least=settings.poll_seconds, most=settings.max_poll_seconds)
@@ -79,7 +79,7 @@ class Reconciler:
         self._observer = Observer(
             kube=kube,
             claims=self._claims,
-            looks=looks,
+            snapshots=snapshots,
             running=self._running,
             identity=identity,
             related=related,
@@ -90,39 +90,39 @@ class Reconciler:
             kube=kube,
             observer=self._observer,
             claims=self._claims,
-            looks=looks,
+            snapshots=snapshots,
             running=self._running,
             identity=identity,
         )
 
     async def reconcile(self, key: TableKey, trigger: Trigger) -> float | None:
-        """Look at a table once and do what is due; return the seconds until the next look.
+        """Reconcile a table once: do what is due; return the seconds until the next reconcile.
 
         None means that the table is gone. Errors of the Kubernetes API are raised and retried by the queue.
         """
         if trigger is Trigger.POLL and (last := await self._unchanged(key)) is not None:
             return min(self._polling.pause(key, now=_seconds()), last.whole_at - _seconds())
         await self._count_running()
-        self._polling.begin_whole_look(key)
+        self._polling.begin_reconcile(key)
         for pause in _AFTER_CONFLICT_SECONDS:
             try:
-                return await self._look(key, trigger)
+                return await self._reconcile_key(key, trigger)
             except Conflict:
                 await asyncio.sleep(self._polling.spread(pause))
-        return await self._look(key, trigger)
+        return await self._reconcile_key(key, trigger)
 
-    async def _unchanged(self, key: TableKey) -> LastLook | None:
-        """Return the last look at a table if nothing is due by time and its timeline is what it was then."""
+    async def _unchanged(self, key: TableKey) -> LastReconcile | None:
+        """Return the last reconcile of a table if nothing is due by time and its timeline is what it was then."""
         last = self._polling.quick(key, now=_seconds())
         if last is None:
             return None
-        now = await self._looks.fingerprint(last.base_path, last.store, namespace=key.namespace)
+        now = await self._snapshots.fingerprint(last.base_path, last.store, namespace=key.namespace)
         if now != last.fingerprint:
             return None
         metrics.found_unchanged()
         return last
 
-    async def _look(self, key: TableKey, trigger: Trigger) -> float | None:
+    async def _reconcile_key(self, key: TableKey, trigger: Trigger) -> float | None:
         document = await self._kube.get(key)
         if document is None:
             self._forget(key)
@@ -156,7 +156,7 @@ class Reconciler:
         return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
 
     async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
-        """Take a deleted table one step closer to its end; return the seconds until the next look, None at the end."""
+        """Take a deleted table one step closer to its end; return the seconds until the next one, None at the end."""
         if FINALIZER not in parsed.metadata.finalizers:
             return None
         seen = await self._ending.observe(key, document, parsed)
@@ -181,7 +181,7 @@ class Reconciler:
         )
 
     async def _decide(self, key: TableKey, table: HudiTable, trigger: Trigger) -> tuple[Observation, Plan]:
-        """Observe and decide; what leads to an action has been read live in this very look."""
+        """Observe and decide; what leads to an action has been read live in this very reconcile."""
         began = _seconds()
         observation = await self._observer.observe(key, table, trigger, since=began)
         plan = self._plan(observation)
@@ -194,28 +194,28 @@ class Reconciler:
         return decide(observation, default_image=self._settings.spark_image, now=self._kube.now())
 
     def _remember(self, key: TableKey, observation: Observation, plan: Plan) -> float:
-        """Remember this look; return the seconds until the next."""
-        now, table, look = _seconds(), observation.table, observation.look
-        newest = look.timeline.instants[-1].time if look.timeline and look.timeline.instants else None
+        """Remember this reconcile; return the seconds until the next."""
+        now, table, snapshot = _seconds(), observation.table, observation.snapshot
+        newest = snapshot.timeline.instants[-1].time if snapshot.timeline and snapshot.timeline.instants else None
         since = parse_time(table.metadata.creation_timestamp) or self._kube.now()
         age = age_of(newest, now=self._kube.now()) if newest else self._kube.now() - since
         busy = bool(plan.actions or plan.finished)
-        last = LastLook(
+        last = LastReconcile(
             base_path=table.spec.base_path,
             store=observation.table_class.spec.object_store if observation.table_class else None,
-            # What is damaged may be repaired under its own name, which a look at the timeline alone does not show.
-            fingerprint=fingerprint(look.timeline) if look.trouble is None and not look.damaged else None,
+            # What is damaged may be repaired under its own name, which a read of the timeline alone does not show.
+            fingerprint=fingerprint(snapshot.timeline) if snapshot.trouble is None and not snapshot.damaged else None,
             moved_at=now if busy else now - age.total_seconds(),
             whole_at=now,
         )
-        self._polling.end_whole_look(key, last, moved=busy)
+        self._polling.end_reconcile(key, last, moved=busy)
         pause = self._polling.pause(key, now=now)
         whole = requeue_after(observation, plan, poll=pause, spread=self._polling.spread)
-        self._polling.set_whole_look(key, now + whole)
+        self._polling.reconcile_from(key, now + whole)
         return min(pause, whole)
 
-    def _look_again(self, key: TableKey) -> None:
-        self._polling.begin_whole_look(key)
+    def _wake(self, key: TableKey) -> None:
+        self._polling.begin_reconcile(key)
         self.wake(key)
 
     def _forget(self, key: TableKey) -> None:

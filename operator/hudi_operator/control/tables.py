@@ -13,7 +13,7 @@ from hudi_operator.runtime.controller import Children, Controller, Reconcile
 
 def _connect(parts: Parts) -> Reconcile:
     related = RelatedObjects(kube=parts.kube, known=parts.known, controllers=parts.controllers)
-    reconciler = Reconciler(kube=parts.kube, looks=parts.looks, settings=parts.settings, related=related)
+    reconciler = Reconciler(kube=parts.kube, snapshots=parts.snapshots, settings=parts.settings, related=related)
     reconciler.wake = parts.wake
     return reconciler.reconcile
 

@@ -82,7 +82,7 @@ class OperatorProcess:
         metrics.observe_leader(lambda: self._acting and (leadership is None or leadership.is_leader))
 
     def stop(self) -> None:
-        """Take no more keys, let the looks under way end, then end `run`."""
+        """Take no more keys, let the reconciles under way end, then end `run`."""
         self._stop.set()
 
     async def run(self) -> None:
@@ -128,7 +128,7 @@ class OperatorProcess:
     async def _work(self) -> None:
         await self.queue.run(
             workers=self._settings.workers,
-            handler=self._look,
+            handler=self._reconcile_key,
             timeout_seconds=self._settings.reconcile_timeout_seconds,
         )
 
@@ -147,7 +147,7 @@ class OperatorProcess:
                 _log.warning("cannot tell which kinds the API server has", error=str(error))
             await asyncio.sleep(1)
 
-    async def _look(self, key: ObjectKey, trigger: Trigger) -> float | None:
+    async def _reconcile_key(self, key: ObjectKey, trigger: Trigger) -> float | None:
         with structlog.contextvars.bound_contextvars(kind=key.kind.name, object=str(key)), metrics.reconcile():
             return await self._reconcile(key, trigger)
 
@@ -156,7 +156,7 @@ class OperatorProcess:
         leads = self._leadership is None or self._leadership.is_leader
         finished = await self.queue.stop(grace_seconds=self._settings.shutdown_seconds if leads else 0)
         if not finished:
-            _log.warning("looks cut off at shutdown", seconds=self._settings.shutdown_seconds)
+            _log.warning("reconciles cut off at shutdown", seconds=self._settings.shutdown_seconds)
         for part in parts:
             part.cancel()
         if self._leadership is not None:

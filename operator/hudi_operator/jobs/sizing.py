@@ -1,4 +1,4 @@
-"""How large a run is: the table's wishes, the class's defaults, and what the last out-of-memory taught."""
+"""How large a run is: what the table asks for, the class's defaults, and what the last out-of-memory taught."""
 
 import math
 from dataclasses import dataclass, replace

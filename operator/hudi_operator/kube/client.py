@@ -251,7 +251,7 @@ class KubernetesClient:
 
 
 async def _read(read: Callable[[], Awaitable[T]]) -> T:
-    """Read once more where the API server refuses: a look of many calls would else seldom succeed on a bad day."""
+    """Read once more where the API server refuses: a reconcile of many calls would else seldom succeed on a bad day."""
     try:
         return await read()
     except ApiUnavailable as error:

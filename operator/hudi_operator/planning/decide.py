@@ -1,4 +1,4 @@
-"""The decision: from one look at a table to what is done now, what is remembered, and when time changes that.
+"""The decision: from one observation of a table to what is done now, what is remembered, and when time changes that.
 
 A serialized table has at most one Job, whatever its service. What was decided earlier comes first; then what is
 pending, what was requested, ingestion, and the table services, in the order of `docs/architecture.md`.
@@ -14,25 +14,25 @@ from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, Hudi
 from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
-from hudi_operator.planning.model.dueness import Dueness, concealed, seconds_until
+from hudi_operator.planning.model.decision import Decision, concealed, seconds_until
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.policy.drift import drift_of
-from hudi_operator.planning.runs.failures import forgiven
+from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
-from hudi_operator.planning.services.evaluation import Case, judge_all, make_case
+from hudi_operator.planning.services.evaluation import Case, evaluate_all, make_case
 from hudi_operator.planning.services.pending import overdue
-from hudi_operator.planning.services.protection import told_by_runs, with_removal
+from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
 from hudi_operator.planning.services.slots import (
-    Hindrance,
+    ServiceBlocker,
     Started,
     blocked_message,
     explained,
-    hindrance_of,
     start,
+    table_blocker,
     waits_for_stranger,
 )
 from hudi_operator.planning.writers.acts import mark_undone
@@ -56,11 +56,11 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     if observation.table_class is None or observation.is_hidden:
         return _hidden(observation, tracked, services)
     history = _history(observation.table.status.history, tracked.finished)
-    services, history = mark_undone(services, history, observation.look)
+    services, history = mark_undone(services, history, observation.snapshot)
     runs = known_runs(services, (*tracked.finished, *history))
     settings = observation.table_class.spec.takeover
     takeover = check_takeover(observation, settings, runs=runs, active=tracked.active, now=now)
-    told = told_by_runs(takeover.status, observation, tracked.finished, now=now)
+    reported = reported_by_runs(takeover.status, observation, tracked.finished, now=now)
     ownership = check_ownership(observation, runs=runs, active=tracked.active)
     writers = check_writers(
         observation,
@@ -80,21 +80,21 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         requested=open_request(observation.table),
         circumstances=circumstances,
         now=now,
-        takeover=told,
+        takeover=reported,
     )
     drift = drift_of(observation)
-    hindrance = hindrance_of(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
-    hindrance = hindrance or _not_quiet(takeover) or waits_for_stranger(case)
-    judged = with_removal(case, judge_all(case))
-    started = start(case, judged, hindrance)
+    blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    blocker = blocker or _not_quiet(takeover) or waits_for_stranger(case)
+    decisions = with_removal(case, evaluate_all(case))
+    started = start(case, decisions, blocker)
     answered = _answered(observation.table, started.launches)
     if answered is not None:
-        case = replace(case, services=_fresh_start(case.services))
-        judged = with_removal(case, judge_all(case))
+        case = replace(case, services=_reset_all(case.services))
+        decisions = with_removal(case, evaluate_all(case))
     late, alarm_at = _overdue(case)
     return Plan(
         actions=(*tracked.actions, *started.launches),
-        services=explained(case, judged, started, hindrance),
+        services=explained(case, decisions, started, blocker),
         drift=drift,
         foreign=writers.foreign,
         unknown=writers.unknown,
@@ -108,10 +108,10 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
-        changes_in=_changes_in(judged, started, hindrance, (alarm_at, tracked.late_at, takeover.until), now=now),
+        changes_in=_changes_in(decisions, started, blocker, (alarm_at, tracked.late_at, takeover.until), now=now),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
-        takeover=told,
+        takeover=reported,
         waits_for_quiet=takeover.waits,
     )
 
@@ -136,7 +136,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     )
 
 
-def _not_quiet(takeover: Takeover) -> Hindrance | None:
+def _not_quiet(takeover: Takeover) -> ServiceBlocker | None:
     return None if takeover.waits is None else (Waiting.WAITING_FOR_QUIET, takeover.waits)
 
 
@@ -158,22 +158,22 @@ def _answered(table: HudiTable, launches: Iterable[LaunchJob]) -> str | None:
 
 
 def _asked_for(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
-    """Forgive what a request is about: all services where there is no ingestion, which is answered at once.
+    """Reset the failures of what a request is about: of all services where there is no ingestion.
 
-    Otherwise the others are forgiven only when ingestion starts: a request may be open for long, and a service that
-    fails meanwhile must back off.
+    Such a request is answered at once. Otherwise those of the others are reset only when ingestion starts: a request
+    may be open for long, and a service that fails meanwhile must back off.
     """
     if open_request(table) is None:
         return services
     if table.spec.ingestion is None:
-        return _fresh_start(services)
-    return services.replaced({Service.INGESTION: forgiven(services.ingestion)})
+        return _reset_all(services)
+    return services.replaced({Service.INGESTION: reset_failures(services.ingestion)})
 
 
-def _fresh_start(services: ServicesStatus) -> ServicesStatus:
-    """Forgive failures, and have services tried that found nothing to do: somebody asked for it."""
+def _reset_all(services: ServicesStatus) -> ServicesStatus:
+    """Reset failures, and have services tried that found nothing to do: somebody asked for it."""
     never = {"last_no_op_instant": None}
-    return services.replaced({one: forgiven(services.of(one)).model_copy(update=never) for one in SERVICES})
+    return services.replaced({one: reset_failures(services.of(one)).model_copy(update=never) for one in SERVICES})
 
 
 def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
@@ -185,17 +185,17 @@ def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:
 
 
 def _changes_in(
-    judged: Mapping[Service, Dueness],
+    decisions: Mapping[Service, Decision],
     started: Started,
-    hindrance: Hindrance | None,
+    blocker: ServiceBlocker | None,
     known: Iterable[datetime | None],
     *,
     now: datetime,
 ) -> float | None:
     """Return the seconds until time alone may change something; `known` are moments beside those of the services."""
     moments = list(known)
-    if not started.active and hindrance is None:
-        moments += [dueness.at for dueness in judged.values() if not dueness.due]
+    if not started.active and blocker is None:
+        moments += [decision.at for decision in decisions.values() if not decision.due]
     return min((wait for moment in moments if (wait := seconds_until(moment, now=now)) is not None), default=None)
 
 

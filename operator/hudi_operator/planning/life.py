@@ -33,7 +33,7 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
 def refused_step(
     observation: Observation, plan: Plan, job: ActiveJob, *, message: str, written: HudiTableStatus, now: datetime
 ) -> Step:
-    """Return what follows when the Kubernetes API has refused a Job of a plan: a failed run, counted and told."""
+    """Return what follows when the Kubernetes API has refused a Job of a plan: a failed run, counted and reported."""
     after = refused(plan, job, observation=observation, message=message, now=now)
     step = step_of(observation, after, now=now, written=written)
     # The others were counted with the status that recorded the intent.

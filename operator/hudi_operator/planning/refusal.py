@@ -8,8 +8,8 @@ from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import refused_run
-from hudi_operator.planning.services.evaluation import judge_all, make_case
-from hudi_operator.planning.services.slots import Started, explained, hindrance_of, waits_for_stranger
+from hudi_operator.planning.services.evaluation import evaluate_all, make_case
+from hudi_operator.planning.services.slots import Started, explained, table_blocker, waits_for_stranger
 from hudi_operator.planning.writers.foreign import Writers
 
 
@@ -54,6 +54,6 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
     )
     started = Started(active=plan.active_jobs)
     writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
-    hindrance = hindrance_of(observation, writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
-    hindrance = hindrance or waits_for_stranger(case)
-    return replace(plan, services=explained(case, judge_all(case), started, hindrance))
+    blocker = table_blocker(observation, writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
+    blocker = blocker or waits_for_stranger(case)
+    return replace(plan, services=explained(case, evaluate_all(case), started, blocker))

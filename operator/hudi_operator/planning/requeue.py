@@ -1,6 +1,6 @@
 """When a table is looked at whole again: the one place that says so.
 
-Between two whole looks its timeline alone is polled; what happens to the table, its class, its Jobs or their pods
+Between two whole reconciles its timeline alone is polled; what happens to the table, its class, its Jobs or their pods
 announces itself. This bounds how late a missed announcement is noticed, and meets what time alone changes.
 """
 
@@ -30,7 +30,7 @@ def requeue_after(
     `poll` is when its timeline is polled next, and `spread` draws around a pause so that tables drift apart. What time
     changes is met to the second.
     """
-    if observation.obstacles:
+    if observation.blockers:
         return poll  # what stands in the way may go without a word: another table's claim, for example
     if plan.active_jobs:
         longest = spread(ACTIVE_SECONDS)

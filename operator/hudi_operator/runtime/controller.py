@@ -23,13 +23,13 @@ class Trigger(IntEnum):
     """A child of the object, as its Job or pod, has come, changed or gone."""
 
     EVENT = 2
-    """The object or one that it depends on has changed, or the last look failed: nothing known before counts."""
+    """The object or one that it depends on has changed, or the last reconcile failed: nothing known before counts."""
 
 
 Reconcile: TypeAlias = Callable[[ObjectKey, Trigger], Awaitable[float | None]]
-"""Bring one object closer to its declaration; return the seconds until the next look, or None to wait for an event.
+"""Bring one object closer to its declaration; return the seconds until the next time, or None to wait for an event.
 
-Raising means that the look failed: the key comes back after its backoff.
+Raising means that the reconcile failed: the key comes back after its backoff.
 """
 
 

@@ -51,5 +51,5 @@ class Informer:
         news = change(controller.kind, document)
         key = self._known.parent_of(document, kind=controller.kind, labels=children)
         if news and key is not None:
-            # A Job and its pod change several times within a moment: one look sees it all.
+            # A Job and its pod change several times within a moment: one reconcile sees it all.
             self._queue.add_after(key, _CHILDREN_SETTLE_SECONDS, Trigger.CHILD)

@@ -2,7 +2,7 @@
 
 It behaves as client-go's workqueue does: adding a key that waits already
 changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. Two
-things differ. When work on a key begins, an earlier wish to look at it later is dropped, because the outcome of the
+things differ. When work on a key begins, an earlier request to work on it later is dropped, because the outcome of the
 work says when to look again. And what an event asks for goes before what only a poll asks for, so that a person does
 not wait behind thousands of objects that have just become known.
 """
@@ -103,7 +103,7 @@ class KeyedQueue(Generic[Key]):
         self._order.put_nowait((place, number, key))
 
     def add_after(self, key: Key, seconds: float, trigger: Trigger = Trigger.POLL) -> None:
-        """Have a key worked on in some seconds; of several wishes the earliest counts."""
+        """Have a key worked on in some seconds; of several requests the earliest counts."""
         if self._stopping:
             return
         loop = asyncio.get_running_loop()
@@ -199,7 +199,7 @@ class KeyedQueue(Generic[Key]):
     async def _handle(self, key: Key, trigger: Trigger, handler: Handler[Key], timeout_seconds: float | None) -> None:
         try:
             async with asyncio.timeout(timeout_seconds):
-                next_look = await handler(key, trigger)
+                next_reconcile = await handler(key, trigger)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -209,14 +209,14 @@ class KeyedQueue(Generic[Key]):
             self._failed(key, error)
         else:
             self.forget(key)
-            if next_look is not None:
-                self.add_after(key, next_look)
+            if next_reconcile is not None:
+                self.add_after(key, next_reconcile)
 
     def _failed(self, key: Key, error: BaseException) -> None:
         asked_for = getattr(error, "retry_after", None)
         seconds = self.retry(key, at_least=asked_for if isinstance(asked_for, int | float) else 0.0)
         _log.warning(
-            "look failed",
+            "reconcile failed",
             object=str(key),
             error=f"{type(error).__name__}: {error}",
             failures=self.failures(key),

@@ -108,7 +108,7 @@ class Resync:
                     seen.add(key)
                     self._compare(key, document)
         for key in before - seen:
-            self._queue.add(key)  # the look finds that it is gone and lets go of what belonged to it
+            self._queue.add(key)  # the reconcile finds that it is gone and lets go of what belonged to it
             for other in self._known.forget(key):
                 self._queue.add(other)
 

@@ -61,11 +61,11 @@ class Metrics:
     def _describe_loop(self) -> None:
         self._reconciles = self._counter(
             "reconcile",
-            "Looks at a table, by result: success, error, or unchanged where a poll found the timeline as it was.",
+            "Reconciles of a table, by result: success, error, or unchanged where a poll found the timeline as it was.",
             "result",
         )
         self._reconcile_seconds = self._histogram(
-            "reconcile_duration_seconds", "How long a look at a table took.", _BUCKETS
+            "reconcile_duration_seconds", "How long a reconcile of a table took.", _BUCKETS
         )
         self._queue_depth = self._gauge("queue_depth", "Tables that wait to be looked at.")
         self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the longest waiting table has waited.")
@@ -83,9 +83,9 @@ class Metrics:
         )
 
     def _describe_timelines(self) -> None:
-        self._timeline_reads = self._counter("timeline_reads", "Looks at a timeline, by result.", "result")
+        self._timeline_reads = self._counter("timeline_reads", "Reads of a timeline, by result.", "result")
         self._timeline_seconds = self._histogram(
-            "timeline_read_seconds", "How long a look at a timeline took.", _BUCKETS
+            "timeline_read_seconds", "How long a read of a timeline took.", _BUCKETS
         )
         self._store_requests = self._counter(
             "store_requests", "Requests to object stores, by operation: list, read or stat.", "operation"
@@ -106,7 +106,7 @@ class Metrics:
 
     @contextmanager
     def reconcile(self) -> Iterator[None]:
-        """Count and time one look at a table; an exception makes it an error."""
+        """Count and time one reconcile of a table; an exception makes it an error."""
         started = perf_counter()
         result = "error"
         try:
@@ -117,11 +117,11 @@ class Metrics:
             self._reconcile_seconds.observe(perf_counter() - started)
 
     def found_unchanged(self) -> None:
-        """Count a look that ended early because the timeline was as before; it counts as a success as well."""
+        """Count a reconcile that ended early because the timeline was as before; it counts as a success as well."""
         self._reconciles.labels("unchanged").inc()
 
     def timeline_read(self, *, result: str, seconds: float) -> None:
-        """Count one look at a timeline; `result` is `success` or a word for what went wrong."""
+        """Count one read of a timeline; `result` is `success` or a word for what went wrong."""
         self._timeline_reads.labels(result).inc()
         self._timeline_seconds.observe(seconds)
 

@@ -13,7 +13,7 @@ def memory_of(texts: Mapping[str, str]) -> int:
 
 
 class Memory(Protocol):
-    """What a reader remembers from one look to the next."""
+    """What a reader remembers from one read to the next."""
 
     def get(self, key: Hashable) -> object | None:
         """Return what was put in under the key, or None."""

@@ -42,8 +42,8 @@ class TooMuchKept(ContentTooLarge):
     """What was asked for of a timeline file takes too much memory; less of it may not."""
 
 
-class LookSpent(ContentTooLarge):
-    """One look has read as much as it may. Nothing is wrong with the file; the next look reads it."""
+class ReadBudgetSpent(ContentTooLarge):
+    """This read has used up its budget. Nothing is wrong with the file; the next read reads it."""
 
 
 class InstantContentMissing(TimelineError):

@@ -175,7 +175,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """One look at a table: its properties, its active instants in timeline order, and what they count to."""
+    """One read of a table: its properties, its active instants in timeline order, and what they count to."""
 
     properties: TableProperties
     instants: tuple[Instant, ...]

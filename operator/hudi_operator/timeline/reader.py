@@ -1,4 +1,4 @@
-"""The reader: one listing per look, each completed file read at most once per process."""
+"""The reader: one listing per read, each completed file read at most once per process."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,8 +21,8 @@ from hudi_operator.timeline.errors import (
     ContentTooLarge,
     CorruptContent,
     InstantContentMissing,
-    LookSpent,
     NotAHudiTable,
+    ReadBudgetSpent,
     TableUnreadable,
     UnreadableCause,
 )
@@ -35,21 +35,21 @@ from hudi_operator.timeline.files.properties import (
     PROPERTIES_LIMIT,
     read_table_properties,
 )
-from hudi_operator.timeline.files.reading import LookBudget, TableFiles, as_unreadable
-from hudi_operator.timeline.looks import SMALLEST_PARTIAL_LISTING, Look, rewrites_history
+from hudi_operator.timeline.files.reading import ReadBudget, TableFiles, as_unreadable
+from hudi_operator.timeline.last_read import SMALLEST_PARTIAL_LISTING, LastRead, rewrites_history
 from hudi_operator.timeline.model import Action, Instant, Layout, Problem, State, TableProperties, Timeline
 from hudi_operator.timeline.rules.counters import COMMITS, count
 
 _HEARTBEATS = ".hoodie/.heartbeat"
 _PROBLEMS = 200
-"""Problems of a timeline that are told one by one."""
+"""Problems of a timeline that are reported one by one."""
 
 _REASON_SHOWN = 150
 
 _TARGETS = 1_000
 """Instants that a rollback or restore undid of which the reader tells."""
 
-_LOOKS_WITHOUT_LISTING = 10
+_READS_WITHOUT_LISTING = 10
 """Looks at a folder with too many files before it is listed again."""
 
 # What lies beside a timeline of layout 1 sorts before and behind its instants, which begin with a digit. The instants
@@ -69,7 +69,7 @@ class TimelineReader:
     """
 
     def __init__(
-        self, filesystem: FileSystem, cache: Memory | None = None, *, budget: LookBudget | None = None
+        self, filesystem: FileSystem, cache: Memory | None = None, *, budget: ReadBudget | None = None
     ) -> None:
         """Without a budget, any number of files may be read; each of them is bounded all the same."""
         self._filesystem = filesystem
@@ -83,21 +83,21 @@ class TimelineReader:
         `NotAHudiTable` if the store answers that there is none, and `TableUnreadable` for everything else
         that leaves nothing certain. Damage to single files is in `Timeline.problems`.
 
-        Of a long timeline on S3, most looks list only the end: archival and savepoints of old instants may
-        show up to ten looks late. `full` lists everything, as before an action that cannot be undone.
+        Of a long timeline on S3, most reads list only the end: archival and savepoints of old instants may
+        show up to ten reads late. `full` lists everything, as before an action that cannot be undone.
         """
         base = base_path.rstrip("/")
-        known = None if full else self._cache.get(self._look_key(base))
-        if isinstance(known, Look) and known.is_reusable:
+        known = None if full else self._cache.get(self._last_read_key(base))
+        if isinstance(known, LastRead) and known.is_reusable:
             try:
-                return self._look_again(base, known)
+                return self._read_again(base, known)
             except TableUnreadable as error:
                 # The folder is gone: the properties tell whether the table is.
                 if error.cause is not UnreadableCause.NOT_FOUND:
                     raise
-        return self._look_afresh(base)
+        return self._read_whole(base)
 
-    def _look_again(self, base: str, known: Look) -> Timeline:
+    def _read_again(self, base: str, known: LastRead) -> Timeline:
         """List a known table, as far as needed, and interpret it again only if it has moved."""
         properties = known.timeline.properties
         partial = self._filesystem.lists_from_offset and len(known.names) >= SMALLEST_PARTIAL_LISTING
@@ -105,16 +105,16 @@ class TimelineReader:
         before, now = known.tail if partial else known.names, frozenset(listing.names)
         changed = self._changed(f"{base}/{properties.timeline_folder}", known, listing)
         if changed:
-            return self._look_afresh(base, None if partial else (properties, listing))
+            return self._read_whole(base, None if partial else (properties, listing))
         if now == before:
             self._remember(base, replace(known, age=known.age + 1))
             return known.timeline
         if before <= now and not rewrites_history(now - before, properties.layout):
             whole = replace(listing, names=[*known.names, *(now - before)]) if partial else listing
             return self._interpret(base, properties, whole, problems=(), age=known.age + 1)
-        return self._look_afresh(base, None if partial else (properties, listing))
+        return self._read_whole(base, None if partial else (properties, listing))
 
-    def _look_afresh(self, base: str, listed: tuple[TableProperties, Listing] | None = None) -> Timeline:
+    def _read_whole(self, base: str, listed: tuple[TableProperties, Listing] | None = None) -> Timeline:
         """Read the properties and list the folder, unless it was just `listed` where they say that it is."""
         properties, problems = self.read_properties(base)
         if listed is not None and listed[0].timeline_folder == properties.timeline_folder:
@@ -152,23 +152,23 @@ class TimelineReader:
         )
         settled = contents.settled and not problems
         names = frozenset(listing.names)
-        self._remember(base, Look(names, timeline, settled, age, dict(contents.doubtful)))
+        self._remember(base, LastRead(names, timeline, settled, age, dict(contents.doubtful)))
         return timeline
 
-    def _remember(self, base: str, look: Look) -> None:
-        properties = memory_of(dict(look.timeline.properties.raw))
+    def _remember(self, base: str, last: LastRead) -> None:
+        properties = memory_of(dict(last.timeline.properties.raw))
         # A name, its place in the set and its share of an instant take some 400 bytes.
-        self._cache.put(self._look_key(base), look, size=400 * len(look.names) + properties)
+        self._cache.put(self._last_read_key(base), last, size=400 * len(last.names) + properties)
 
-    def _changed(self, folder: str, known: Look, listing: Listing) -> bool:
+    def _changed(self, folder: str, known: LastRead, listing: Listing) -> bool:
         """Tell whether an empty or damaged file has changed since it was read."""
         return any(
             stamp != (stamp_in(listing, name) or self._files.stamp(f"{folder}/{name}"))
             for name, stamp in known.doubtful.items()
         )
 
-    def _look_key(self, base: str) -> tuple[str, ...]:
-        return ("look", self._filesystem.identity, base)
+    def _last_read_key(self, base: str) -> tuple[str, ...]:
+        return ("last read", self._filesystem.identity, base)
 
     def read_properties(self, base_path: str) -> tuple[TableProperties, tuple[Problem, ...]]:
         """Read `hoodie.properties`, or its backup where the file itself is missing, empty or damaged."""
@@ -179,7 +179,7 @@ class TimelineReader:
             found = self._properties(f"{base}/{PROPERTIES_FILE}")
             if found is not None:
                 return found, ()
-        except LookSpent:
+        except ReadBudgetSpent:
             raise
         except CorruptContent as error:
             state = str(error)
@@ -203,7 +203,7 @@ class TimelineReader:
     def _properties(self, path: str) -> TableProperties | None:
         try:
             return self._value(path, read_table_properties, limit=PROPERTIES_LIMIT)
-        except LookSpent:
+        except ReadBudgetSpent:
             raise
         except ContentTooLarge as error:
             # Hudi would read it: what a backup says may differ.
@@ -343,7 +343,7 @@ class TimelineReader:
                 yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
             except InstantContentMissing:
                 continue
-            except LookSpent:
+            except ReadBudgetSpent:
                 raise
             except CorruptContent as error:
                 yield instant, error
@@ -374,7 +374,7 @@ class TimelineReader:
             )
         except StorageError as error:
             if error.kind is StorageErrorKind.TOO_LARGE:
-                self._cache.put(key, (_LOOKS_WITHOUT_LISTING, str(error)), size=512)
+                self._cache.put(key, (_READS_WITHOUT_LISTING, str(error)), size=512)
             if error.kind is StorageErrorKind.NOT_FOUND:
                 name = properties.timeline_folder
                 message = f"The table at {base} has no timeline folder {name}: it is incomplete."
@@ -392,7 +392,7 @@ class TimelineReader:
 
 
 def commit_problem(instant: Instant, properties: TableProperties, why: CorruptContent) -> Problem:
-    """Return what is told of a completed commit that cannot be understood."""
+    """Return what is reported of a completed commit that cannot be understood."""
     name = file_name(
         time=instant.time,
         completed_at=instant.completed_at,

@@ -54,8 +54,8 @@ class RescanRequest:
 
 def parse_rescan(text: str) -> RescanRequest:
     """Read a request; raise `InvalidRescan` for anything else."""
-    wish = text.rpartition("#")[0] if "#" in text else text
-    which, colon, glob = wish.partition(":")
+    requested = text.rpartition("#")[0] if "#" in text else text
+    which, colon, glob = requested.partition(":")
     known = which in set(Rescan) and bool(glob) == bool(colon)
     if not known or len(text) > LONGEST or not text.isprintable():
         raise InvalidRescan(

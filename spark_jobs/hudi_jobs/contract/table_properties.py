@@ -1,7 +1,7 @@
 """What a table is by its own properties, and everything in which its declaration says otherwise.
 
 The operator asks before it starts anything, the driver before it writes anything. What `hoodie.properties` does not
-hold is judged as Hudi 1.2.0 judges it for a table of that version (`HoodieTableConfig`).
+hold is read as Hudi 1.2.0 reads it for a table of that version (`HoodieTableConfig`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ NONE = "(none)"
 _Declared: TypeAlias = str | tuple[str, ...]
 
 _SHOWN = 120
-_TOLD = 12
+_REPORTED = 12
 _DECLARE = "declare what the table has"
 _CLOSING = (
     "Nothing is started, because rows would be lost or written again. Fields that cannot be changed are corrected by "
@@ -53,10 +53,10 @@ class Difference:
 
 def differences_message(found: Sequence[Difference]) -> str:
     """Return the sentences on all differences, those that stop the table first, and what follows from them."""
-    told = sorted(found, key=lambda one: not one.stops)
-    more = [f"And {len(told) - _TOLD} more."] if len(told) > _TOLD else []
+    reported = sorted(found, key=lambda one: not one.stops)
+    more = [f"And {len(reported) - _REPORTED} more."] if len(reported) > _REPORTED else []
     closing = [_CLOSING] if any(one.stops for one in found) else []
-    return " ".join([*(one.sentence for one in told[:_TOLD]), *more, *closing])
+    return " ".join([*(one.sentence for one in reported[:_REPORTED]), *more, *closing])
 
 
 def differences(

@@ -44,14 +44,14 @@ from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.lease.holding import while_held
-from hudi_jobs.lease.marker import Lease
+from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
-from hudi_jobs.services.preparation import look
+from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.savepoint import keep_savepoint
 from hudi_jobs.table import HudiTable
 
@@ -64,10 +64,10 @@ def ingest(context: TaskContext) -> TaskResult:
     opened = _OpenedTable(context)
 
     def begin(_: Lease) -> TaskResult:
-        with noting_affected(context, lambda: look(context)) if opened.table is not None else nullcontext():
+        with noting_affected(context, lambda: load_timeline(context)) if opened.table is not None else nullcontext():
             return _ingest(context, task, source, opened.table)
 
-    return while_held(context, begin, before=opened.open)
+    return with_lease(context, begin, before=opened.open)
 
 
 class _OpenedTable:
@@ -184,19 +184,19 @@ class _Run:
 
         The leases are to prevent that. It is seen all the same where a driver of another release, which takes none,
         still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
-        after the look; beside anything else that has begun nothing is written.
+        after the read; beside anything else that has begun nothing is written.
         """
         others = Others(self._context)
         if self._table is not None or self._table_now() is not None:
             require_plans_inside(self._context)
             require_partitions_inside(self._context)
             if others.is_alone:
-                others.roll_back(look(self._context))
-            refused = others.refusal(look(self._context))
+                others.roll_back(load_timeline(self._context))
+            refused = others.refusal(load_timeline(self._context))
             if refused is not None:
                 return refused
             if self._context.task.savepoint is not None:
-                self._kept = keep_savepoint(self._context, look(self._context))
+                self._kept = keep_savepoint(self._context, load_timeline(self._context))
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
             return None if _newest_checkpoint(self._table_now()) == self._begun_with else self._conflict()
 

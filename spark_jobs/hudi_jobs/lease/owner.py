@@ -17,7 +17,7 @@ from hudi_jobs.contract import (
     encode_owner,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease.marker import MarkerMoved
+from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
 
 _ATTEMPTS = 5
@@ -39,7 +39,7 @@ def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
         try:
             content = encode_owner(_renewed(record, task.owner, run))
             files.write(OWNER_FILE, content, expected=None if found is None else found[1])
-        except MarkerMoved:
+        except VersionConflict:
             continue
         return
     raise TaskFailed(

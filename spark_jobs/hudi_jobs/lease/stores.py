@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason, Location, NotALocation
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, hadoop_configuration
-from hudi_jobs.lease.marker import MarkerMoved
+from hudi_jobs.lease.leases import VersionConflict
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -41,12 +41,12 @@ class TableFiles(Protocol):
         """Return the content of a file and its version, or None where there is none."""
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:
-        """Write if the current version is the expected one and return the new version; else raise `MarkerMoved`."""
+        """Write if the current version is the expected one and return the new version; else raise `VersionConflict`."""
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """One of these files, which is what a marker needs."""
+    """One of these files, which is what a lease file needs."""
 
     files: TableFiles
     name: str
@@ -100,7 +100,7 @@ class LocalFiles:
         with self._locked():
             found = self.read(name)
             if (None if found is None else found[1]) != expected:
-                raise MarkerMoved
+                raise VersionConflict
             draft = self._folder / f".{name}.draft"
             draft.write_bytes(content)
             draft.replace(self._folder / name)
@@ -147,7 +147,7 @@ class S3Files:
         try:
             written = obstore.put(self._store, self._path(name), content, mode=mode)
         except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
-            raise MarkerMoved from error
+            raise VersionConflict from error
         return str(written["e_tag"])
 
     def _require_conditions(self) -> None:
@@ -165,7 +165,7 @@ class S3Files:
     def _refuses(self, expected: str | None) -> bool:
         try:
             self._put(_PROBE, b"", expected=expected)
-        except MarkerMoved:
+        except VersionConflict:
             return True
         return False
 

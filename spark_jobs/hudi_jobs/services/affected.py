@@ -19,21 +19,21 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @contextmanager
-def noting_affected(context: TaskContext, look: Callable[[], Timeline]) -> Iterator[None]:
+def noting_affected(context: TaskContext, load_timeline: Callable[[], Timeline]) -> Iterator[None]:
     """Note in the context what becomes of everything that is pending now, whether the work succeeds or fails."""
-    before = look()
+    before = load_timeline()
     begun = before.begun()
     try:
         yield
     finally:
         if begun:
-            _note(context, begun, before, look)
+            _note(context, begun, before, load_timeline)
 
 
-def _note(context: TaskContext, begun: list[Begun], before: Timeline, look: Callable[[], Timeline]) -> None:
-    """Compare with the timeline as it is then. Where that cannot be read, why the work failed is still what is told."""
+def _note(context: TaskContext, begun: list[Begun], before: Timeline, load_timeline: Callable[[], Timeline]) -> None:
+    """Compare with the timeline as it is then. Where that cannot be read, why the work failed is still reported."""
     try:
-        found = _affected(context, begun, dict(before.completed()), look())
+        found = _affected(context, begun, dict(before.completed()), load_timeline())
     except Exception:
         _LOGGER.warning("what became of pending instants is not known", exc_info=True)
         return
@@ -54,13 +54,13 @@ def _affected(context: TaskContext, begun: list[Begun], done: dict[str, str], af
             continue
         if each.instant not in completed:
             again = replanned and each.plan is not None and each.action in _CLUSTERED
-            found.append(_told(each, Effect.REPLANNED if again else Effect.ROLLED_BACK, others))
+            found.append(_reported(each, Effect.REPLANNED if again else Effect.ROLLED_BACK, others))
         elif each.plan is not None or each.action not in _WRITES:
             # A write is completed by nobody but its own writer.
-            found.append(_told(each, Effect.FINISHED, others))
+            found.append(_reported(each, Effect.FINISHED, others))
     return found
 
 
-def _told(each: Begun, effect: Effect, others: Others) -> AffectedInstant:
+def _reported(each: Begun, effect: Effect, others: Others) -> AffectedInstant:
     run = each.plan.run if each.plan is not None and others.is_ours(each.plan) else None
     return AffectedInstant(instant=each.instant, action=each.action, effect=effect, run=run)

@@ -5,7 +5,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
+from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
 
 
 def archive(context: TaskContext) -> TaskResult:
@@ -16,7 +16,7 @@ def archive(context: TaskContext) -> TaskResult:
 
 
 def _archive(context: TaskContext) -> TaskResult:
-    before = look(context).completed()
+    before = load_timeline(context).completed()
     options = context.task.hudi_options
     with (
         stage("Hudi could not archive", otherwise=FailureReason.HUDI_ERROR),
@@ -24,7 +24,7 @@ def _archive(context: TaskContext) -> TaskResult:
     ):
         client.archive()
     reach(Phase.AFTER_COMMIT)
-    archived = len(set(before) - set(look(context).completed()))
+    archived = len(set(before) - set(load_timeline(context).completed()))
     if not archived:
         return nothing(
             context,

@@ -8,7 +8,7 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
+from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
 
 _ACTION = "clean"
 _NAMED = 3
@@ -22,7 +22,7 @@ def clean(context: TaskContext) -> TaskResult:
 
 
 def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
-    timeline, others = look(context), Others(context)
+    timeline, others = load_timeline(context), Others(context)
     before = set(timeline.completed())
     note = f" Rolled back {_writes(rolled_back)}." if rolled_back else ""
     alive = [time for time in timeline.unfinished_cleans() if not others.is_abandoned(time) or others.is_alive(time)]
@@ -37,7 +37,7 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
         require_plans_inside(context)
         deleted = client.clean_beside_others(instant) if beside_others else client.clean()
     reach(Phase.AFTER_COMMIT)
-    after = look(context).completed()
+    after = load_timeline(context).completed()
     cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]
     if not cleans:
         return nothing(context, f"There is no file that a retained commit does not need.{note}")

@@ -61,7 +61,7 @@ class _Clustering(PlannedService):
 
 
 def _require_partitions(context: TaskContext) -> None:
-    """Refuse names that lead out of the table: Hudi puts them behind the base path without a look."""
+    """Refuse names that lead out of the table: Hudi puts them behind the base path without a check."""
     folder = Folder(context.task.table.base_path)
     for option in _NAMES:
         for name in filter(None, context.task.hudi_options.get(option, "").split(",")):

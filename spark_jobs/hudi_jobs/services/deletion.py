@@ -8,7 +8,7 @@ from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALoc
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
-from hudi_jobs.lease.holding import while_held
+from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import nothing
 
@@ -31,7 +31,7 @@ def delete(context: TaskContext) -> TaskResult:
         if not filesystem.exists(folder):
             return nothing(context, f"There is nothing at {base_path}.")
         _require_table(context, filesystem, folder)
-    result = while_held(context, lambda _: _delete_data(context, filesystem, folder))
+    result = with_lease(context, lambda _: _delete_data(context, filesystem, folder))
     if result.outcome is Outcome.SUCCEEDED:
         with stage("The operator's folder in the table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
             filesystem.delete(folder, _RECURSIVELY)

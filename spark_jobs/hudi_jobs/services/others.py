@@ -14,7 +14,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes, hadoop_configuration
-from hudi_jobs.lease.holding import SERVICES_LEASE
+from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, Pending, Timeline
 

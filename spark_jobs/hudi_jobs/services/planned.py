@@ -18,18 +18,18 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease.holding import fenced
+from hudi_jobs.lease.exclusive import fenced
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others, heartbeat_seconds
 from hudi_jobs.services.plans import require_plans_inside
-from hudi_jobs.services.preparation import look, missing_table, nothing, open_table, while_ours
+from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours
 from hudi_jobs.services.timeline import InstantState, Pending, Timeline, Written
 from hudi_jobs.table import HudiTable
 
 _HEARTBEAT_MARGIN_SECONDS = 30.0
-_HEARTBEAT_LOOK_SECONDS = 5.0
+_HEARTBEAT_POLL_SECONDS = 5.0
 
 
 class PlannedService(ABC):
@@ -82,7 +82,7 @@ class _Run:
         self._others = Others(context)
 
     def result(self) -> TaskResult:
-        timeline = look(self._context)
+        timeline = load_timeline(self._context)
         pending = self._service.pending(timeline)
         if self._task.mode is RunMode.SCHEDULE:
             return self._schedule_only(pending)
@@ -131,7 +131,7 @@ class _Run:
     def _execute(self, pending: Pending) -> TaskResult:
         begun = pending.state is InstantState.INFLIGHT or self._begun_elsewhere or self._may_be_begun(pending)
         # A clustering puts the rows of the planned files into new ones: what was written since would be lost.
-        outdated = look(self._context).has_writes_after(pending.instant)
+        outdated = load_timeline(self._context).has_writes_after(pending.instant)
         if (begun or outdated) and self._service.can_plan_anew:
             self._roll_back(pending.instant)
             return self._plan_and_execute(instead_of=pending)
@@ -205,7 +205,7 @@ class _Run:
         except TaskFailed as error:
             failure = error
         reach(Phase.AFTER_COMMIT)
-        written = look(self._context).written_by(instant)
+        written = load_timeline(self._context).written_by(instant)
         if written is not None:
             return self._completed(instant, written)
         if failure is not None and failure.reason is FailureReason.CONFLICT and self._service.can_plan_anew:
@@ -225,7 +225,7 @@ class _Run:
                 if not _is_heartbeat(error) or time.monotonic() > deadline:
                     raise
             self._context.log("waiting for the heartbeat of an earlier executor", instant=instant)
-            time.sleep(_HEARTBEAT_LOOK_SECONDS)
+            time.sleep(_HEARTBEAT_POLL_SECONDS)
 
     def _completed(self, instant: str, written: Written) -> TaskResult:
         if written.run not in {self._context.run, None}:
@@ -241,7 +241,7 @@ class _Run:
         return self._result(Outcome.CONFLICT, f"{message} {failure.message}", reason=FailureReason.CONFLICT)
 
     def _state_of(self, instant: str) -> InstantState | None:
-        pending = self._service.pending(look(self._context))
+        pending = self._service.pending(load_timeline(self._context))
         return next((each.state for each in pending if each.instant == instant), None)
 
     def _succeeded(self, instant: str, written: Written) -> TaskResult:

@@ -6,8 +6,8 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from hudi_jobs.index_gate import declared, require_index
-from hudi_jobs.lease.holding import while_held
-from hudi_jobs.lease.marker import Lease
+from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
@@ -32,7 +32,7 @@ def open_table(context: TaskContext) -> HudiTable | None:
     return table
 
 
-def look(context: TaskContext) -> Timeline:
+def load_timeline(context: TaskContext) -> Timeline:
     """Read the timeline of a table that exists."""
     with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
         table = HudiTable.open(context.spark, context.task.table.base_path)
@@ -54,9 +54,9 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
     def begin(lease: Lease) -> TaskResult:
         others = Others(context)
         require_plans_inside(context)
-        with noting_affected(context, lambda: look(context)):
-            rolled_back = others.roll_back(look(context))
-            refused = others.refusal(look(context))
-            return refused or protected(context, look, lambda: work(lease, rolled_back))
+        with noting_affected(context, lambda: load_timeline(context)):
+            rolled_back = others.roll_back(load_timeline(context))
+            refused = others.refusal(load_timeline(context))
+            return refused or protected(context, load_timeline, lambda: work(lease, rolled_back))
 
-    return while_held(context, begin)
+    return with_lease(context, begin)

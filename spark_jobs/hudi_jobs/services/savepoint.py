@@ -17,7 +17,7 @@ USER = "hudi-operator"
 
 
 def protected(
-    context: TaskContext, look: Callable[[TaskContext], Timeline], work: Callable[[], TaskResult]
+    context: TaskContext, load_timeline: Callable[[TaskContext], Timeline], work: Callable[[], TaskResult]
 ) -> TaskResult:
     """Do a table service under the savepoint that its task asks for, or remove that savepoint and do nothing else.
 
@@ -26,8 +26,8 @@ def protected(
     """
     task = context.task.savepoint
     if task is not None and task.step is SavepointStep.REMOVE:
-        return _remove(context, _ours(context, look(context)))
-    kept = keep_savepoint(context, look(context))
+        return _remove(context, _ours(context, load_timeline(context)))
+    kept = keep_savepoint(context, load_timeline(context))
     return work().model_copy(update={"savepoint": kept})
 
 

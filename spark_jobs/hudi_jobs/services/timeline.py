@@ -68,7 +68,7 @@ class Written:
 
 
 class Timeline:
-    """One look at the active timeline of a table; look again to see what has changed."""
+    """One read of the active timeline of a table; look again to see what has changed."""
 
     def __init__(self, spark: SparkSession, table: HudiTable) -> None:
         self._spark = spark

@@ -20,7 +20,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LAB
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.errors import AlreadyExists, Conflict
 from hudi_operator.kube.kinds import POD
-from hudi_operator.planning.model import Blocked, Obstacle
+from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.policy.paths import canonical_path, path_hash
 
 PATH_ANNOTATION = "hudi-operator.io/base-path"
@@ -58,7 +58,7 @@ class Claims:
         claim = self._index.at(canonical_path(table.spec.base_path))
         return claim is not None and claim.holder == table.metadata.uid
 
-    async def ensure(self, table: HudiTable) -> Obstacle | None:
+    async def ensure(self, table: HudiTable) -> Blocker | None:
         """Claim a table's base path, or see that it still has it; return what stands in the way."""
         path = canonical_path(table.spec.base_path)
         await self.load()
@@ -148,15 +148,15 @@ def _key(table: HudiTable) -> TableKey:
     return table_key(table.metadata.namespace, table.metadata.name)
 
 
-def _claimed(table: HudiTable, rival: str) -> Obstacle:
-    """Return the obstacle, which names the other table only to those who may see it: those of its namespace."""
+def _claimed(table: HudiTable, rival: str) -> Blocker:
+    """Return the blocker, which names the other table only to those who may see it: those of its namespace."""
     namespace, _, name = rival.partition("/")
     if namespace == table.metadata.namespace and name:
         whose, way_out = f"HudiTable {rival}", "or delete one of the two"
     else:
         whose, way_out = "a HudiTable of another namespace", "or ask the platform team: the operator's log names it"
-    return Obstacle(
-        reason=Blocked.PATH_CLAIMED,
+    return Blocker(
+        reason=BlockerReason.PATH_CLAIMED,
         message=f"basePath {table.spec.base_path} is the folder of {whose}, or one lies in the other: give this table "
         f"a folder of its own, {way_out}.",
     )

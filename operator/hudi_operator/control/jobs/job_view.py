@@ -40,7 +40,7 @@ _QUANTITY_LIMIT = 32
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
-"""Most executors of a run that one look removes; the next look takes the others."""
+"""Most executors of a run that one reconcile removes; the next reconcile takes the others."""
 
 _GREATEST = 2**53
 """Greatest number that every reader of JSON keeps."""

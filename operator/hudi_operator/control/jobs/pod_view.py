@@ -112,7 +112,7 @@ def start_trouble(pods: Iterable[Document], *, age: timedelta) -> tuple[PodTroub
     none = True
     for pod in pods:
         none = False
-        for trouble, sentence in _obstacles(pod):
+        for trouble, sentence in _blockers(pod):
             if trouble is not None:
                 return trouble, sentence
             known.append(sentence)
@@ -121,7 +121,7 @@ def start_trouble(pods: Iterable[Document], *, age: timedelta) -> tuple[PodTroub
     return (PodTrouble.FORBIDDEN, "no pod could be created.") if none else (None, next(iter(known), ""))
 
 
-def _obstacles(pod: Document) -> Iterator[tuple[PodTrouble | None, str]]:
+def _blockers(pod: Document) -> Iterator[tuple[PodTrouble | None, str]]:
     own = _own_container(pod)
     for container in (*items(pod, "status", "initContainerStatuses"), *([own] if own else ())):
         if field(container, "state", "waiting") is not None:

@@ -26,7 +26,7 @@ class _Entry:
 
 
 class RunningJobs:
-    """The Jobs of each table as of its last look; only the operator starts Jobs, so nothing else changes the count.
+    """The Jobs of each table as of its last reconcile; nobody but the operator starts Jobs, so the count is right.
 
     Tables that wait for a place in their class are told, the longest waiting first, when one becomes free: `wake` is
     called with the key of each.
@@ -43,7 +43,7 @@ class RunningJobs:
         """Count a Job that an earlier process of the operator has left, if it has not ended.
 
         `tables` are all tables by their uids: a Job counts only where one of them is its controller. A deletion has no
-        owner, and counts from the first look at its table.
+        owner, and counts from the first reconcile of its table.
         """
         kind, uid = controller_of(job) or ("", "")
         key = tables.get(uid) if kind == "HudiTable" else None

@@ -10,16 +10,16 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.observer import Observer
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.deletion.decide import awaits_confirmation
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     JobPhase,
-    Obstacle,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
     is_hidden,
 )
@@ -41,29 +41,29 @@ class EndingObserver:
         kube: KubernetesApi,
         observer: Observer,
         claims: Claims,
-        looks: TimelineLooks,
+        snapshots: SnapshotReader,
         running: RunningJobs,
         identity: OperatorIdentity,
     ) -> None:
         self._kube = kube
         self._observer = observer
         self._claims = claims
-        self._looks = looks
+        self._snapshots = snapshots
         self._running = running
         self._identity = identity
 
     async def observe(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> EndingObservation:
-        """Return one look at a deleted table, also where its spec cannot be read."""
+        """Return one observation of a deleted table, also where its spec cannot be read."""
         metadata, spec = parsed.metadata, document.get("spec") or {}
         policy = DeletionPolicy.DELETE if spec.get("deletionPolicy") == "Delete" else DeletionPolicy.RETAIN
         deletes = policy is DeletionPolicy.DELETE
         base_path = str(spec.get("basePath", ""))
-        table_class, obstacles = await self._walls(parsed)
+        table_class, blockers = await self._class_and_blockers(parsed)
         name = table_class.metadata.name if table_class is not None else ""
         observed = await self._observer.jobs(metadata, parsed.status)
         at_rest = all(job.phase is JobPhase.OVER for job in observed)
         # Before the data is removed, the store says whose it is; after that, whether it is gone.
-        looks = awaits_confirmation(parsed.status) or (deletes and at_rest)
+        reads = awaits_confirmation(parsed.status) or (deletes and at_rest)
         return EndingObservation(
             metadata=metadata,
             status=parsed.status,
@@ -71,32 +71,36 @@ class EndingObserver:
             base_path=base_path,
             table=parsed if isinstance(parsed, HudiTable) else None,
             table_class=table_class,
-            obstacles=obstacles,
+            blockers=blockers,
             claim_held=deletes and await self._claims.holds(metadata, base_path),
             namespace_terminating=deletes and await self._kube.namespace_is_terminating(document),
             jobs=observed,
-            look=await self._look(metadata, base_path, table_class, obstacles) if looks else None,
+            snapshot=await self._snapshot(metadata, base_path, table_class, blockers) if reads else None,
             operator=await self._identity.get(),
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
         )
 
-    async def _walls(self, parsed: HudiTable | InvalidObject) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
+    async def _class_and_blockers(
+        self, parsed: HudiTable | InvalidObject
+    ) -> tuple[HudiTableClass | None, tuple[Blocker, ...]]:
         if isinstance(parsed, InvalidObject):
-            return None, (Obstacle(reason=Blocked.INVALID_SPEC, message=f"the spec is not valid: {parsed.message}."),)
-        return await self._observer.walls_of(parsed, since=asyncio.get_running_loop().time())
+            return None, (
+                Blocker(reason=BlockerReason.INVALID_SPEC, message=f"the spec is not valid: {parsed.message}."),
+            )
+        return await self._observer.class_and_blockers(parsed, since=asyncio.get_running_loop().time())
 
-    async def _look(
+    async def _snapshot(
         self,
         metadata: ObjectMetadata,
         base_path: str,
         table_class: HudiTableClass | None,
-        obstacles: tuple[Obstacle, ...],
-    ) -> TimelineLook:
-        if table_class is None or is_hidden(obstacles):  # without a class another store might be asked
-            return TimelineLook.forbidden(obstacles)
+        blockers: tuple[Blocker, ...],
+    ) -> TimelineSnapshot:
+        if table_class is None or is_hidden(blockers):  # without a class another store might be asked
+            return TimelineSnapshot.forbidden(blockers)
         if await self._claims.is_taken(metadata, base_path):
             message = "The folder is claimed by another table."
-            return TimelineLook(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
+            return TimelineSnapshot(trouble=TimelineTrouble.NOT_READ, message=message)
         store, namespace = table_class.spec.object_store, metadata.namespace
-        return await self._looks.look(base_path, store, namespace=namespace, questions=_IS_IT_GONE)
+        return await self._snapshots.read(base_path, store, namespace=namespace, questions=_IS_IT_GONE)

@@ -19,21 +19,21 @@ from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.kinds import JOB, POD
 from hudi_operator.planning.model import (
-    Blocked,
+    Blocker,
+    BlockerReason,
     JobObservation,
     Observation,
-    Obstacle,
-    TimelineLook,
+    TimelineSnapshot,
     is_hidden,
 )
-from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_obstacle
-from hudi_operator.planning.policy.walls import obstacles_of
+from hudi_operator.planning.policy.class_policy import policy_blockers
+from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
@@ -47,7 +47,7 @@ class Observer:
         *,
         kube: KubernetesApi,
         claims: Claims,
-        looks: TimelineLooks,
+        snapshots: SnapshotReader,
         running: RunningJobs,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,
@@ -56,7 +56,7 @@ class Observer:
         self._classes = TableClasses(kube)
         self._labels = NamespaceLabels(kube)
         self._claims = claims
-        self._looks = looks
+        self._snapshots = snapshots
         self._running = running
         self._identity = identity
         self._related = related
@@ -64,27 +64,27 @@ class Observer:
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
     ) -> Observation:
-        """Return one look at a table. Errors of the Kubernetes API are raised, those of the store are observed.
+        """Return one observation of a table. Errors of the Kubernetes API are raised, those of the store are observed.
 
-        `since` is when the look began, in seconds of the event loop: what was read since then counts as read live.
+        `since` is when the reconcile began, in seconds of the event loop: what was read since then counts as read live.
         """
         await self._claims.load()
         live = trigger is Trigger.EVENT or not self._claims.remembers(table)
         now = asyncio.get_running_loop().time()
-        table_class, obstacles = await self.walls_of(table, since=(since or now) if live else None)
-        if live and not is_hidden(obstacles) and (rival := await self._claims.ensure(table)) is not None:
-            obstacles = (rival, *obstacles)
+        table_class, blockers = await self.class_and_blockers(table, since=(since or now) if live else None)
+        if live and not is_hidden(blockers) and (rival := await self._claims.ensure(table)) is not None:
+            blockers = (rival, *blockers)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self._related.of(key) if self._related is not None else {}
-        # The look comes last: what a run that was seen to end has written is then in it.
-        look = await self._look(table, table_class, obstacles)
+        # The snapshot comes last: what a run that was seen to end has written is then in it.
+        snapshot = await self._snapshot(table, table_class, blockers)
         name = table_class.metadata.name if table_class else ""
         return Observation(
             table=table,
             table_class=table_class,
-            obstacles=obstacles,
-            look=look,
+            blockers=blockers,
+            snapshot=snapshot,
             jobs=jobs,
             running_in_class=self._running.in_class(name, without=key),
             running_in_namespace=self._running.in_namespace(name, without=key),
@@ -92,12 +92,12 @@ class Observer:
             related=related,
         )
 
-    async def _look(
-        self, table: HudiTable, table_class: HudiTableClass | None, obstacles: tuple[Obstacle, ...]
-    ) -> TimelineLook:
-        if table_class is None or is_hidden(obstacles):
-            return TimelineLook.forbidden(obstacles)
-        return await self._looks.look(
+    async def _snapshot(
+        self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...]
+    ) -> TimelineSnapshot:
+        if table_class is None or is_hidden(blockers):
+            return TimelineSnapshot.forbidden(blockers)
+        return await self._snapshots.read(
             table.spec.base_path,
             table_class.spec.object_store,
             namespace=table.metadata.namespace,
@@ -112,9 +112,9 @@ class Observer:
         own = own_jobs(jobs, table_uid=metadata.uid, remembered=remembered)
         return observe_jobs(own, own_pods(pods, jobs=own, remembered=remembered), now=self._kube.now())
 
-    async def walls_of(
+    async def class_and_blockers(
         self, table: HudiTable, *, since: float | None
-    ) -> tuple[HudiTableClass | None, tuple[Obstacle, ...]]:
+    ) -> tuple[HudiTableClass | None, tuple[Blocker, ...]]:
         """Return the class of a table and what it does not allow, as they were at `since` or later.
 
         Without `since` they are at most a minute old. There is no class where none can be used.
@@ -127,15 +127,15 @@ class Observer:
                 if name is not None
                 else "No HudiTableClass is marked as the default: name one in spec.tableClassName."
             )
-            return None, (Obstacle(reason=Blocked.CLASS_NOT_FOUND, message=missing),)
+            return None, (Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message=missing),)
         problem = class_problem(parsed)
         if problem is not None or isinstance(parsed, InvalidObject):
             message = f"HudiTableClass {parsed.metadata.name} is not valid for this operator: {problem}."
-            return None, (Obstacle(reason=Blocked.CLASS_INVALID, message=message),)
+            return None, (Blocker(reason=BlockerReason.CLASS_INVALID, message=message),)
         labels = await self._labels.get(namespace, since=since) if asks_for_labels(parsed, namespace) else None
-        if (stranger := namespace_obstacle(parsed, namespace, labels)) is not None:
+        if (stranger := namespace_blocker(parsed, namespace, labels)) is not None:
             return parsed, (stranger,)
-        return parsed, obstacles_of(table, parsed)
+        return parsed, policy_blockers(table, parsed)
 
 
 def _questions(spec: HudiTableSpec) -> Questions:

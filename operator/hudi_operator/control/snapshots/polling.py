@@ -1,7 +1,7 @@
-"""How often each timeline is looked at, and what lets a look end early.
+"""How often each timeline is looked at, and what lets a reconcile end early.
 
 A table that moves is looked at within seconds, one that has not moved for long rarely: the pause grows with the time
-for which nothing has moved, and is drawn around that, so that looks spread evenly. What is kept per table is a few
+for which nothing has moved, and is drawn around that, so that polls spread evenly. What is kept per table is a few
 numbers, never a document.
 """
 
@@ -18,10 +18,10 @@ _JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastLook:
-    """What a look at a whole table left behind; times are seconds of the event loop's clock.
+class LastReconcile:
+    """What a reconcile of a whole table left behind; times are seconds of the event loop's clock.
 
-    `fingerprint` is None where the timeline could not be read. Until `whole_at` a look at the timeline is enough, as
+    `fingerprint` is None where the timeline could not be read. Until `whole_at` a read of the timeline is enough, as
     long as that has not moved and nothing has happened.
     """
 
@@ -39,40 +39,40 @@ class Polling:
         self._least = least
         self._most = max(least, most)
         self._draw = draw
-        self._looks: dict[TableKey, LastLook] = {}
-        self._interrupted: dict[TableKey, LastLook] = {}
+        self._last: dict[TableKey, LastReconcile] = {}
+        self._interrupted: dict[TableKey, LastReconcile] = {}
 
-    def quick(self, key: TableKey, *, now: float) -> LastLook | None:
-        """Return what a look at the timeline alone can be compared with; None when the whole table has to be seen."""
-        look = self._looks.get(key)
-        return look if look is not None and look.fingerprint is not None and now < look.whole_at else None
+    def quick(self, key: TableKey, *, now: float) -> LastReconcile | None:
+        """Return what a read of the timeline alone can be compared with; None when the whole table has to be seen."""
+        last = self._last.get(key)
+        return last if last is not None and last.fingerprint is not None and now < last.whole_at else None
 
-    def begin_whole_look(self, key: TableKey) -> None:
+    def begin_reconcile(self, key: TableKey) -> None:
         """Have the table seen whole until a look at it has succeeded."""
-        look = self._looks.pop(key, None)
-        if look is not None:
-            self._interrupted[key] = look
+        last = self._last.pop(key, None)
+        if last is not None:
+            self._interrupted[key] = last
 
-    def end_whole_look(self, key: TableKey, look: LastLook, *, moved: bool) -> None:
-        """Remember a look; unless something else has moved, a timeline that is as it was before has not."""
+    def end_reconcile(self, key: TableKey, last: LastReconcile, *, moved: bool) -> None:
+        """Remember a reconcile; unless something else has moved, a timeline that is as it was before has not."""
         before = self._interrupted.pop(key, None)
-        if before is not None and before.fingerprint == look.fingerprint and not moved:
-            look = replace(look, moved_at=before.moved_at)
-        self._looks[key] = look
+        if before is not None and before.fingerprint == last.fingerprint and not moved:
+            last = replace(last, moved_at=before.moved_at)
+        self._last[key] = last
 
-    def set_whole_look(self, key: TableKey, at: float) -> None:
+    def reconcile_from(self, key: TableKey, at: float) -> None:
         """Have the table seen whole from this time on."""
-        self._looks[key] = replace(self._looks[key], whole_at=at)
+        self._last[key] = replace(self._last[key], whole_at=at)
 
     def forget(self, key: TableKey) -> None:
         """Drop a table."""
-        self._looks.pop(key, None)
+        self._last.pop(key, None)
         self._interrupted.pop(key, None)
 
     def pause(self, key: TableKey, *, now: float) -> float:
-        """Return the seconds until the next look at a table's timeline."""
-        look = self._looks.get(key)
-        unmoved = now - look.moved_at if look is not None else 0.0
+        """Return the seconds until the next poll of a table's timeline."""
+        last = self._last.get(key)
+        unmoved = now - last.moved_at if last is not None else 0.0
         return self.spread(min(max(unmoved * _PAUSE_PER_UNMOVED_SECOND, self._least), self._most))
 
     def spread(self, seconds: float) -> float:

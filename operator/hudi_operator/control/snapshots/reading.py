@@ -1,4 +1,4 @@
-"""What one look gathers of a table's timeline, within bounds on how much is read and kept."""
+"""What one read gathers of a table's timeline, within bounds on how much is read and kept."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -8,7 +8,7 @@ from itertools import islice
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
 from hudi_operator.api.table_status import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model import Damaged, Mark, TimelineLook, Undoing
+from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
 from hudi_operator.services.registry import PLAN_KINDS
 from hudi_operator.timeline import (
     Action,
@@ -64,14 +64,14 @@ class Questions:
 NO_QUESTIONS = Questions()
 
 
-def read_look(reader: TimelineReader, path: str, questions: Questions) -> TimelineLook:
+def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> TimelineSnapshot:
     """Read a table's timeline and what its newest commits and oldest plans say."""
     timeline = reader.read(path, full=questions.live)
     commits, damaged = _commits(reader, path, timeline)
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
     plans = _plans(reader, path, timeline)
-    return TimelineLook(
+    return TimelineSnapshot(
         timeline=timeline,
         checkpoint=checkpoint_display(checkpoint),
         index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),

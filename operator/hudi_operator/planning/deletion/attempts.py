@@ -7,7 +7,7 @@ from typing import Self
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.deletion.model import EndingObservation
-from hudi_operator.planning.model import JobObservation, JobPhase, TimelineLook
+from hudi_operator.planning.model import JobObservation, JobPhase, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.outcomes import conclude
 from hudi_operator.planning.runs.tracking import adopted, is_of_run, refreshed
@@ -64,10 +64,10 @@ def with_newest(run: RunStatus, history: tuple[RunStatus, ...]) -> tuple[RunStat
 
 def _conclude(job: ActiveJob, observed: JobObservation | None, *, now: datetime) -> RunStatus:
     results = observed.outcome.results if observed is not None and observed.outcome is not None else ()
-    run = conclude(job, observed=observed, look=TimelineLook(), now=now)
+    run = conclude(job, observed=observed, snapshot=TimelineSnapshot(), now=now)
     if run is not None and not (results and results[0].outcome is Outcome.SUCCEEDED):
         return run
-    # Its success is a timeline that is not there, which the next look confirms.
+    # Its success is a timeline that is not there, which the next reconcile confirms.
     return RunStatus(
         job=job.name,
         service=Service.DELETION,

@@ -1,4 +1,4 @@
-"""The end of a table: what is done, one look at a time, until a deleted resource may go.
+"""The end of a table: what is done, one step at a time, until a deleted resource may go.
 
 All Jobs of the table end first. Then, where the spec says `deletionPolicy: Delete`, a Job removes the data: the
 operator itself can only read the store. Every way leads to an end. What cannot be removed within a bounded number of
@@ -21,7 +21,7 @@ from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.deletion.model import (
-    SHORT_LOOK,
+    SHORT_REQUEUE,
     EndingObservation,
 )
 from hudi_operator.planning.model import (
@@ -54,7 +54,7 @@ ATTEMPTS = 5
 PATIENCE = timedelta(minutes=10)
 """How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
 
-_LONG_LOOK = 10.0
+_LONG_REQUEUE = 10.0
 _WITHOUT_HOPE = frozenset(
     {
         FailureReason.INVALID_REQUEST.value,
@@ -62,7 +62,7 @@ _WITHOUT_HOPE = frozenset(
         FailureReason.OWNED_ELSEWHERE.value,
     }
 )
-_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_LOOKED_AT})
+_UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_READ})
 
 
 def awaits_confirmation(status: HudiTableStatus) -> bool:
@@ -110,12 +110,12 @@ def _wait_for_jobs(seen: EndingObservation, known: Attempts, *, now: datetime) -
     if deletes and seen.policy is DeletionPolicy.DELETE:
         job = known.active[0]
         message = f"Job {job.name} removes the data at {seen.base_path}: {job.message or job.state}"
-        reason, pause = EndingReason.DELETING_DATA, _LONG_LOOK
+        reason, pause = EndingReason.DELETING_DATA, _LONG_REQUEUE
     else:
         left = known.live or tuple(job for job in seen.jobs if job.remains)
         why = next((job.message for job in left if job.phase is JobPhase.ENDING), "")
         message = f"Waiting for the pods of {', '.join(job.name for job in left)} to end. {why}".rstrip()
-        reason, pause = EndingReason.STOPPING_JOBS, SHORT_LOOK
+        reason, pause = EndingReason.STOPPING_JOBS, SHORT_REQUEUE
     stop = tuple(_stop(job) for job in seen.jobs if _must_stop(job, seen, now=now))
     return _wait(seen, known, reason=reason, message=message, actions=stop, requeue=pause, now=now)
 
@@ -147,22 +147,24 @@ def _is_given_up(job: JobObservation, seen: EndingObservation, *, now: datetime)
 
 def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     last = last_attempt(known.history)
-    look = seen.look
-    if last is None or look is None:
+    snapshot = seen.snapshot
+    if last is None or snapshot is None:
         return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message="", now=now)
-    if look.trouble is None and look.timeline is None:
+    if snapshot.trouble is None and snapshot.timeline is None:
         message = f"The data at {seen.base_path} was deleted. {last.message}".strip()
         return _end(seen, Release(reason=EndingEvent.DATA_DELETED, message=message))
-    if look.trouble in _UNKNOWN:
+    if snapshot.trouble in _UNKNOWN:
         reported = parse_time(last.finished_at) or now
         if now - reported > PATIENCE:
             message = (
                 f"A run reported that it deleted the data at {seen.base_path}, and the store could not be read to "
-                f"confirm it: look there yourself. {look.message}"
+                f"confirm it: look there yourself. {snapshot.message}"
             )
             return _end(seen, Release(reason=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
-        message = f"The data is said to be deleted, and the store cannot be read to confirm it: {look.message}"
-        return _wait(seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, requeue=_LONG_LOOK, now=now)
+        message = f"The data is said to be deleted, and the store cannot be read to confirm it: {snapshot.message}"
+        return _wait(
+            seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, requeue=_LONG_REQUEUE, now=now
+        )
     message = f"Job {last.job} reported that the data was deleted, and {seen.base_path} still holds a Hudi table."
     run = last.model_copy(
         update={
@@ -190,7 +192,11 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         yield "this resource does not hold the claim on basePath, so the folder may be another table's."
     if (owned := _owned_elsewhere(seen)) is not None:
         yield owned
-    if seen.table is not None and seen.look is not None and stops(drift := drift_between(seen.table, seen.look)):
+    if (
+        seen.table is not None
+        and seen.snapshot is not None
+        and stops(drift := drift_between(seen.table, seen.snapshot))
+    ):
         fields = ", ".join(one.field for one in drift if one.stops)
         yield f"the table there is not as declared ({fields}), so it may be another one."
     if seen.namespace_terminating:
@@ -202,12 +208,12 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
 
 
 def _owned_elsewhere(seen: EndingObservation) -> str | None:
-    if seen.look is None:
+    if seen.snapshot is None:
         return None
     known = {job.name for job in seen.status.active_jobs} | {job.name for job in seen.jobs}
     known |= {run.job for run in known_runs(seen.status.services, seen.status.history)}
     take_over = seen.metadata.annotations.get(TAKE_OVER_ANNOTATION)
-    return elsewhere(seen.look, operator=seen.operator, status=seen.status, known=known, take_over=take_over)
+    return elsewhere(seen.snapshot, operator=seen.operator, status=seen.status, known=known, take_over=take_over)
 
 
 def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str | None:
@@ -218,29 +224,29 @@ def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str
         return f"{known.failures} attempts failed, the last one so: {last.message if last else ''}"
     if not _patience_is_over(seen, now=now):
         return None
-    if seen.obstacles:
-        return seen.obstacles[0].message
+    if seen.blockers:
+        return seen.blockers[0].message
     return f"its deletion took too long, and the last attempt failed: {last.message}" if last else None
 
 
 def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
-    if seen.obstacles:
+    if seen.blockers:
         minutes = int(PATIENCE.total_seconds() // 60)
         message = (
-            f"The data at {seen.base_path} cannot be deleted: {seen.obstacles[0].message} "
+            f"The data at {seen.base_path} cannot be deleted: {seen.blockers[0].message} "
             f"If that lasts for {minutes} minutes, the data stays and the resource goes."
         )
-        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, requeue=_LONG_LOOK, now=now)
+        return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, requeue=_LONG_REQUEUE, now=now)
     if _limit_is_reached(seen):
         message = "As many jobs run as the class allows: the deletion of the data waits for one of them to end."
-        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, requeue=_LONG_LOOK, now=now)
+        return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, requeue=_LONG_REQUEUE, now=now)
     last = last_attempt(known.history)
     if last is not None:
         settings = seen.table_class.spec.retry if seen.table_class is not None else RetrySettings()
         due = (parse_time(last.finished_at) or now) + retry_delay(known.failures, settings)
         if now < due:
             message = f"Attempt {known.failures} failed, the next is at {format_time(due)}. {last.message}"
-            wait = min((due - now).total_seconds(), _LONG_LOOK)
+            wait = min((due - now).total_seconds(), _LONG_REQUEUE)
             return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, requeue=wait, now=now)
     return _launch(seen, known, now=now)
 
@@ -264,7 +270,7 @@ def _launch(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
         reason=EndingReason.DELETING_DATA,
         message=message,
         actions=(LaunchJob(job=job),),
-        requeue=_LONG_LOOK,
+        requeue=_LONG_REQUEUE,
         now=now,
     )
 
@@ -302,7 +308,7 @@ def _wait(
     message: str,
     now: datetime,
     actions: tuple[Action, ...] = (),
-    requeue: float = SHORT_LOOK,
+    requeue: float = SHORT_REQUEUE,
 ) -> Step:
     conditions = _conditions(seen, reason=reason, message=message, now=now)
     before = next((one.reason for one in seen.status.conditions if one.type is ConditionType.READY), None)

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.table_spec import DeletionPolicy
 from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.planning.model import JobObservation, Obstacle, TimelineLook
+from hudi_operator.planning.model import Blocker, JobObservation, TimelineSnapshot
 
-SHORT_LOOK = 2.0
-"""Seconds until the next look at a table whose end is near."""
+SHORT_REQUEUE = 2.0
+"""Seconds until the next reconcile of a table whose end is near."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndingObservation:
-    """Everything that one look at a deleted resource has seen.
+    """Everything that one reconcile of a deleted resource has seen.
 
-    `table` is None where this version cannot read the spec; `look` is there when `awaits_confirmation` says so, and
-    before the data is removed; `operator` is the identity of the operator that looks; `claim_held` was read live.
+    `table` is None where this version cannot read the spec; `snapshot` is there when `awaits_confirmation` says so, and
+    before the data is removed; `operator` is the identity of the operator; `claim_held` was read live.
     """
 
     metadata: ObjectMetadata
@@ -25,11 +25,11 @@ class EndingObservation:
     base_path: str
     table: HudiTable | None
     table_class: HudiTableClass | None = None
-    obstacles: tuple[Obstacle, ...] = ()
+    blockers: tuple[Blocker, ...] = ()
     claim_held: bool = True
     namespace_terminating: bool = False
     jobs: tuple[JobObservation, ...] = ()
-    look: TimelineLook | None = None
+    snapshot: TimelineSnapshot | None = None
     running_in_class: int = 0
     running_in_namespace: int = 0
     operator: str = ""

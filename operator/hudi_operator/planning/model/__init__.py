@@ -1,5 +1,6 @@
 """What the decision sees and what it answers, as frozen values."""
 
+from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden
 from hudi_operator.planning.model.observation import (
     START_TROUBLES,
     Damaged,
@@ -9,11 +10,10 @@ from hudi_operator.planning.model.observation import (
     Observation,
     PodReference,
     PodTrouble,
-    TimelineLook,
+    TimelineSnapshot,
     TimelineTrouble,
     Undoing,
 )
-from hudi_operator.planning.model.obstacles import Blocked, Obstacle, is_hidden
 from hudi_operator.planning.model.plan import (
     Action,
     CreateJob,
@@ -28,7 +28,8 @@ from hudi_operator.planning.model.plan import (
 __all__ = [
     "START_TROUBLES",
     "Action",
-    "Blocked",
+    "Blocker",
+    "BlockerReason",
     "CreateJob",
     "Damaged",
     "Failure",
@@ -37,14 +38,13 @@ __all__ = [
     "LaunchJob",
     "Mark",
     "Observation",
-    "Obstacle",
     "Plan",
     "PodReference",
     "PodTrouble",
     "Release",
     "RemoveExecutors",
     "StopJob",
-    "TimelineLook",
+    "TimelineSnapshot",
     "TimelineTrouble",
     "Undoing",
     "is_hidden",

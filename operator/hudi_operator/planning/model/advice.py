@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.blockers import BlockerReason
+from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.observation import PodTrouble, TimelineTrouble
-from hudi_operator.planning.model.obstacles import Blocked
 from hudi_operator.planning.model.reasons import (
     ClassReason,
     EndingEvent,
@@ -60,18 +60,18 @@ _PODS: Mapping[str, str] = {
     PodTrouble.DEADLINE_EXCEEDED: "",
 }
 
-_OBSTACLES: Mapping[str, str] = {
-    Blocked.INVALID_SPEC: "Correct the spec; the message names the field.",
-    Blocked.CLASS_NOT_FOUND: "Create the class, or name another in `tableClassName`.",
-    Blocked.CLASS_INVALID: "Correct the class.",
-    Blocked.CLASS_NOT_ALLOWED: f"Name another class, or {_ASK}",
-    Blocked.PATH_NOT_ALLOWED: f"Choose another path, or {_ASK}",
-    Blocked.SETTING_NOT_ALLOWED: f"Remove the key, or {_ASK}",
-    Blocked.SIZE_NOT_ALLOWED: f"Ask for less, or {_ASK}",
-    Blocked.INVALID_SCHEDULE: "Correct `ingestion.schedule`.",
-    Blocked.INVALID_PATTERN: "Correct the expression.",
-    Blocked.LOCK_MISSING: "Name a lock, or be Serialized.",
-    Blocked.PATH_CLAIMED: "Give the table a folder of its own, or delete one of the two.",
+_BLOCKERS: Mapping[str, str] = {
+    BlockerReason.INVALID_SPEC: "Correct the spec; the message names the field.",
+    BlockerReason.CLASS_NOT_FOUND: "Create the class, or name another in `tableClassName`.",
+    BlockerReason.CLASS_INVALID: "Correct the class.",
+    BlockerReason.CLASS_NOT_ALLOWED: f"Name another class, or {_ASK}",
+    BlockerReason.PATH_NOT_ALLOWED: f"Choose another path, or {_ASK}",
+    BlockerReason.SETTING_NOT_ALLOWED: f"Remove the key, or {_ASK}",
+    BlockerReason.SIZE_NOT_ALLOWED: f"Ask for less, or {_ASK}",
+    BlockerReason.INVALID_SCHEDULE: "Correct `ingestion.schedule`.",
+    BlockerReason.INVALID_PATTERN: "Correct the expression.",
+    BlockerReason.LOCK_MISSING: "Name a lock, or be Serialized.",
+    BlockerReason.PATH_CLAIMED: "Give the table a folder of its own, or delete one of the two.",
 }
 
 _TIMELINE: Mapping[str, str] = {
@@ -81,7 +81,7 @@ _TIMELINE: Mapping[str, str] = {
     TimelineTrouble.CORRUPT: "Restore the file; the message names it.",
     TimelineTrouble.TOO_LARGE: "Restore what Hudi wrote, or archive instants; the message names the file.",
     TimelineTrouble.UNSUPPORTED: "Upgrade the operator, or the table with a tool of your own; the message says which.",
-    TimelineTrouble.NOT_LOOKED_AT: "See the reason of Ready.",
+    TimelineTrouble.NOT_READ: "See the reason of Ready.",
 }
 
 _TABLE: Mapping[str, str] = {
@@ -114,7 +114,7 @@ _WAITING: Mapping[str, str] = {
 
 ADVICE: Mapping[type[StrEnum], Mapping[str, str]] = {
     Outcome: dict.fromkeys(map(str, Outcome), ""),
-    Blocked: _OBSTACLES,
+    BlockerReason: _BLOCKERS,
     TimelineTrouble: _TIMELINE,
     PodTrouble: {
         **_PODS,

@@ -1,6 +1,6 @@
 """What the success of a run depends on beside the table's own spec: the class, the Spark image and the operator.
 
-A failure says something about the circumstances under which its run was decided. When they change, it is forgiven as
+A failure says something about the circumstances under which its run was decided. When they change, it is reset as
 after a change of the spec.
 """
 

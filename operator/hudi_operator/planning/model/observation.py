@@ -8,7 +8,7 @@ from enum import StrEnum
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
-from hudi_operator.planning.model.obstacles import Obstacle, is_hidden
+from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
@@ -34,7 +34,7 @@ class TimelineTrouble(StrEnum):
     UNSUPPORTED = "TableVersionUnsupported"
     """The table has a version that this operator cannot read, or that Hudi 1.2.0 does not write."""
 
-    NOT_LOOKED_AT = "NotLookedAt"
+    NOT_READ = "NotRead"
     """Nothing was asked of the store, because the path, class or namespace of the table is not allowed."""
 
 
@@ -65,8 +65,8 @@ class Undoing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimelineLook:
-    """One look at a timeline: the timeline, or nothing when there is no table yet, or the trouble.
+class TimelineSnapshot:
+    """A snapshot of a timeline: the timeline, or nothing when there is no table yet, or the trouble.
 
     `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
     carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the
@@ -102,10 +102,10 @@ class TimelineLook:
     owner_problem: str = ""
 
     @classmethod
-    def forbidden(cls, obstacles: Iterable[Obstacle]) -> "TimelineLook":
-        """Return what stands in the place of a look at a table that these obstacles hide."""
-        message = next((obstacle.message for obstacle in obstacles if obstacle.hides), "")
-        return cls(trouble=TimelineTrouble.NOT_LOOKED_AT, message=message)
+    def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":
+        """Return what stands in the place of a snapshot of a table that these blockers hide."""
+        message = next((blocker.message for blocker in blockers if blocker.hides), "")
+        return cls(trouble=TimelineTrouble.NOT_READ, message=message)
 
     def instant_of(self, run: str) -> str | None:
         """Return the instant that a run completed, if the timeline still says so."""
@@ -210,12 +210,12 @@ class JobObservation:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """Everything that one look at a table has seen; `operator` is the identity of the operator that looks."""
+    """Everything that one reconcile of a table has seen; `operator` is the identity of the operator."""
 
     table: HudiTable
     table_class: HudiTableClass | None
-    obstacles: tuple[Obstacle, ...]
-    look: TimelineLook
+    blockers: tuple[Blocker, ...]
+    snapshot: TimelineSnapshot
     jobs: tuple[JobObservation, ...]
     running_in_class: int = 0
     running_in_namespace: int = 0
@@ -231,4 +231,4 @@ class Observation:
     @property
     def is_hidden(self) -> bool:
         """Whether the table's folder may be somebody else's, so that nothing of it is looked at or shown."""
-        return self.table_class is None or is_hidden(self.obstacles)
+        return self.table_class is None or is_hidden(self.blockers)

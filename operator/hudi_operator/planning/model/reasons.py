@@ -136,6 +136,7 @@ class EndingEvent(StrEnum):
 
 FORMER_NAMES: Mapping[str, str] = {
     "ClassLimitExceeded": "SizeNotAllowed",
+    "NotLookedAt": "NotRead",
     "ClassLimitReached": "ClassQuotaReached",
     "NamespaceLimitReached": "NamespaceQuotaReached",
 }

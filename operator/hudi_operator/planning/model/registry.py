@@ -10,9 +10,9 @@ from itertools import chain
 
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_operator.planning.model.advice import ADVICE
-from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.blockers import BlockerReason
+from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.observation import PodTrouble, TimelineTrouble
-from hudi_operator.planning.model.obstacles import Blocked
 from hudi_operator.planning.model.reasons import (
     ClassReason,
     EndingEvent,
@@ -40,7 +40,7 @@ class Retry(StrEnum):
     """When the spec, the class, the Spark image or the operator changes, or on request; without that once an hour."""
 
     WHEN_CLEARED = "WhenCleared"
-    """As soon as a look finds that the cause is gone."""
+    """As soon as a reconcile finds that the cause is gone."""
 
     NEVER = "None"
     """Nothing failed, or it is over."""
@@ -52,7 +52,7 @@ RunReason = FailureReason | PodTrouble | RunTrouble
 AnyReason = (
     RunReason
     | Outcome
-    | Blocked
+    | BlockerReason
     | TimelineTrouble
     | Reason
     | Waiting
@@ -66,7 +66,7 @@ AnyReason = (
 
 KINDS: Mapping[type[AnyReason], str] = {
     Outcome: "Outcome of a run",
-    Blocked: "Obstacle",
+    BlockerReason: "Blocker",
     TimelineTrouble: "Timeline that cannot be read",
     PodTrouble: "Trouble of a pod",
     FailureReason: "Failure that the driver reports",
@@ -185,7 +185,7 @@ def retry_of(reason: AnyReason) -> Retry:  # noqa: PLR0911 - one answer per enum
             return retry_of_service(reason)
         case Outcome.CONFLICT | Outcome.FENCED:
             return Retry.CONFLICT
-        case Blocked() | TimelineTrouble() | Waiting() | EndingReason():
+        case BlockerReason() | TimelineTrouble() | Waiting() | EndingReason():
             return Retry.WHEN_CLEARED
         case TableReason.PROGRESSING | TableReason.INPUT_SKIPPED:
             return Retry.NEVER

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 _REMEMBERED = 4096
-"""Times that are kept in both spellings: each look reads the same ones of the status and the timeline again."""
+"""Times that are kept in both spellings: each reconcile reads the same ones of the status and the timeline again."""
 
 _LONGEST = 64
 _FIRST_YEAR, _LAST_YEAR = 1900, 3000

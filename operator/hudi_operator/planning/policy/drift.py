@@ -6,30 +6,30 @@ from hudi_jobs.contract import Difference, differences
 from hudi_jobs.contract.table_support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.request import definition_of
-from hudi_operator.planning.model import Observation, TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.reasons import TableReason
 
 
 def drift_of(observation: Observation) -> tuple[Difference, ...]:
-    """Return everything in which a table differs from its resource, as far as a look has seen it.
+    """Return everything in which a table differs from its resource, as far as a reconcile has seen it.
 
     What a run brings into line is left out while one is under way: Hudi makes the metadata table after the table.
     """
     if observation.is_hidden:
         return ()
     is_busy = bool(observation.table.status.active_jobs)
-    found = drift_between(observation.table, observation.look)
+    found = drift_between(observation.table, observation.snapshot)
     return tuple(one for one in found if one.stops or not is_busy)
 
 
-def drift_between(table: HudiTable, look: TimelineLook) -> tuple[Difference, ...]:
-    """Return everything in which what a look has seen differs from a resource."""
-    if look.timeline is None:
+def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Difference, ...]:
+    """Return everything in which what a reconcile has seen differs from a resource."""
+    if snapshot.timeline is None:
         return ()
     return differences(
-        dict(look.timeline.properties.raw),
+        dict(snapshot.timeline.properties.raw),
         definition_of(table),
-        written_index=look.index,
+        written_index=snapshot.index,
         ingests=table.spec.ingestion is not None,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from hudi_operator.api.namespaces import AllowedNamespaces, LabelRequirement, NamespaceSelector, SelectorOperator
 from hudi_operator.api.resources import HudiTableClass
-from hudi_operator.planning.model import Blocked, Obstacle
+from hudi_operator.planning.model import Blocker, BlockerReason
 
 _SHOWN = 500
 
@@ -17,7 +17,7 @@ def asks_for_labels(table_class: HudiTableClass, namespace: str) -> bool:
     return allowed is not None and allowed.selector is not None and namespace not in allowed.names
 
 
-def namespace_obstacle(table_class: HudiTableClass, namespace: str, labels: Labels | None) -> Obstacle | None:
+def namespace_blocker(table_class: HudiTableClass, namespace: str, labels: Labels | None) -> Blocker | None:
     """Return what keeps the tables of a namespace from using a class; its labels are None where nobody may read them.
 
     The ValidatingAdmissionPolicy of the chart says the same in CEL, for tables that name a class.
@@ -37,7 +37,7 @@ def namespace_obstacle(table_class: HudiTableClass, namespace: str, labels: Labe
             f"Whether HudiTableClass {name} is for tables of namespace {namespace} depends on the labels of the "
             "namespace, which the operator cannot read: the platform team has to let it get namespaces."
         )
-    return Obstacle(reason=Blocked.CLASS_NOT_ALLOWED, message=message)
+    return Blocker(reason=BlockerReason.CLASS_NOT_ALLOWED, message=message)
 
 
 def described(allowed: AllowedNamespaces | None) -> str:

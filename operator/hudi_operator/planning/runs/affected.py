@@ -1,4 +1,4 @@
-"""What a run did to instants that it did not begin: as its driver told, or as the timeline shows where it died."""
+"""What a run did to instants that it did not begin: as its driver reported, or as the timeline shows where it died."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,7 +25,7 @@ def with_affected(
     result = observed.outcome.results[0] if observed and observed.outcome and observed.outcome.results else None
     if result is not None:
         behind = observation.table.status.left_behind
-        affected = tuple(_as_told(one, pending.get(one.instant), behind) for one in result.affected)
+        affected = tuple(_as_reported(one, pending.get(one.instant), behind) for one in result.affected)
     else:
         affected = tuple(_as_seen(job, pending.values(), observation))
     return run.model_copy(update={"affected": affected[:MOST_AFFECTED] or None})
@@ -39,7 +39,7 @@ def affected_message(affected: AffectedStatus) -> str:
     return f"{_DID[affected.effect]} {affected.action} {affected.time} of {whose}."
 
 
-def _as_told(one: AffectedInstant, known: PendingStatus | None, left_behind: tuple[str, ...]) -> AffectedStatus:
+def _as_reported(one: AffectedInstant, known: PendingStatus | None, left_behind: tuple[str, ...]) -> AffectedStatus:
     ours = one.run is not None or one.instant in left_behind or (known and known.owner is PendingOwner.THIS_TABLE)
     return AffectedStatus(
         time=one.instant,
@@ -55,7 +55,7 @@ def _as_seen(job: ActiveJob, known: Iterable[PendingStatus], observation: Observ
 
     Said only of a serialized table: beside others, somebody else may have ended an instant.
     """
-    timeline = observation.look.timeline
+    timeline = observation.snapshot.timeline
     if timeline is None or observation.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED:
         return
     for one in known:

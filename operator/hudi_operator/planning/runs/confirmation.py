@@ -2,28 +2,28 @@
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.table_status import ActiveJob
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.services.ingestion import INGESTION
 from hudi_operator.services.registry import definition_of
 from hudi_operator.timeline import Instant, Timeline
 
 
-def confirmed_instant(job: ActiveJob, result: TaskResult | None, look: TimelineLook) -> str | None:
+def confirmed_instant(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
     """Return the instant that a run completed, or None if the timeline does not hold one.
 
     A commit names the run that made it. Table services cannot always leave their name: their instant is the one that
     the driver reported, else the pending one that the run was given, else the first of its kind after the newest
     instant at the start of the run. A run that says itself that it came to nothing is believed.
     """
-    marked = look.instant_of(job.name)
+    marked = snapshot.instant_of(job.name)
     came_to_nothing = result is not None and result.outcome is not Outcome.SUCCEEDED
-    if marked is not None or look.timeline is None or came_to_nothing:
+    if marked is not None or snapshot.timeline is None or came_to_nothing:
         return marked
-    completed = [instant.time for instant in _completed(job.service, look.timeline)]
+    completed = [instant.time for instant in _completed(job.service, snapshot.timeline)]
     reported = result.instant if result is not None else None
     if job.service is Service.INGESTION:
         # Where others write too, its commit may lie behind those whose metadata was read.
-        read = {instant.time for instant in look.unmarked} | {time for _, time in look.runs}
+        read = {instant.time for instant in snapshot.unmarked} | {time for _, time in snapshot.runs}
         return reported if reported in completed and reported not in read else None
     if reported is not None:
         return reported if reported in completed else None
@@ -32,12 +32,12 @@ def confirmed_instant(job: ActiveJob, result: TaskResult | None, look: TimelineL
     return next((time for time in completed if time > (job.base_instant or "")), None)
 
 
-def may_be_damaged(job: ActiveJob, result: TaskResult | None, look: TimelineLook) -> bool:
+def may_be_damaged(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
     """Whether a commit that cannot be understood may be the one of an ingestion that named no instant itself."""
-    told = result is not None and (result.outcome is not Outcome.SUCCEEDED or result.instant is not None)
-    if job.service is not Service.INGESTION or told or look.instant_of(job.name) is not None:
+    reported = result is not None and (result.outcome is not Outcome.SUCCEEDED or result.instant is not None)
+    if job.service is not Service.INGESTION or reported or snapshot.instant_of(job.name) is not None:
         return False
-    commits = (one.instant for one in look.damaged if one.instant.action in INGESTION.completes)
+    commits = (one.instant for one in snapshot.damaged if one.instant.action in INGESTION.completes)
     return any(one.time > (job.base_instant or "") for one in commits)
 
 

@@ -13,7 +13,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.table_class import RetrySettings
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
-from hudi_operator.planning.model.dueness import Dueness, Reason
+from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.registry import Retry, retry_of_word
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
@@ -64,7 +64,7 @@ def counted(
     )
 
 
-def forgiven(memory: ServiceStatus) -> ServiceStatus:
+def reset_failures(memory: ServiceStatus) -> ServiceStatus:
     """Return what is remembered without any failures."""
     return memory.model_copy(
         update={
@@ -84,7 +84,7 @@ _COUNTERS = {
 }
 
 
-def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Dueness | None:
+def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime) -> Decision | None:
     """Return what follows from the failures that are remembered, or None if there are none."""
     last = memory.last_run
     kind = failure_kind(last) if last else None
@@ -95,10 +95,10 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
     return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
 
 
-def _hopeless(last: RunStatus, *, now: datetime) -> Dueness:
+def _hopeless(last: RunStatus, *, now: datetime) -> Decision:
     at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
     due = now >= at
-    return Dueness(
+    return Decision(
         due=due,
         reason=Reason.RETRY if due else Reason.WAITING_FOR_SPEC_CHANGE,
         message="The last run failed because of what it was told. It is tried again when the spec, the class, the "
@@ -108,7 +108,7 @@ def _hopeless(last: RunStatus, *, now: datetime) -> Dueness:
     )
 
 
-def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, now: datetime) -> Dueness | None:
+def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, now: datetime) -> Decision | None:
     budgets = (
         (memory.failures, retry.max_attempts, ""),
         (memory.infrastructure_failures, retry.max_infrastructure_attempts, " for reasons outside of the table"),
@@ -116,7 +116,7 @@ def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, 
     at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
     for failures, budget, why in budgets:
         if failures >= budget and now < at:
-            return Dueness(
+            return Decision(
                 due=False,
                 reason=Reason.RETRIES_EXHAUSTED,
                 message=f"Failed {_times(failures)}{why}, as often as the class allows, at last with "
@@ -129,13 +129,13 @@ def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, 
 
 def _next_attempt(
     memory: ServiceStatus, last: RunStatus, kind: FailureKind, retry: RetrySettings, *, now: datetime
-) -> Dueness:
+) -> Decision:
     count: int = getattr(memory, _COUNTERS[kind])
     at = (parse_time(last.finished_at) or now) + retry_delay(count, retry)
     word = last.reason or last.outcome.value
     what = "Gave way to another run" if kind is FailureKind.CONFLICT else "Failed"
     due = now >= at
-    return Dueness(
+    return Decision(
         due=due,
         reason=Reason.RETRY if due else Reason.WAITING_FOR_RETRY,
         message=f"{what} {_times(count)} ({word}); the next attempt is at {format_time(at)}.",

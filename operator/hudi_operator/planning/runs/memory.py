@@ -9,7 +9,7 @@ from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus,
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
-from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, forgiven
+from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 _NAMES_SHOWN = 3
@@ -17,7 +17,7 @@ _NAME_SHOWN = 128
 
 
 def remember(observation: Observation, finished: tuple[RunStatus, ...], *, circumstances: str | None) -> ServicesStatus:
-    """Return what is remembered of all services after this look: of runs that ended, and of the timeline itself."""
+    """Return what is remembered of all services now: of runs that ended, and of the timeline itself."""
     table = observation.table
     table_class = observation.table_class.spec if observation.table_class else None
     services = table.status.services
@@ -49,7 +49,7 @@ def remember_runs(
     if attempts(memory) and have_changed(memory, generation=generation, circumstances=circumstances):
         # How much memory a run needs, only another spec changes.
         grown = memory.driver_memory if memory.failures_generation == generation else None
-        memory = forgiven(memory).model_copy(update={"driver_memory": grown})
+        memory = reset_failures(memory).model_copy(update={"driver_memory": grown})
     for run in runs:
         memory = _after(memory, run, table=table, table_class=table_class, circumstances=circumstances)
     return memory
@@ -66,10 +66,10 @@ def _after(
     kind, job = failure_kind(run), _job_of(run, table)
     memory = memory.model_copy(update={"last_run": run, "due_since": None, "last_no_op_instant": _settled(run, job)})
     if kind is None:
-        return forgiven(memory).model_copy(update={"next_attempt_at": None})
+        return reset_failures(memory).model_copy(update={"next_attempt_at": None})
     memory = memory.model_copy(update={"more_input": False})
     if job is not None and _is_outdated(job, table, circumstances):
-        return forgiven(memory)  # says nothing about the spec and class of today, which are tried at once
+        return reset_failures(memory)  # says nothing about the spec and class of today, which are tried at once
     if kind is FailureKind.JOB:
         grown = _next_memory(memory, run, table=table, table_class=table_class)
         memory = memory.model_copy(update={"driver_memory": grown})
@@ -108,8 +108,8 @@ def _next_memory(
 def _learn_progress(memory: ServiceStatus, observation: Observation, finished: Iterable[RunStatus]) -> ServiceStatus:
     """Take over how far the source has been read, and whether the last run left input behind."""
     changes: dict[str, object] = {}
-    if observation.look.trouble is None and not observation.look.damaged:
-        changes["checkpoint"] = observation.look.checkpoint
+    if observation.snapshot.trouble is None and not observation.snapshot.damaged:
+        changes["checkpoint"] = observation.snapshot.checkpoint
     for run in finished:
         if run.service is Service.INGESTION and failure_kind(run) is None:
             job = next((job for job in observation.jobs if job.name == run.job), None)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineLook
+from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
@@ -22,7 +22,9 @@ _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED})
 _OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
 
 
-def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineLook, now: datetime) -> RunStatus | None:
+def conclude(
+    job: ActiveJob, *, observed: JobObservation | None, snapshot: TimelineSnapshot, now: datetime
+) -> RunStatus | None:
     """Return how a run ended, or None while its commit or the whole timeline cannot be read.
 
     `observed` is the finished Job, or None when it has vanished.
@@ -30,9 +32,9 @@ def conclude(job: ActiveJob, *, observed: JobObservation | None, look: TimelineL
     result = _result(observed)
     if result is not None and result.outcome is Outcome.NOTHING_TO_DO:
         return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
-    if look.trouble is not None or may_be_damaged(job, result, look):
+    if snapshot.trouble is not None or may_be_damaged(job, result, snapshot):
         return None
-    instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, look)
+    instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result):
         message = _success_message(result)
         return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)

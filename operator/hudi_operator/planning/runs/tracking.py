@@ -58,23 +58,23 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     for job in map(partial(_with_service, observation=observation), remembered):
         own, living = _found(job, observation)
         if living is not None:
-            living, stops = _judged(living, observation, desired_image=desired_image, now=now)
+            living, stops = _as_remembered(living, observation, desired_image=desired_image, now=now)
             active.append(refreshed(job, living) if own or job.uid else adopted(living))
             actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
         elif job.service is Service.DELETION:
             continue  # was never decided: this table is not being deleted
-        elif own is None and job.uid is None and observation.look.instant_of(job.name) is None:
+        elif own is None and job.uid is None and observation.snapshot.instant_of(job.name) is None:
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
                 active.append(job)
-        elif (run := conclude(job, observed=own, look=observation.look, now=now)) is not None:
+        elif (run := conclude(job, observed=own, snapshot=observation.snapshot, now=now)) is not None:
             finished.append(with_affected(run, job, own, observation))
         else:
             active.append(refreshed(job, own) if own else job)
     names = {job.name for job in remembered}
     forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
     for found in forgotten.values():
-        living, stops = _judged(found, observation, desired_image=desired_image, now=now)
+        living, stops = _as_remembered(found, observation, desired_image=desired_image, now=now)
         active.append(adopted(living))
         actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
     actions += _removals(observation.jobs, active)
@@ -92,7 +92,7 @@ def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
     return job.model_copy(update={"service": own.service}) if own is not None else job
 
 
-def _judged(
+def _as_remembered(
     found: JobObservation, observation: Observation, *, desired_image: str, now: datetime
 ) -> tuple[JobObservation, bool]:
     """Return a Job that is not over as it is to be remembered, and whether it is stopped."""
@@ -142,12 +142,12 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
     if job.service is None or unread:
         return False  # only a later version of the operator knows what is to be created
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
-    if observation.obstacles or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
+    if observation.blockers or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
     if stops(drift_of(observation)):
         return False
-    look = observation.look
-    if job.generation not in {None, spec_generation} or look.trouble is not None or look.damaged:
+    snapshot = observation.snapshot
+    if job.generation not in {None, spec_generation} or snapshot.trouble is not None or snapshot.damaged:
         return False  # the Job would be another one, or has perhaps been there and done its work
     if any(found.name == job.name for found in observation.jobs):
         return False

@@ -2,7 +2,7 @@
 
 from hudi_jobs.contract import TableType
 from hudi_operator.api.table_services import CleaningPolicy, CompactionTriggerStrategy
-from hudi_operator.planning.model.dueness import STARVING_FACTOR, Dueness, Priority, Reason, uncertain
+from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, uncertain
 from hudi_operator.planning.services.view import ServiceView
 from hudi_operator.timeline import Archivable, ArchivalHold, archivable
 
@@ -17,14 +17,14 @@ _HOLDS = {
 _COUNTS_DELTA_COMMITS = frozenset({CompactionTriggerStrategy.NUM_COMMITS, CompactionTriggerStrategy.NUM_AND_TIME})
 
 
-def judge(view: ServiceView) -> Dueness:
+def evaluate(view: ServiceView) -> Decision:
     """Return whether an archival would move anything out of the active timeline."""
     found, archival = _found(view), view.spec.archival
     if found is None:
         return uncertain("What can be archived")
     number, threshold = view.timeline.counters.completed_commits, archival.max_commits + 1
     due = found.commits + found.others > 0
-    return Dueness(
+    return Decision(
         due=due,
         reason=Reason.THRESHOLD_REACHED if due else _reason(number, archival.max_commits),
         message=_message(found, number, minimum=archival.min_commits, maximum=archival.max_commits),

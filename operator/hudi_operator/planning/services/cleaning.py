@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from hudi_operator.api.table_services import CleaningPolicy
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, by_count, unless_hudi_fails
+from hudi_operator.planning.model.decision import Decision, Priority, Reason, by_count, unless_hudi_fails
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.services.view import ServiceView, left_alone, named
 from hudi_operator.timeline import Action, clean_would_find
 from hudi_operator.timeline.rules.retention import earliest_to_retain
 
 
-def judge(view: ServiceView) -> Dueness:
+def evaluate(view: ServiceView) -> Decision:
     """Return whether something unfinished is to be cleaned up, or enough commits have come since the last clean.
 
     A write that may be rolled back later makes a cleaning due then.
@@ -38,12 +38,12 @@ def blocked_by(view: ServiceView) -> str | None:
     return " ".join(reasons) or None
 
 
-def _others_clean(view: ServiceView) -> Dueness | None:
+def _others_clean(view: ServiceView) -> Decision | None:
     """Wait for a clean that another tool may be at work on: Hudi's clean would execute it too, at the same time."""
     alive = next((one for one in view.others if one.action == Action.CLEAN.value), None)
     if alive is None:
         return None
-    return Dueness(
+    return Decision(
         due=False,
         reason=Reason.WAITING_FOR_OTHER,
         message=left_alone(alive),
@@ -51,11 +51,11 @@ def _others_clean(view: ServiceView) -> Dueness | None:
     )
 
 
-def _unfinished(view: ServiceView) -> Dueness | None:
+def _unfinished(view: ServiceView) -> Decision | None:
     if not view.pending:
         return None
     oldest = view.pending[0]
-    return Dueness(
+    return Decision(
         due=True,
         reason=Reason.PENDING_PLAN,
         message=f"The {oldest.state.lower()} {named(oldest)} is finished first.",
@@ -64,11 +64,11 @@ def _unfinished(view: ServiceView) -> Dueness | None:
     )
 
 
-def _failed_write(view: ServiceView) -> Dueness | None:
+def _failed_write(view: ServiceView) -> Decision | None:
     first = min(view.failed_writes, key=lambda one: one.from_, default=None)
     if first is None or view.now < first.from_:
         return None
-    return Dueness(
+    return Decision(
         due=True,
         reason=Reason.FAILED_WRITE,
         message=f"The write {first.time} {first.why}: it is rolled back.",
@@ -76,7 +76,7 @@ def _failed_write(view: ServiceView) -> Dueness | None:
     )
 
 
-def _by_commits(view: ServiceView) -> Dueness:
+def _by_commits(view: ServiceView) -> Decision:
     cleaning, timeline = view.spec.cleaning, view.timeline
     counting = by_count(
         timeline.counters.commits_since_clean,

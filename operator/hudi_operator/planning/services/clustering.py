@@ -1,11 +1,11 @@
 """Whether a clustering is due: `ClusteringPlanActionExecutor.createClusteringPlan` of Hudi 1.2.0."""
 
 from hudi_jobs.contract import RunMode
-from hudi_operator.planning.model.dueness import Dueness, by_count, uncertain, unless_hudi_fails
+from hudi_operator.planning.model.decision import Decision, by_count, uncertain, unless_hudi_fails
 from hudi_operator.planning.services.view import ServiceView, finish_left_over, finish_pending
 
 
-def judge(view: ServiceView) -> Dueness:
+def evaluate(view: ServiceView) -> Decision:
     """Return whether a pending clustering is to be dealt with or a new one to be planned.
 
     A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans anew.
@@ -26,7 +26,7 @@ def judge(view: ServiceView) -> Dueness:
     return unless_hudi_fails(counting, unreadable=counting.bounds is not None)
 
 
-def left_over(view: ServiceView) -> Dueness | None:
+def left_over(view: ServiceView) -> Decision | None:
     """Roll a pending clustering back although the spec disables clustering, and plan none anew."""
     plan = next(iter(view.pending), None)
     return None if plan is None else finish_left_over(view, plan, what="rolled back", run_mode=RunMode.ROLL_BACK)

@@ -5,20 +5,20 @@ from datetime import datetime
 from hudi_jobs.contract import RunMode, TableType
 from hudi_operator.api.base import parse_duration
 from hudi_operator.api.table_services import CompactionTrigger, CompactionTriggerStrategy
-from hudi_operator.planning.model.dueness import STARVING_FACTOR, Dueness, Priority, Reason, by_count, uncertain
+from hudi_operator.planning.model.decision import STARVING_FACTOR, Decision, Priority, Reason, by_count, uncertain
 from hudi_operator.planning.model.times import format_time, instant_time
 from hudi_operator.planning.services.view import ServiceView, finish_left_over, finish_pending
 from hudi_operator.timeline import Action, Timeline
 
 
-def judge(view: ServiceView) -> Dueness:
+def evaluate(view: ServiceView) -> Decision:
     """Return whether a pending compaction is to be finished or a new one to be planned."""
     pending = finish_pending(view, view.timeline.counters.pending_compactions, waits_for_heartbeat=True)
     if pending is not None:
         return pending
     trigger, start = view.spec.compaction.trigger, _start(view.timeline)
     if start is None:
-        return Dueness(due=False, reason=Reason.BELOW_THRESHOLD, message="There is no delta commit to compact yet.")
+        return Decision(due=False, reason=Reason.BELOW_THRESHOLD, message="There is no delta commit to compact yet.")
     after_request = trigger.strategy is CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST
     counters = view.timeline.counters
     if after_request:
@@ -35,7 +35,7 @@ def judge(view: ServiceView) -> Dueness:
     return _by_trigger(trigger, counting, start, now=view.now)
 
 
-def left_over(view: ServiceView) -> Dueness | None:
+def left_over(view: ServiceView) -> Decision | None:
     """Execute a pending compaction although the spec disables compaction: Hudi cannot remove one."""
     if view.spec.type is not TableType.MERGE_ON_READ:
         return None
@@ -49,7 +49,7 @@ def _start(timeline: Timeline) -> str | None:
     return timeline.counters.last_compaction or first
 
 
-def _by_trigger(trigger: CompactionTrigger, counting: Dueness, start: str, *, now: datetime) -> Dueness:
+def _by_trigger(trigger: CompactionTrigger, counting: Decision, start: str, *, now: datetime) -> Decision:
     strategy = trigger.strategy
     if strategy in {CompactionTriggerStrategy.NUM_COMMITS, CompactionTriggerStrategy.NUM_COMMITS_AFTER_LAST_REQUEST}:
         return counting
@@ -59,15 +59,15 @@ def _by_trigger(trigger: CompactionTrigger, counting: Dueness, start: str, *, no
     return _combined(counting, timing, both=strategy is CompactionTriggerStrategy.NUM_AND_TIME)
 
 
-def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Dueness:
-    """Judge by time. Hudi subtracts the start from the instant of the run; both are UTC in the operator's jobs."""
+def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Decision:
+    """Decide by time. Hudi subtracts the start from the instant of the run; both are UTC in the operator's jobs."""
     moment, elapsed = instant_time(start), parse_duration(trigger.elapsed)
     if moment is None:
         return uncertain(f"The time since instant {start}")
     at = moment + elapsed
     due = now >= at
     late = now - moment >= STARVING_FACTOR * elapsed
-    return Dueness(
+    return Decision(
         due=due,
         reason=Reason.THRESHOLD_REACHED if due else Reason.BELOW_THRESHOLD,
         message=f"{trigger.elapsed} since instant {start} {'ended' if due else 'end'} at {format_time(at)}.",
@@ -77,7 +77,7 @@ def _by_time(trigger: CompactionTrigger, start: str, *, now: datetime) -> Duenes
     )
 
 
-def _combined(counting: Dueness, timing: Dueness, *, both: bool) -> Dueness:
+def _combined(counting: Decision, timing: Decision, *, both: bool) -> Decision:
     unknown = next((one for one in (counting, timing) if one.reason is Reason.COUNTER_UNCERTAIN), None)
     if unknown is not None:
         return unknown
@@ -85,7 +85,7 @@ def _combined(counting: Dueness, timing: Dueness, *, both: bool) -> Dueness:
     word = "and" if both else "or"
     by_time_alone = timing.due and not both
     reached = Reason.THRESHOLD_REACHED if by_time_alone else counting.reason
-    return Dueness(
+    return Decision(
         due=due,
         reason=reached if due else Reason.BELOW_THRESHOLD,
         message=f"{counting.message} {timing.message} Due when one {word} the other is reached.",

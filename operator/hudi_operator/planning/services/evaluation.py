@@ -1,4 +1,4 @@
-"""The verdict on every service of a table: whether it is due, and what stands beside that in its status."""
+"""The decision on every service of a table: whether it is due, and what stands beside that in its status."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +11,8 @@ from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_status import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
 from hudi_operator.api.takeover_status import TakeoverStatus
-from hudi_operator.planning.model import Observation, TimelineLook
-from hudi_operator.planning.model.dueness import Dueness, Reason, Surroundings
+from hudi_operator.planning.model import Observation, TimelineSnapshot
+from hudi_operator.planning.model.decision import Decision, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
 from hudi_operator.planning.services import ingestion
@@ -26,7 +26,7 @@ from hudi_operator.timeline import State, pending_instants
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What all services of one table are judged by; `requested` is an unanswered wish for a run now.
+    """What all services of one table are decided by; `requested` is an unanswered request for a run now.
 
     `busy` are pending instants that Jobs of this table which still run may be at work on.
     """
@@ -83,11 +83,11 @@ def make_case(
     now: datetime,
     takeover: TakeoverStatus | None = None,
 ) -> Case:
-    """Return what services are judged by, with the pending instants of each."""
-    look = observation.look
+    """Return what services are decided by, with the pending instants of each."""
+    snapshot = observation.snapshot
     known = observation.table.status.services
     watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
-    timeline, written = look.timeline, dict(look.written)
+    timeline, written = snapshot.timeline, dict(snapshot.written)
     pending = pending_statuses(timeline, known, written, watch=watch, now=now) if timeline else {}
     busy = (one.instant.time for one in (pending_instants(timeline) if timeline else ()) if watch.is_busy(one))
     return Case(
@@ -104,38 +104,38 @@ def make_case(
     )
 
 
-def judge(case: Case, service: Service) -> Dueness:
+def evaluate(case: Case, service: Service) -> Decision:
     """Return whether a service is due."""
     memory = case.services.of(service)
     evaluation = evaluation_of(service)
     if evaluation is None:
-        return ingestion.judge(
+        return ingestion.evaluate(
             memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
         )
     found = (
         _left_over(case, service, evaluation)
         or _switched_off(case, service, evaluation)
-        or _unseen(case.observation.look)
+        or _unseen(case.observation.snapshot)
         or evaluation.evaluate(_view(case, service))
     )
     found = _beside_others(case, service, found)
     if not found.due:
         return found
-    return _settled(memory, found, case.observation.look) or after_backoff(case, service, found)
+    return _settled(memory, found, case.observation.snapshot) or after_backoff(case, service, found)
 
 
-def after_backoff(case: Case, service: Service, found: Dueness) -> Dueness:
+def after_backoff(case: Case, service: Service, found: Decision) -> Decision:
     """Return what is due, or until when it waits because earlier runs of the service have failed."""
     failed = after_failures(case.services.of(service), case.table_class.retry, now=case.now)
     return found if failed is None or failed.due else _waiting(found, failed)
 
 
 def surroundings(case: Case, service: Service) -> Surroundings:
-    """Return what stands beside the verdict in the status of a service."""
+    """Return what stands beside the decision in the status of a service."""
     evaluation = evaluation_of(service)
-    if case.observation.look.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
+    if case.observation.snapshot.timeline is None or mode_of(case.table.spec, service) is ServiceMode.DISABLED:
         evaluation = None
-    unread = case.observation.look.trouble is not None
+    unread = case.observation.snapshot.trouble is not None
     # Since when an instant has been there must not be forgotten because a store was away.
     pending = case.services.of(service).pending if unread else case.pending.get(service, ())
     return Surroundings(
@@ -144,32 +144,32 @@ def surroundings(case: Case, service: Service) -> Surroundings:
     )
 
 
-def judge_all(case: Case) -> dict[Service, Dueness]:
-    """Return the verdict on every service."""
-    return {service: judge(case, service) for service in SERVICES}
+def evaluate_all(case: Case) -> dict[Service, Decision]:
+    """Return the decision on every service."""
+    return {service: evaluate(case, service) for service in SERVICES}
 
 
-def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Dueness | None:
+def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
     mode = mode_of(case.table.spec, service)
     name = service.lower()
     if mode is ServiceMode.INLINE and not _is_stuck(case, service, evaluation):
         message = f"spec.{name}.mode is Inline: it runs inside the writer, after the commit."
-        return Dueness(due=False, reason=Reason.INLINE, message=message)
+        return Decision(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
         message = f"spec.{name}.mode is Disabled, or there is nothing of the kind in a table of this type."
-        return Dueness(due=False, reason=Reason.DISABLED, message=message)
+        return Decision(due=False, reason=Reason.DISABLED, message=message)
     return None
 
 
-def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Dueness | None:
+def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:
     """Deal with a pending plan of a service that is switched off."""
-    if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.look.timeline is None:
+    if mode_of(case.table.spec, service) is not ServiceMode.DISABLED or case.observation.snapshot.timeline is None:
         return None
     return evaluation.left_over(_view(case, service))
 
 
-def _beside_others(case: Case, service: Service, found: Dueness) -> Dueness:
-    """Add to the verdict what is left alone, and look again when it no longer is."""
+def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
+    """Add to the decision what is left alone, and look again when it no longer is."""
     others = case.others(service)
     if not others or found.reason is Reason.WAITING_FOR_OTHER:
         return found
@@ -198,20 +198,20 @@ def _is_stuck(case: Case, service: Service, evaluation: Evaluation) -> bool:
     return evaluation.writer_may_pass_over(case.table.spec) and bool(case.free(service)) and not case.active
 
 
-def _unseen(look: TimelineLook) -> Dueness | None:
-    if look.trouble is not None:
-        return Dueness(due=False, reason=look.trouble, message=look.message)
-    if look.timeline is None:
-        return Dueness(due=False, reason=Reason.NO_TABLE, message="There is no table yet.")
+def _unseen(snapshot: TimelineSnapshot) -> Decision | None:
+    if snapshot.trouble is not None:
+        return Decision(due=False, reason=snapshot.trouble, message=snapshot.message)
+    if snapshot.timeline is None:
+        return Decision(due=False, reason=Reason.NO_TABLE, message="There is no table yet.")
     return None
 
 
-def _settled(memory: ServiceStatus, found: Dueness, look: TimelineLook) -> Dueness | None:
-    """Hold back a run that would find again what the last one found: nothing."""
-    if memory.last_no_op_instant is None or memory.last_no_op_instant != newest_completed(look):
+def _settled(memory: ServiceStatus, found: Decision, snapshot: TimelineSnapshot) -> Decision | None:
+    """Block a run that would find again what the last one found: nothing."""
+    if memory.last_no_op_instant is None or memory.last_no_op_instant != newest_completed(snapshot):
         return None
     last = memory.last_run.message if memory.last_run else ""
-    return Dueness(
+    return Decision(
         due=False,
         reason=Reason.NOTHING_TO_DO,
         message=f"{found.message} The last run left nothing to do, and no instant has completed since "
@@ -222,15 +222,15 @@ def _settled(memory: ServiceStatus, found: Dueness, look: TimelineLook) -> Duene
     )
 
 
-def newest_completed(look: TimelineLook) -> str | None:
+def newest_completed(snapshot: TimelineSnapshot) -> str | None:
     """Return the instant that completed last."""
-    if look.timeline is None or not look.timeline.completed:
+    if snapshot.timeline is None or not snapshot.timeline.completed:
         return None
-    return max(look.timeline.completed, key=lambda one: (one.completion, one.time)).time
+    return max(snapshot.timeline.completed, key=lambda one: (one.completion, one.time)).time
 
 
-def _waiting(found: Dueness, failed: Dueness) -> Dueness:
-    return Dueness(
+def _waiting(found: Decision, failed: Decision) -> Decision:
+    return Decision(
         due=False,
         reason=failed.reason,
         message=f"{found.message} {failed.message}",
@@ -242,9 +242,9 @@ def _waiting(found: Dueness, failed: Dueness) -> Dueness:
 
 
 def _view(case: Case, service: Service) -> ServiceView:
-    timeline = case.observation.look.timeline
+    timeline = case.observation.snapshot.timeline
     if timeline is None:
-        raise ValueError("a service is judged by a timeline")
+        raise ValueError("a service is decided by a timeline")
     return ServiceView(
         service=service,
         spec=case.table.spec,
@@ -254,7 +254,7 @@ def _view(case: Case, service: Service) -> ServiceView:
         pending=case.free(service),
         others=case.others(service),
         failed_writes=tuple(_failed_writes(case)),
-        metadata=case.observation.look.metadata,
+        metadata=case.observation.snapshot.metadata,
     )
 
 

@@ -7,17 +7,17 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_spec import Schedule
 from hudi_operator.api.table_status import ServiceStatus
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import after_failures
 from hudi_operator.planning.services.rescan import unasked
 
 
-def judge(
+def evaluate(
     memory: ServiceStatus, *, table: HudiTable, table_class: HudiTableClassSpec, requested: str | None, now: datetime
-) -> Dueness:
-    """Return whether ingestion is due; `requested` is an unanswered wish for a run now."""
+) -> Decision:
+    """Return whether ingestion is due; `requested` is an unanswered request for a run now."""
     ingestion = table.spec.ingestion
     if ingestion is None:
         return _not_due(Reason.NOT_CONFIGURED, "The spec has no ingestion: nothing is ingested.")
@@ -35,15 +35,15 @@ def judge(
     return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)
 
 
-def _due(reason: Reason, message: str, *, at: datetime | None, priority: Priority = Priority.INGESTION) -> Dueness:
-    return Dueness(due=True, reason=reason, message=message, at=at, priority=priority)
+def _due(reason: Reason, message: str, *, at: datetime | None, priority: Priority = Priority.INGESTION) -> Decision:
+    return Decision(due=True, reason=reason, message=message, at=at, priority=priority)
 
 
-def _not_due(reason: Reason, message: str, *, at: datetime | None = None) -> Dueness:
-    return Dueness(due=False, reason=reason, message=message, at=at)
+def _not_due(reason: Reason, message: str, *, at: datetime | None = None) -> Decision:
+    return Decision(due=False, reason=reason, message=message, at=at)
 
 
-def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable, now: datetime) -> Dueness:
+def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable, now: datetime) -> Decision:
     started = parse_time(memory.last_run.started_at) if memory.last_run else None
     anchor = started or parse_time(table.metadata.creation_timestamp) or now
     try:

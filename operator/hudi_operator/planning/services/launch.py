@@ -5,30 +5,30 @@ from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.model import LaunchJob
-from hudi_operator.planning.model.dueness import Dueness
+from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import attempts
 from hudi_operator.planning.services.evaluation import Case, newest_completed
 from hudi_operator.planning.services.protection import savepoint_step
 
 
-def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
+def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
     """Return the launch of a run that is due, under a name that no earlier decision has had."""
     table, memory, now = case.table, case.services.of(service), case.now
     attempt = attempts(memory) + 1
-    base_instant = newest_completed(case.observation.look)
+    base_instant = newest_completed(case.observation.snapshot)
     requested = case.requested if service is Service.INGESTION else None
-    plan = dict(case.observation.look.plans).get(dueness.instant or "")
+    plan = dict(case.observation.snapshot.plans).get(decision.instant or "")
     sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
-    last, step = memory.last_run, savepoint_step(case, service, dueness)
-    decision = (
+    last, step = memory.last_run, savepoint_step(case, service, decision)
+    decided = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, and its executors not.
         format_time(now),
-        requested or format_time(dueness.at or now),
+        requested or format_time(decision.at or now),
         base_instant,
-        dueness.instant,
-        dueness.run_mode,
+        decision.instant,
+        decision.run_mode,
         sizing.driver.memory,
         attempt,
         # What a run follows is gone once it has ended, so that no later decision is the same.
@@ -40,7 +40,7 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
             table_name=table.metadata.name,
             table_uid=table.metadata.uid,
             service=service,
-            decision=decision,
+            decision=decided,
             taken={job.name for job in case.observation.jobs},
         ),
         service=service,
@@ -49,8 +49,8 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
         generation=table.metadata.generation,
         circumstances=case.circumstances,
         base_instant=base_instant,
-        instant=dueness.instant if dueness.run_mode is not None else None,
-        run_mode=dueness.run_mode,
+        instant=decision.instant if decision.run_mode is not None else None,
+        run_mode=decision.run_mode,
         pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
         abandoned=case.abandoned[:PENDING_REMEMBERED],
         savepoint=step,
@@ -59,4 +59,4 @@ def launch(case: Case, service: Service, dueness: Dueness) -> LaunchJob:
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,
     )
-    return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(dueness.at or now, now))
+    return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))

@@ -1,4 +1,4 @@
-"""Pending instants: which service has to deal with each, its age, whose it is, and what it holds back."""
+"""Pending instants: which service has to deal with each, its age, whose it is, and what it blocks."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from hudi_operator.timeline import (
 )
 
 _BLOCKS_HISTORY = "Cleaning by commits and archival stop before it"
-_HOLDS_BACK = {
+_CONSEQUENCES = {
     PendingKind.WRITE: f"{_BLOCKS_HISTORY}.",
     PendingKind.COMPACTION: f"{_BLOCKS_HISTORY}, and the logs of its file groups grow.",
     PendingKind.LOG_COMPACTION: f"{_BLOCKS_HISTORY}, and its file groups are not compacted.",
@@ -89,7 +89,7 @@ def _since(
 
 
 def _blocks(pending: PendingInstant, timeline: Timeline) -> str:
-    text = _HOLDS_BACK[pending.kind]
+    text = _CONSEQUENCES[pending.kind]
     if text and timeline.properties.version <= _LAST_VERSION_THAT_BLOCKS_METADATA:
         return text + _METADATA_TABLE_WAITS
     return text

@@ -8,7 +8,7 @@ from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
 from hudi_operator.api.takeover_status import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.services.evaluation import Case, after_backoff
 from hudi_operator.services.registry import TABLE_SERVICES, mode_of
@@ -17,9 +17,9 @@ _SERVICES = tuple(one.service for one in TABLE_SERVICES)
 _DONE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
-def savepoint_step(case: Case, service: Service, dueness: Dueness) -> SavepointStep | None:
+def savepoint_step(case: Case, service: Service, decision: Decision) -> SavepointStep | None:
     """Return what a run does with the savepoint: an ingestion makes it only where services run inside the writer."""
-    if dueness.reason is Reason.FIRST_CYCLE_OVER:
+    if decision.reason is Reason.FIRST_CYCLE_OVER:
         return SavepointStep.REMOVE
     is_wanted = case.takeover is not None and case.takeover.protection is Protection.WANTED
     if not is_wanted or not case.table_class.takeover.savepoint:
@@ -28,43 +28,43 @@ def savepoint_step(case: Case, service: Service, dueness: Dueness) -> SavepointS
     return SavepointStep.KEEP if is_affected else None
 
 
-def told_by_runs(
+def reported_by_runs(
     takeover: TakeoverStatus | None, observation: Observation, finished: Iterable[RunStatus], *, now: datetime
 ) -> TakeoverStatus | None:
-    """Return what is remembered after runs have told of the savepoint; a status that was lost learns of it again."""
+    """Return what is remembered after runs have reported the savepoint; a status that was lost learns of it again."""
     outcomes = {job.name: job.outcome for job in observation.jobs}
     for run in finished:
         outcome = outcomes.get(run.job)
-        told = outcome.results[0].savepoint if outcome and outcome.results else None
-        if told is None or (takeover is None and not told):
+        reported = outcome.results[0].savepoint if outcome and outcome.results else None
+        if reported is None or (takeover is None and not reported):
             continue
         if takeover is None:
             takeover = TakeoverStatus(phase=TakeoverPhase.DONE, since=format_time(now))
-        if takeover.phase is TakeoverPhase.DONE and (told or takeover.protection is not None):
-            protection = Protection.KEPT if told else Protection.OVER
-            takeover = takeover.model_copy(update={"protection": protection, "savepoint": told[:32] or None})
+        if takeover.phase is TakeoverPhase.DONE and (reported or takeover.protection is not None):
+            protection = Protection.KEPT if reported else Protection.OVER
+            takeover = takeover.model_copy(update={"protection": protection, "savepoint": reported[:32] or None})
     return takeover
 
 
-def with_removal(case: Case, judged: Mapping[Service, Dueness]) -> dict[Service, Dueness]:
-    """Return the verdicts with a cleaning that only removes the savepoint, once the first cycle is over."""
+def with_removal(case: Case, decisions: Mapping[Service, Decision]) -> dict[Service, Decision]:
+    """Return the decisions with a cleaning that only removes the savepoint, once the first cycle is over."""
     takeover = case.takeover
-    if takeover is None or takeover.protection is not Protection.KEPT or not _is_cycle_over(case, takeover, judged):
-        return dict(judged)
-    own = judged[Service.CLEANING]
+    if takeover is None or takeover.protection is not Protection.KEPT or not _is_cycle_over(case, takeover, decisions):
+        return dict(decisions)
+    own = decisions[Service.CLEANING]
     if own.due and own.reason is not Reason.THRESHOLD_REACHED:
-        return dict(judged)
-    found = Dueness(
+        return dict(decisions)
+    found = Decision(
         due=True,
         priority=own.priority if own.due else Priority.SERVICE,
         reason=Reason.FIRST_CYCLE_OVER,
         message=f"The first table services since the takeover have succeeded: the savepoint {takeover.savepoint or ''} "
         "from before them is removed.",
     )
-    return {**judged, Service.CLEANING: after_backoff(case, Service.CLEANING, found)}
+    return {**decisions, Service.CLEANING: after_backoff(case, Service.CLEANING, found)}
 
 
-def _is_cycle_over(case: Case, takeover: TakeoverStatus, judged: Mapping[Service, Dueness]) -> bool:
+def _is_cycle_over(case: Case, takeover: TakeoverStatus, decisions: Mapping[Service, Decision]) -> bool:
     """Tell whether every service has once succeeded or is not due, the one that deletes files in any case.
 
     Where cleaning runs inside the writer, an ingestion has to have succeeded, and where it is off, any service.
@@ -73,7 +73,7 @@ def _is_cycle_over(case: Case, takeover: TakeoverStatus, judged: Mapping[Service
         return True
     since = parse_time(takeover.since)
     ran = {service for service in Service if _has_succeeded(case.services.of(service), since)}
-    if any(judged[service].due and service not in ran for service in _modes(case, ServiceMode.ASYNC)):
+    if any(decisions[service].due and service not in ran for service in _modes(case, ServiceMode.ASYNC)):
         return False
     cleaning = mode_of(case.table.spec, Service.CLEANING)
     if cleaning is ServiceMode.DISABLED:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.planning.model.dueness import Dueness
+from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.services import archival, cleaning, clustering, compaction
 from hudi_operator.planning.services.view import ServiceView
 
@@ -20,9 +20,9 @@ class Evaluation:
     writer inside which the service runs may never get to a pending plan.
     """
 
-    evaluate: Callable[[ServiceView], Dueness]
+    evaluate: Callable[[ServiceView], Decision]
     blocked_by: Callable[[ServiceView], str | None]
-    left_over: Callable[[ServiceView], Dueness | None]
+    left_over: Callable[[ServiceView], Decision | None]
     writer_may_pass_over: Callable[[HudiTableSpec], bool]
 
 
@@ -31,27 +31,27 @@ def _nothing(_view: ServiceView) -> None:
 
 
 COMPACTION = Evaluation(
-    evaluate=compaction.judge,
+    evaluate=compaction.evaluate,
     blocked_by=_nothing,
     left_over=compaction.left_over,
     # Hudi executes a pending compaction after the next commit; without an ingestion there is none.
     writer_may_pass_over=lambda spec: spec.ingestion is None,
 )
 CLUSTERING = Evaluation(
-    evaluate=clustering.judge,
+    evaluate=clustering.evaluate,
     blocked_by=_nothing,
     left_over=clustering.left_over,
     # With Reject, a pending clustering fails a writer that updates its files.
     writer_may_pass_over=lambda _spec: True,
 )
 CLEANING = Evaluation(
-    evaluate=cleaning.judge,
+    evaluate=cleaning.evaluate,
     blocked_by=cleaning.blocked_by,
     left_over=_nothing,
     writer_may_pass_over=lambda _spec: False,
 )
 ARCHIVAL = Evaluation(
-    evaluate=archival.judge,
+    evaluate=archival.evaluate,
     blocked_by=archival.blocked_by,
     left_over=_nothing,
     writer_may_pass_over=lambda _spec: False,

@@ -24,7 +24,7 @@ def unasked(table: HudiTable) -> str | None:
 def rescan_after(
     observation: Observation, finished: Iterable[RunStatus], launches: Iterable[LaunchJob]
 ) -> RescanStatus | None:
-    """Return what is known of the newest request after this look."""
+    """Return what is known of the newest request after this reconcile."""
     table = observation.table
     value, last = table.metadata.annotations.get(RESCAN_ANNOTATION), table.status.rescan
     if value is None:

@@ -8,13 +8,13 @@ from hudi_operator.api.table_class import JobQuota
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason, explain
+from hudi_operator.planning.model.decision import Decision, Priority, Reason, explain
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.policy.drift import (
     drift_reason,
     stops,
 )
-from hudi_operator.planning.runs.failures import forgiven
+from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
@@ -41,7 +41,7 @@ RESTING = frozenset(
 
 _FIRST = Priority.PENDING - 1
 
-Hindrance = tuple[str, str]
+ServiceBlocker = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
 
 
@@ -49,27 +49,27 @@ PATIENCE = 10
 """How often a due service is passed over before it goes first, whatever else is pending or requested."""
 
 
-def in_order(judged: Mapping[Service, Dueness], memory: ServicesStatus) -> list[Service]:
+def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> list[Service]:
     """Return the due services in the order in which they may start.
 
     Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
     turns with services that are far behind.
     """
-    due = [service for service in SERVICES if judged[service].due]
-    return sorted(due, key=lambda service: _rank(judged[service], service, memory.of(service).passed_over))
+    due = [service for service in SERVICES if decisions[service].due]
+    return sorted(due, key=lambda service: _rank(decisions[service], service, memory.of(service).passed_over))
 
 
-def _rank(dueness: Dueness, service: Service, passed_over: int) -> tuple[int, int, str, int]:
-    instant, place = dueness.instant or "", SERVICES.index(service)
+def _rank(decision: Decision, service: Service, passed_over: int) -> tuple[int, int, str, int]:
+    instant, place = decision.instant or "", SERVICES.index(service)
     if passed_over >= PATIENCE:
         return _FIRST, -passed_over, instant, place
-    if dueness.priority is Priority.STARVING and passed_over:
+    if decision.priority is Priority.STARVING and passed_over:
         return Priority.REQUESTED, -passed_over, instant, place
-    in_turn = -passed_over if dueness.priority is Priority.REQUESTED else 0
-    return dueness.priority, in_turn, instant, place
+    in_turn = -passed_over if decision.priority is Priority.REQUESTED else 0
+    return decision.priority, in_turn, instant, place
 
 
-def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> Hindrance | None:
+def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> ServiceBlocker | None:
     """Return the Job beside which a service must not start.
 
     A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion. Nothing
@@ -95,66 +95,66 @@ class Started:
     active: tuple[ActiveJob, ...] = ()
 
 
-def start(case: Case, judged: Mapping[Service, Dueness], hindrance: Hindrance | None) -> Started:
+def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
-    for service in in_order(judged, case.services) if hindrance is None else ():
+    for service in in_order(decisions, case.services) if blocker is None else ():
         if _waits_for(case, service, active) is None:
-            launches.append(launch(case, service, judged[service]))
+            launches.append(launch(case, service, decisions[service]))
             active = (*active, launches[-1].job)
     return Started(launches=tuple(launches), active=active)
 
 
 def explained(
-    case: Case, judged: Mapping[Service, Dueness], started: Started, hindrance: Hindrance | None
+    case: Case, decisions: Mapping[Service, Decision], started: Started, blocker: ServiceBlocker | None
 ) -> ServicesStatus:
     """Return what is remembered of all services, with why each is due or not and what keeps it waiting."""
     launched = {launch.job.service for launch in started.launches}
     after: dict[Service, ServiceStatus] = {}
-    for service, dueness in judged.items():
+    for service, decision in decisions.items():
         memory = case.services.of(service)
-        if dueness.reason is Reason.BELOW_THRESHOLD:
-            memory = forgiven(memory)  # what failed is not due any more: somebody else has done it
-        waits = None if service in launched else _waits_for(case, service, started.active, hindrance)
+        if decision.reason is Reason.BELOW_THRESHOLD:
+            memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
+        waits = None if service in launched else _waits_for(case, service, started.active, blocker)
         beside = surroundings(case, service)
-        memory = memory.model_copy(update={"passed_over": _passed_over(case, service, dueness, launched)})
-        after[service] = explain(memory, dueness, hindrance=waits, now=case.now, surroundings=beside)
+        memory = memory.model_copy(update={"passed_over": _passed_over(case, service, decision, launched)})
+        after[service] = explain(memory, decision, blocker=waits, now=case.now, surroundings=beside)
     return case.services.replaced(after)
 
 
-def _passed_over(case: Case, service: Service, dueness: Dueness, launched: Collection[Service | None]) -> int:
+def _passed_over(case: Case, service: Service, decision: Decision, launched: Collection[Service | None]) -> int:
     """Return how often others have been started while this service was due and could have been."""
     before = case.services.of(service).passed_over
     if service in launched:
         return 0
-    if not dueness.due:
+    if not decision.due:
         return before if case.active else 0  # what is due may not be seen while a Job runs
     could_start = _waits_for(case, service, case.active) is None
     return before + 1 if launched and could_start else before
 
 
 def _waits_for(
-    case: Case, service: Service, active: Sequence[ActiveJob], hindrance: Hindrance | None = None
-) -> Hindrance | None:
+    case: Case, service: Service, active: Sequence[ActiveJob], blocker: ServiceBlocker | None = None
+) -> ServiceBlocker | None:
     return (
         occupied(service, active, case.table.spec.concurrency.mode)
-        or hindrance
+        or blocker
         or limit_reached(case.observation, active)
     )
 
 
-def hindrance_of(
+def table_blocker(
     observation: Observation,
     writers: Writers,
     *,
     drift: tuple[Difference, ...],
     owned_elsewhere: str | None,
-) -> Hindrance | None:
+) -> ServiceBlocker | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_hindrances(observation, writers, drift, owned_elsewhere), None)
+    return next(_blockers(observation, writers, drift, owned_elsewhere), None)
 
 
-def waits_for_stranger(case: Case) -> Hindrance | None:
+def waits_for_stranger(case: Case) -> ServiceBlocker | None:
     """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
     stranger = stranger_at_work(case)
     if stranger is None:
@@ -162,15 +162,15 @@ def waits_for_stranger(case: Case) -> Hindrance | None:
     return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
 
 
-def _hindrances(
+def _blockers(
     observation: Observation, writers: Writers, drift: tuple[Difference, ...], owned_elsewhere: str | None
-) -> Iterator[Hindrance]:
+) -> Iterator[ServiceBlocker]:
     spec = observation.table.spec
     if spec.suspend:
         yield Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
     if spec.management_policy is ManagementPolicy.OBSERVE:
         yield Waiting.OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
-    if observation.obstacles or observation.table_class is None:
+    if observation.blockers or observation.table_class is None:
         yield Waiting.BLOCKED, blocked_message(observation)
     if owned_elsewhere is not None:
         yield TableReason.OWNED_ELSEWHERE, owned_elsewhere
@@ -180,13 +180,13 @@ def _hindrances(
         yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
-    if (stuck := savepointed_rollback(observation.look)) is not None:
+    if (stuck := savepointed_rollback(observation.snapshot)) is not None:
         yield ROLLBACK_OF_SAVEPOINT, stuck
-    if observation.look.trouble is not None:
-        yield observation.look.trouble.value, observation.look.message
+    if observation.snapshot.trouble is not None:
+        yield observation.snapshot.trouble.value, observation.snapshot.message
 
 
-def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hindrance | None:
+def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> ServiceBlocker | None:
     """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
     table_class = observation.table_class
     limits = table_class.spec.job_quota if table_class else JobQuota()
@@ -201,4 +201,4 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Hind
 
 def blocked_message(observation: Observation) -> str:
     """Return the sentence of what blocks the table."""
-    return observation.obstacles[0].message if observation.obstacles else "The table's class is not known."
+    return observation.blockers[0].message if observation.blockers else "The table's class is not known."

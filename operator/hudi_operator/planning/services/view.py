@@ -1,4 +1,4 @@
-"""What a table service is judged by, and the work that it finds pending."""
+"""What a table service is decided by, and the work that it finds pending."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from hudi_jobs.contract import RunMode, Service
 from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingStatus, ServiceStatus
-from hudi_operator.planning.model.dueness import Dueness, Priority, Reason
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.timeline import State, Timeline
@@ -25,7 +25,7 @@ class FailedWrite:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceView:
-    """What one table service is judged by, with its pending instants, oldest first.
+    """What one table service is decided by, with its pending instants, oldest first.
 
     `pending` are those that it has to deal with, `others` those that are left alone.
     """
@@ -41,7 +41,7 @@ class ServiceView:
     metadata: Timeline | None = None
 
 
-def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heartbeat: bool = False) -> Dueness | None:
+def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heartbeat: bool = False) -> Decision | None:
     """Return how the oldest of these pending plans is dealt with, or None if there is none.
 
     `waits_for_heartbeat`: an inflight one may look alive to Hudi for two minutes after its run has ended.
@@ -52,14 +52,14 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
     name = named(oldest)
     alive_until = _last_sign(view, oldest) + HEARTBEAT_TOLERANCE
     if waits_for_heartbeat and oldest.state == State.INFLIGHT.value and view.now < alive_until:
-        return Dueness(
+        return Decision(
             due=False,
             reason=Reason.WAITING_FOR_HEARTBEAT,
             message=f"The inflight {name} is finished from {format_time(alive_until)} on: until then Hudi may take its "
             "run for alive.",
             at=alive_until,
         )
-    return Dueness(
+    return Decision(
         due=True,
         reason=Reason.PENDING_PLAN,
         message=f"The {oldest.state.lower()} {name} is dealt with before a new plan is made.",
@@ -69,14 +69,14 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
     )
 
 
-def finish_left_over(view: ServiceView, plan: PendingStatus, *, what: str, run_mode: RunMode) -> Dueness:
-    """Return how a pending plan of a disabled service is dealt with: it would hold its file groups back for ever."""
+def finish_left_over(view: ServiceView, plan: PendingStatus, *, what: str, run_mode: RunMode) -> Decision:
+    """Return how a pending plan of a disabled service is dealt with: it would block its file groups for ever."""
     name = named(plan)
-    return Dueness(
+    return Decision(
         due=True,
         reason=Reason.PENDING_PLAN,
         message=f"The {plan.state.lower()} {name} is {what}, although spec.{view.service.lower()}.mode is Disabled: it "
-        "would hold its file groups back for ever.",
+        "would block its file groups for ever.",
         priority=Priority.PENDING,
         run_mode=run_mode,
         instant=plan.time,

@@ -1,4 +1,4 @@
-"""The status that follows from a look and a plan. One function makes it, on every path."""
+"""The status that follows from an observation and a plan. One function makes it, on every path."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from hudi_operator.api.table_status import (
     service_name,
 )
 from hudi_operator.planning.model import Observation, Plan
-from hudi_operator.planning.model.dueness import count_range
+from hudi_operator.planning.model.decision import count_range
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.planning.status.conditions import build_conditions, invalid_conditions
 from hudi_operator.planning.writers.acts import acts_of
@@ -31,7 +31,7 @@ _MESSAGE_LIMIT = 512
 
 
 def build_status(observation: Observation, plan: Plan, *, now: datetime) -> HudiTableStatus:
-    """Return the status after this look; it equals the previous one when nothing has changed."""
+    """Return the status after this reconcile; it equals the previous one when nothing has changed."""
     table = observation.table
     previous = table.status
     conditions = build_conditions(observation, plan, now=now)
@@ -120,12 +120,12 @@ def _timeline(observation: Observation, previous: TimelineStatus | None, plan: P
         # Up to where no other writer was found is kept of a table that has had runs: their folder was its own.
         verified = previous.verified_up_to if previous and known_runs(plan.services, plan.history) else None
         return TimelineStatus(verified_up_to=verified) if verified else None
-    if observation.look.timeline is not None:
-        damage = tuple(one.problem for one in observation.look.damaged)
-        shown = timeline_status(observation.look.timeline, observation.look.files, damage)
+    if observation.snapshot.timeline is not None:
+        damage = tuple(one.problem for one in observation.snapshot.damaged)
+        shown = timeline_status(observation.snapshot.timeline, observation.snapshot.files, damage)
         acts = acts_of(observation)
         return shown.model_copy(update={"verified_up_to": plan.verified_up_to, "acts": acts})
-    return previous if observation.look.trouble is not None else None
+    return previous if observation.snapshot.trouble is not None else None
 
 
 def _message(conditions: tuple[Condition, ...], observation: Observation, plan: Plan) -> str:

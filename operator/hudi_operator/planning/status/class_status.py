@@ -9,7 +9,7 @@ from hudi_operator.api.resources import HudiTableClass, InvalidObject
 from hudi_operator.api.table_class import HudiTableClassSpec
 from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.jobs.known_settings import hides_damage, opened_by, risk_of
-from hudi_operator.planning.model import Blocked
+from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import ClassReason
 from hudi_operator.planning.policy.namespaces import described
 from hudi_operator.planning.status.conditions import ConditionMaker
@@ -69,8 +69,8 @@ def _conditions(parsed: HudiTableClass | InvalidObject, now: datetime) -> Iterat
     make = ConditionMaker(generation=parsed.metadata.generation, now=now)
     if (problem := class_problem(parsed)) is not None:
         message = f"No table can use the class: {problem}. Correct its spec."
-        yield make(ConditionType.READY, ConditionStatus.FALSE, Blocked.CLASS_INVALID, message)
-        yield make(ConditionType.STALLED, ConditionStatus.TRUE, Blocked.CLASS_INVALID, message)
+        yield make(ConditionType.READY, ConditionStatus.FALSE, BlockerReason.CLASS_INVALID, message)
+        yield make(ConditionType.STALLED, ConditionStatus.TRUE, BlockerReason.CLASS_INVALID, message)
     else:
         yield make(ConditionType.READY, ConditionStatus.TRUE, ClassReason.ACCEPTED, "The class can be used by tables.")
     unsafe = [] if isinstance(parsed, InvalidObject) else list(unsafe_settings(parsed.spec))

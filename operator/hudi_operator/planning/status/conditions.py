@@ -1,4 +1,4 @@
-"""The conditions that follow from a look and a plan, by the rules of kstatus."""
+"""The conditions that follow from an observation and a plan, by the rules of kstatus."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.table_services import ServiceMode
 from hudi_operator.api.table_spec import HudiTableSpec
 from hudi_operator.api.table_status import PendingStatus, ServiceStatus
-from hudi_operator.planning.model import Blocked, Observation, Plan, TimelineTrouble
-from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model import BlockerReason, Observation, Plan, TimelineTrouble
+from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
@@ -27,11 +27,11 @@ from hudi_operator.services.registry import DEFINITIONS, mode_of
 
 def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> tuple[Condition, ...]:
     """Return all conditions of a table, Ready first."""
-    verdict = readiness(observation, plan)
+    found = readiness(observation, plan)
     make = ConditionMaker(generation=observation.table.metadata.generation, now=now)
     return (
-        make(ConditionType.READY, verdict.ready, verdict.reason, verdict.message),
-        *_abnormal(observation, plan, verdict, make),
+        make(ConditionType.READY, found.ready, found.reason, found.message),
+        *_abnormal(observation, plan, found, make),
         *_services(observation.table.spec, plan, make),
     )
 
@@ -41,8 +41,8 @@ def invalid_conditions(invalid: InvalidObject, *, now: datetime) -> tuple[Condit
     make = ConditionMaker(generation=invalid.metadata.generation, now=now)
     message = f"The spec is not valid for this version of the operator: {invalid.message}. Correct the spec."
     return (
-        make(ConditionType.READY, ConditionStatus.FALSE, Blocked.INVALID_SPEC, message),
-        make(ConditionType.STALLED, ConditionStatus.TRUE, Blocked.INVALID_SPEC, message),
+        make(ConditionType.READY, ConditionStatus.FALSE, BlockerReason.INVALID_SPEC, message),
+        make(ConditionType.STALLED, ConditionStatus.TRUE, BlockerReason.INVALID_SPEC, message),
     )
 
 
@@ -65,12 +65,12 @@ class ConditionMaker:
         )
 
 
-def _abnormal(observation: Observation, plan: Plan, verdict: Readiness, make: ConditionMaker) -> Iterator[Condition]:
+def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: ConditionMaker) -> Iterator[Condition]:
     """Yield the conditions that stand only while they are true."""
-    if verdict.stalled:
-        yield make(ConditionType.STALLED, ConditionStatus.TRUE, verdict.reason, verdict.message)
-    elif verdict.reconciling is not None:
-        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, verdict.reconciling, verdict.work)
+    if found.stalled:
+        yield make(ConditionType.STALLED, ConditionStatus.TRUE, found.reason, found.message)
+    elif found.reconciling is not None:
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, found.reconciling, found.work)
     if observation.table.spec.suspend:
         message = "No new job starts until spec.suspend is false; running jobs finish."
         yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, Waiting.SUSPENDED, message)

@@ -9,7 +9,7 @@ from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.model.advice import START_ADVICE
-from hudi_operator.planning.model.dueness import Reason
+from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.registry import Retry, retry_of_service
 from hudi_operator.planning.policy.drift import drift_reason, stops
@@ -34,7 +34,7 @@ class Readiness:
 
 
 def readiness(observation: Observation, plan: Plan) -> Readiness:
-    """Return how a table is after this look."""
+    """Return how a table is after this reconcile."""
     return (
         _blocked(observation)
         or _owned_elsewhere(plan)
@@ -52,10 +52,10 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
 
 
 def _blocked(observation: Observation) -> Readiness | None:
-    if not observation.obstacles:
+    if not observation.blockers:
         return None
-    message = " ".join(obstacle.message for obstacle in observation.obstacles)
-    return Readiness(ready=ConditionStatus.FALSE, reason=observation.obstacles[0].reason, message=message, stalled=True)
+    message = " ".join(blocker.message for blocker in observation.blockers)
+    return Readiness(ready=ConditionStatus.FALSE, reason=observation.blockers[0].reason, message=message, stalled=True)
 
 
 def _owned_elsewhere(plan: Plan) -> Readiness | None:
@@ -98,7 +98,7 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
 
 
 def _stuck(observation: Observation) -> Readiness | None:
-    message = savepointed_rollback(observation.look)
+    message = savepointed_rollback(observation.snapshot)
     if message is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
         return None
     return Readiness(ready=ConditionStatus.FALSE, reason=ROLLBACK_OF_SAVEPOINT, message=message, stalled=True)
@@ -150,13 +150,13 @@ def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
 
 
 def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
-    look = observation.look
-    if look.trouble is None:
+    snapshot = observation.snapshot
+    if snapshot.trouble is None:
         return None
     return Readiness(
         ready=ConditionStatus.FALSE,
-        reason=look.trouble,
-        message=look.message,
+        reason=snapshot.trouble,
+        message=snapshot.message,
         reconciling=TableReason.PROGRESSING_WITH_RETRY,
         work=plan.services.ingestion.message,
     )
@@ -164,7 +164,7 @@ def _unreadable(observation: Observation, plan: Plan) -> Readiness | None:
 
 def _damaged(observation: Observation, plan: Plan) -> Readiness | None:
     """Return what is said of recent commits that cannot be understood: readers and writers of the table need them."""
-    damaged = observation.look.damaged
+    damaged = observation.snapshot.damaged
     if not damaged:
         return None
     message = f"{damaged[0].problem.file}: {damaged[0].problem.reason} Restore the file."
@@ -179,7 +179,7 @@ def _damaged(observation: Observation, plan: Plan) -> Readiness | None:
 def _missing(observation: Observation) -> Readiness | None:
     """Return what is said of a table that is observed and is not there: nothing will make it."""
     spec = observation.table.spec
-    if spec.management_policy is not ManagementPolicy.OBSERVE or observation.look.timeline is not None:
+    if spec.management_policy is not ManagementPolicy.OBSERVE or observation.snapshot.timeline is not None:
         return None
     return Readiness(
         ready=ConditionStatus.FALSE,

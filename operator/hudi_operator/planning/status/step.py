@@ -15,7 +15,7 @@ class Step:
 
     The step that releases the table leaves its status as it is. `running` Jobs count towards the limits of the class
     `class_name`; with `waits_for_place` the table is woken when one of the class ends. `overdue` says that an instant
-    has been pending for too long. `requeue` are the seconds until the next look, None after the last one and where
+    has been pending for too long. `requeue` are the seconds until the next reconcile, None after the last one and where
     `requeue_after` says it.
     """
 

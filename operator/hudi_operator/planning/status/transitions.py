@@ -43,15 +43,15 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
     """Yield what runs that have ended since did to instants of others, and to what earlier runs had left."""
-    told = {run.job for run in before.history}
+    reported = {run.job for run in before.history}
     for run in reversed(after.history):
-        for one in run.affected or () if run.job not in told else ():
+        for one in run.affected or () if run.job not in reported else ():
             warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
             yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield what others did to the history of the table since the last look."""
+    """Yield what others did to the history of the table since the last reconcile."""
     for act in new_acts(before.timeline, after.timeline):
         warning = act.action != Action.SAVEPOINT
         yield Transition(warning=warning, reason=ACT_REASONS[act.action], message=act_message(act))

@@ -1,6 +1,6 @@
 """What people and other tools do to the history of a table: savepoints, restores, rollbacks of completed commits.
 
-They are told and stop nothing: whoever restores a table wants what it then holds. The next ingestion goes on from the
+They are reported and stop nothing: who restores a table wants what it then holds. The next ingestion goes on from the
 newest checkpoint that the timeline still has, so that the input of undone commits is read again.
 """
 
@@ -10,7 +10,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.act_status import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.table_status import RunStatus, ServicesStatus, TimelineStatus
-from hudi_operator.planning.model import Observation, TimelineLook, Undoing
+from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.registry import SERVICES
@@ -26,13 +26,13 @@ _NAMED = 3
 
 
 def mark_undone(
-    services: ServicesStatus, history: tuple[RunStatus, ...], look: TimelineLook
+    services: ServicesStatus, history: tuple[RunStatus, ...], snapshot: TimelineSnapshot
 ) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
     """Return what is remembered of runs, with the restore or rollback that undid the instants of some.
 
     Only what a completed restore or rollback names counts as undone: an instant that is merely gone was archived.
     """
-    undone = _undone(look)
+    undone = _undone(snapshot)
     if not undone:
         return services, history
     last = {service: services.of(service).last_run for service in SERVICES}
@@ -49,12 +49,12 @@ def _marked(run: RunStatus, undone: Mapping[str, str]) -> RunStatus:
     return run if by is None or run.undone_by is not None else run.model_copy(update={"undone_by": by})
 
 
-def _undone(look: TimelineLook) -> dict[str, str]:
+def _undone(snapshot: TimelineSnapshot) -> dict[str, str]:
     """Map the instants that were undone, and have not completed again, to what undid them."""
-    if look.timeline is None:
+    if snapshot.timeline is None:
         return {}
-    completed = _completed_times(look.timeline)
-    done = (one for one in look.undoings if one.instant.is_completed)
+    completed = _completed_times(snapshot.timeline)
+    done = (one for one in snapshot.undoings if one.instant.is_completed)
     return {time: one.instant.time for one in done for time in one.targets if time not in completed}
 
 
@@ -66,12 +66,12 @@ def _completed_times(timeline: Timeline) -> frozenset[str]:
 
 def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
     """Return the newest acts in a timeline that can be read, newest first; what was known of each stays."""
-    status, timeline = observation.table.status, observation.look.timeline
+    status, timeline = observation.table.status, observation.snapshot.timeline
     if timeline is None:
         return ()
     known = {(one.time, one.action): one for one in (status.timeline.acts or () if status.timeline else ())}
     owner = PendingOwner.THIS_TABLE if status.active_jobs else PendingOwner.OTHER
-    undoings = {one.instant: one for one in observation.look.undoings}
+    undoings = {one.instant: one for one in observation.snapshot.undoings}
     were_completed = _were_completed(observation)
     found: list[Instant] = []
     for one in timeline.completed:
@@ -103,18 +103,18 @@ def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timelin
 
 def _were_completed(observation: Observation) -> frozenset[str]:
     """Return the instants that are known to have completed, have not now, and that no restore has undone."""
-    status, look = observation.table.status, observation.look
+    status, snapshot = observation.table.status, observation.snapshot
     shown = status.timeline.instants if status.timeline else ()
     times = {one.time for one in shown if one.state == "COMPLETED" and one.action not in ACT_REASONS}
     runs = known_runs(status.services, status.history)
     times |= {run.instant for run in runs if run.instant and run.outcome is Outcome.SUCCEEDED and not run.undone_by}
-    restored = {time for one in look.undoings if one.instant.action is Action.RESTORE for time in one.targets}
-    completed = _completed_times(look.timeline) if look.timeline else frozenset[str]()
+    restored = {time for one in snapshot.undoings if one.instant.action is Action.RESTORE for time in one.targets}
+    completed = _completed_times(snapshot.timeline) if snapshot.timeline else frozenset[str]()
     return frozenset(times - restored - completed)
 
 
 def new_acts(before: TimelineStatus | None, after: TimelineStatus | None) -> Iterator[ActStatus]:
-    """Yield the acts of others that have come since an earlier look, oldest first; a first look tells of none."""
+    """Yield the acts of others since an earlier reconcile, oldest first; a first reconcile reports none."""
     if before is None or before.acts is None or after is None:
         return
     known = {(one.time, one.action) for one in before.acts}

@@ -50,7 +50,7 @@ class Authorship:
         cleanings = windows_of(
             (run for run in runs if run.service in cleaning), (job for job in active if job.service in cleaning)
         )
-        timeline = observation.look.timeline
+        timeline = observation.snapshot.timeline
         if timeline is not None and timeline.properties.timezone is not TimelineZone.UTC:
             # The times of runs are in UTC. What completed while there was a Job is not told apart from its doing.
             at_work = (*active, *observation.table.status.active_jobs)
@@ -73,7 +73,7 @@ class Authorship:
 
 def _windows_of_marks(observation: Observation, names: Collection[str]) -> tuple[Window, ...]:
     """Return when commits of ours were made, by the clock that also dated what Hudi did inside their writers."""
-    ours = (one.instant for one in observation.look.marks if is_ours(one, observation, runs=names, sure=False))
+    ours = (one.instant for one in observation.snapshot.marks if is_ours(one, observation, runs=names, sure=False))
     times = ((instant_time(one.time), instant_time(one.completion)) for one in ours)
     return tuple(Window(start=start, end=end) for start, end in times if start is not None and end is not None)
 
@@ -95,12 +95,12 @@ def _has_forgotten_jobs(observation: Observation, runs: Collection[RunStatus], n
 
 
 def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bool:
-    """Whether a run that is not remembered has committed since the last look."""
+    """Whether a run that is not remembered has committed since the last reconcile."""
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     return verified is not None and any(
         one.run not in names and one.instant.completion > verified
-        for one in observation.look.marks
+        for one in observation.snapshot.marks
         if is_ours(one, observation, runs=names, sure=True)
     )
 

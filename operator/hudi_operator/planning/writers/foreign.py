@@ -2,7 +2,7 @@
 
 A Serialized table has no lock: a second writer loses updates, and a cleaning beside it deletes what it is reading. So
 everything stops, ingestion too, until a person has decided who writes. Services of another tool prove one as its
-commits do; savepoints, restores and rollbacks are acts of a person, which are told and stop nothing (`acts.py`).
+commits do; savepoints, restores and rollbacks are acts of a person, which are reported and stop nothing (`acts.py`).
 """
 
 import re
@@ -13,7 +13,7 @@ from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.planning.model import Observation, TimelineLook
+from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.planning.runs.windows import Window
 from hudi_operator.planning.writers.authorship import Authorship
@@ -65,12 +65,12 @@ def check_writers(
     """Look for commits and cleans that nobody but the operator may have made, and it did not.
 
     Only what has completed proves another writer: a write that is under way may be one of a run that died, whatever
-    the clocks say. Once a look has found none, only what completes later is checked: the table may be older than its
-    resource, and what is known of runs does not go back for ever. In the first look, commits from before the first one
+    the clocks say. Once a reconcile has found none, only what completes later is checked: the table may be older than
+    its resource, and what is known of runs does not go back for ever. In the first one, commits from before the first
     of ours are taken for old, and without any of ours those from before the creation of the resource. What the owner of
     a table that is not ours writes is its own affair, and so is what others write to one that waits for quiet.
     """
-    spec, timeline = observation.table.spec, observation.look.timeline
+    spec, timeline = observation.table.spec, observation.snapshot.timeline
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     if timeline is None:
@@ -87,7 +87,7 @@ def check_writers(
     others = sorted(beyond, key=lambda one: one.completion, reverse=True)
     if not others:
         return Writers(verified_up_to=newest)
-    damaged = {one.instant for one in observation.look.damaged}
+    damaged = {one.instant for one in observation.snapshot.damaged}
     return Writers(
         foreign=tuple(one for one in others if one not in damaged),
         unknown=tuple(one for one in others if one in damaged),
@@ -97,7 +97,7 @@ def check_writers(
 
 
 def _completed_before(completion: str, timeline: Timeline) -> str:
-    """Return up to where a first look has found nothing; a run of ours that ends later moves that no further."""
+    """Return up to where a first reconcile has found nothing; a run of ours that ends later moves that no further."""
     return max((one for one in _completions(timeline) if one < completion), default=_BEFORE_ALL)
 
 
@@ -157,19 +157,19 @@ def _named(instants: tuple[Instant, ...]) -> str:
 def _completed(
     observation: Observation, timeline: Timeline, verified: str | None, *, authorship: Authorship
 ) -> Iterator[Instant]:
-    look = observation.look
+    snapshot = observation.snapshot
     known, names = authorship.instants, authorship.names
     sure = verified is not None and authorship.is_sure
-    others = [one.instant for one in look.marks if not is_ours(one, observation, runs=names, sure=sure)]
-    first = min((known | {time for _, time in look.runs}) - {one.time for one in others}, default=None)
+    others = [one.instant for one in snapshot.marks if not is_ours(one, observation, runs=names, sure=sure)]
+    first = min((known | {time for _, time in snapshot.runs}) - {one.time for one in others}, default=None)
     cleans = (one for one in timeline.completed if one.action is Action.CLEAN)
-    damaged = [one.instant for one in look.damaged]
-    for instant in (*look.unmarked, *others, *cleans, *damaged):
-        # Of a first look's old services nothing can be said, nor of those that a run of ours may have made.
+    damaged = [one.instant for one in snapshot.damaged]
+    for instant in (*snapshot.unmarked, *others, *cleans, *damaged):
+        # Of a first reconcile's old services nothing can be said, nor of those that a run of ours may have made.
         unknowable = verified is None or authorship.may_have_made(instant)
         # Whether a damaged commit names a run is not known, so it is ours only where a run is remembered for it.
         unmarked = instant not in others
-        lacks = instant not in damaged and may_lack_mark(instant, look, timeline)
+        lacks = instant not in damaged and may_lack_mark(instant, snapshot, timeline)
         if unmarked and (instant.time in known or (lacks and unknowable)):
             continue
         if verified is not None:
@@ -182,7 +182,7 @@ def _completed(
             yield instant
 
 
-def may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> bool:
+def may_lack_mark(instant: Instant, snapshot: TimelineSnapshot, timeline: Timeline) -> bool:
     """Whether a commit of ours may name no run: those that Hudi makes inside a writer may, the writer's own does not.
 
     `BaseHoodieTableServiceClient.runTableServicesInline` commits compactions, log compactions, clusterings and what the
@@ -191,7 +191,7 @@ def may_lack_mark(instant: Instant, look: TimelineLook, timeline: Timeline) -> b
     """
     if instant.action is Action.CLEAN:
         return True
-    operation = dict(look.operations).get(instant.time)
+    operation = dict(snapshot.operations).get(instant.time)
     if operation is not None:
         return operation in _WITHOUT_MARK
     is_compaction = instant.action is Action.COMMIT and timeline.properties.is_merge_on_read

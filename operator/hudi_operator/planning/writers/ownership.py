@@ -12,7 +12,7 @@ from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
-from hudi_operator.planning.model import Mark, Observation, TimelineLook
+from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
 
 _SHOWN = 100
 
@@ -28,17 +28,17 @@ class Ownership:
 def check_ownership(
     observation: Observation, *, runs: Collection[RunStatus], active: Collection[ActiveJob]
 ) -> Ownership:
-    """Return whose table it is after this look; a table that is only observed may be anybody's."""
-    table, look = observation.table, observation.look
+    """Return whose table it is after this reconcile; a table that is only observed may be anybody's."""
+    table, snapshot = observation.table, observation.snapshot
     if table.spec.management_policy is ManagementPolicy.OBSERVE:
         return Ownership()
     known = {run.job for run in runs} | {job.name for job in active} | {job.name for job in observation.jobs}
     take_over = table.metadata.annotations.get(TAKE_OVER_ANNOTATION)
     remembered = table.status.owner
-    why = elsewhere(look, operator=observation.operator, status=table.status, known=known, take_over=take_over)
-    if why is not None or look.trouble is not None or look.owner_problem:
+    why = elsewhere(snapshot, operator=observation.operator, status=table.status, known=known, take_over=take_over)
+    if why is not None or snapshot.trouble is not None or snapshot.owner_problem:
         return Ownership(elsewhere=why, remembered=remembered)
-    record = look.owner
+    record = snapshot.owner
     if record is None or record.operator != observation.operator:
         return Ownership()
     return Ownership(remembered=OwnerStatus(operator=record.operator, table=record.table, run=record.run))
@@ -52,16 +52,16 @@ def own_record(table: HudiTable) -> OwnerStatus | None:
 
 
 def elsewhere(
-    look: TimelineLook, *, operator: str, status: HudiTableStatus, known: Collection[str], take_over: str | None
+    snapshot: TimelineSnapshot, *, operator: str, status: HudiTableStatus, known: Collection[str], take_over: str | None
 ) -> str | None:
     """Return the sentence that says whose the table is and what to do, or None where it is this operator's.
 
     `known` are the runs that this operator knows of. A run that it does not know is another one's only where the status
-    remembers which run the record named before: what one look after the other has seen is complete, the history is not.
+    remembers which run the record named before: what each reconcile has seen is complete, the history is not.
     """
-    if look.owner_problem:
-        return look.owner_problem
-    record = look.owner
+    if snapshot.owner_problem:
+        return snapshot.owner_problem
+    record = snapshot.owner
     if record is None:
         return None
     if record.operator != operator:

@@ -5,19 +5,19 @@ would count the commit's input as read, which the rollback then takes away. So n
 """
 
 from hudi_jobs.contract import FailureReason
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.timeline import Action
 
 ROLLBACK_OF_SAVEPOINT = FailureReason.ROLLBACK_OF_SAVEPOINT.value
 """A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
 
 
-def savepointed_rollback(look: TimelineLook) -> str | None:
+def savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
     """Return which pending rollback a savepoint keeps from being finished and what to do, or None."""
-    if look.timeline is None:
+    if snapshot.timeline is None:
         return None
-    savepoints = set(look.timeline.counters.savepoints)
-    for one in look.undoings:
+    savepoints = set(snapshot.timeline.counters.savepoints)
+    for one in snapshot.undoings:
         kept = savepoints.intersection(one.targets)
         if kept and one.instant.action is Action.ROLLBACK and not one.instant.is_completed:
             commit, rollback = min(kept), one.instant.time

@@ -19,7 +19,7 @@ from hudi_operator.api.table_class import TakeoverSettings
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.api.takeover_status import WRITERS_NAMED, Protection, TakeoverPhase, TakeoverStatus
-from hudi_operator.planning.model import Observation, TimelineLook
+from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
 from hudi_operator.planning.writers.foreign import may_lack_mark
 from hudi_operator.planning.writers.ownership import is_ours
@@ -48,17 +48,17 @@ def check_takeover(
     active: Collection[ActiveJob],
     now: datetime,
 ) -> Takeover:
-    """Return how far the takeover of a table has come after this look."""
-    before, look = observation.table.status.takeover, observation.look
-    if look.trouble is not None:
+    """Return how far the takeover of a table has come after this reconcile."""
+    before, snapshot = observation.table.status.takeover, observation.snapshot
+    if snapshot.trouble is not None:
         return Takeover(status=before)
-    if look.timeline is None:
+    if snapshot.timeline is None:
         return Takeover()
     begins = _is_adopted(observation, runs, active) if before is None else _is_left_to_others(observation, before)
     if not begins and (before is None or before.phase is TakeoverPhase.DONE):
         return Takeover(status=before)
-    watched = _watched(None if begins else before, look, now=now)
-    return _judged(observation, settings, watched, since=parse_time(watched.since) or now, now=now)
+    watched = _watched(None if begins else before, snapshot, now=now)
+    return _evaluated(observation, settings, watched, since=parse_time(watched.since) or now, now=now)
 
 
 def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
@@ -68,7 +68,7 @@ def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
     return before.model_copy(update={"savepoint": None, "writers": (), "seen": None})
 
 
-def _judged(
+def _evaluated(
     observation: Observation, settings: TakeoverSettings, watched: TakeoverStatus, *, since: datetime, now: datetime
 ) -> Takeover:
     spec = observation.table.spec
@@ -88,9 +88,9 @@ def _judged(
 
 def _is_adopted(observation: Observation, runs: Collection[RunStatus], active: Collection[ActiveJob]) -> bool:
     """Tell whether nothing names a run of ours; a resource that is declared again goes on with its operator's table."""
-    look = observation.look
+    snapshot = observation.snapshot
     is_known = runs or active or observation.table.status.left_behind
-    marks = (*look.marks, *look.planned)
+    marks = (*snapshot.marks, *snapshot.planned)
     return not is_known and not any(mark.operator in {None, observation.operator} for mark in marks)
 
 
@@ -101,37 +101,37 @@ def _is_left_to_others(observation: Observation, before: TakeoverStatus) -> bool
     is_observed = observation.table.spec.management_policy is ManagementPolicy.OBSERVE
     if before.phase is not TakeoverPhase.DONE or not is_observed or verified is None:
         return False
-    look, timeline = observation.look, observation.look.timeline
+    snapshot, timeline = observation.snapshot, observation.snapshot.timeline
     assert timeline is not None, "only a table is watched"
-    marked = (one.instant for one in look.marks if not is_ours(one, observation, runs=(), sure=False))
-    unmarked = (one for one in look.unmarked if not may_lack_mark(one, look, timeline))
-    damaged = (one.instant for one in look.damaged)  # whose they are is not known
+    marked = (one.instant for one in snapshot.marks if not is_ours(one, observation, runs=(), sure=False))
+    unmarked = (one for one in snapshot.unmarked if not may_lack_mark(one, snapshot, timeline))
+    damaged = (one.instant for one in snapshot.damaged)  # whose they are is not known
     return any(one.completion > verified for one in (*marked, *unmarked, *damaged))
 
 
-def _watched(before: TakeoverStatus | None, look: TimelineLook, *, now: datetime) -> TakeoverStatus:
+def _watched(before: TakeoverStatus | None, snapshot: TimelineSnapshot, *, now: datetime) -> TakeoverStatus:
     """Return since when nothing has moved; a memory of a time that has not come yet is none."""
-    seen = _fingerprint(look)
+    seen = _fingerprint(snapshot)
     since = parse_time(before.since) if before is not None and before.seen == seen else None
     still = since if since is not None and since <= now else now
-    return TakeoverStatus(since=format_time(still), seen=seen, writers=tuple(_writers(look)))
+    return TakeoverStatus(since=format_time(still), seen=seen, writers=tuple(_writers(snapshot)))
 
 
-def _fingerprint(look: TimelineLook) -> str:
+def _fingerprint(snapshot: TimelineSnapshot) -> str:
     """Return a text that changes with the newest instant of any state, the pending ones, and any heartbeat."""
-    timeline = look.timeline
+    timeline = snapshot.timeline
     assert timeline is not None, "only a table is watched"
     newest = max((max(one.time, one.completion) for one in timeline.instants), default="")
     pending = sorted((one.time, one.action.value, one.state.value) for one in timeline.pending)
-    seen = repr((newest, timeline.properties.version, pending, sorted(look.heartbeats)))
+    seen = repr((newest, timeline.properties.version, pending, sorted(snapshot.heartbeats)))
     return hashlib.sha256(seen.encode()).hexdigest()[:32]
 
 
-def _writers(look: TimelineLook) -> Iterator[str]:
+def _writers(snapshot: TimelineSnapshot) -> Iterator[str]:
     """Name who may still write: what is pending, and the pace of the newest commits."""
-    timeline = look.timeline
+    timeline = snapshot.timeline
     assert timeline is not None, "only a table is watched"
-    beats = dict(look.heartbeats)
+    beats = dict(snapshot.heartbeats)
     for one in timeline.pending[-_PENDING_NAMED:]:
         beat = beats.get(one.time)
         sign = "no heartbeat"
@@ -141,17 +141,17 @@ def _writers(look: TimelineLook) -> Iterator[str]:
     more = len(timeline.pending) - _PENDING_NAMED
     if more > 0:
         yield f"{more} more instants are pending"
-    yield from _pace(look, timeline)
+    yield from _pace(snapshot, timeline)
 
 
-def _pace(look: TimelineLook, timeline: Timeline) -> Iterator[str]:
+def _pace(snapshot: TimelineSnapshot, timeline: Timeline) -> Iterator[str]:
     commits = [one for one in timeline.completed if one.action in COMMITS]
     if not commits:
         return
     newest = sorted(commits, key=lambda one: one.completion)[-10:]
     last = newest[-1]
     text = f"{last.action.value} {last.time}"
-    operation = dict(look.operations).get(last.time)
+    operation = dict(snapshot.operations).get(last.time)
     if operation is not None:
         text += f" ({operation})"
     text += " is the newest commit"

@@ -89,14 +89,16 @@ def watch_of(
     left_behind: Iterable[str],
 ) -> Watch:
     """Return what is known about who began what."""
-    spec, look = observation.table.spec, observation.look
+    spec, snapshot = observation.table.spec, observation.snapshot
     return Watch(
         is_serialized=spec.concurrency.mode is ConcurrencyMode.SERIALIZED,
         alarm=parse_duration(table_class.pending_instant_alarm),
         active=active,
         left_behind=frozenset(left_behind),
-        planned={one.instant.time: one.run for one in look.planned if is_ours(one, observation, runs=(), sure=False)},
-        heartbeats=dict(look.heartbeats),
+        planned={
+            one.instant.time: one.run for one in snapshot.planned if is_ours(one, observation, runs=(), sure=False)
+        },
+        heartbeats=dict(snapshot.heartbeats),
         disabled=frozenset(service for service in SERVICES if mode_of(spec, service) is ServiceMode.DISABLED),
     )
 
@@ -107,7 +109,7 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus]) -> tupl
     What is pending when a run has ended and was not when it was decided may be the run's own. Nothing is forgotten
     before the timeline holds it no longer, however many runs fail meanwhile.
     """
-    known, timeline = observation.table.status.left_behind, observation.look.timeline
+    known, timeline = observation.table.status.left_behind, observation.snapshot.timeline
     if timeline is None:
         return known
     decided = {job.name: job for job in observation.table.status.active_jobs}
@@ -144,7 +146,7 @@ def _left_by(
     if is_serialized and writes:
         takeover = observation.table.status.takeover
         is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
-        shown = {time for time, _ in observation.look.heartbeats}
+        shown = {time for time, _ in observation.snapshot.heartbeats}
         if len(writes) > 1 or writes & shown or (newest is None and is_new):
             return frozenset(one.instant.time for one in left) - writes
     return frozenset(one.instant.time for one in left)

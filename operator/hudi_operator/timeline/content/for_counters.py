@@ -13,7 +13,7 @@ from hudi_operator.timeline.content.commits import (
     decode,
     operation_type,
 )
-from hudi_operator.timeline.errors import CorruptContent, LookSpent
+from hudi_operator.timeline.errors import CorruptContent, ReadBudgetSpent
 from hudi_operator.timeline.files.collapse import InstantFiles
 from hudi_operator.timeline.files.reading import TableFiles, as_unreadable
 from hudi_operator.timeline.files.times import FileTimes, clock_shift, completed_after, is_metadata_compaction
@@ -80,14 +80,14 @@ class FileContents:
         """Follow `ClusteringUtils.isClusteringInstant`; where Hudi would throw, ask the completed file."""
         if entry.instant.action is Action.CLUSTERING or entry.file_in(State.REQUESTED, self._layout, Action.CLUSTERING):
             return True
-        verdict: bool | None = None
+        clustering: bool | None = None
         for state in (State.REQUESTED, State.COMPLETED):
             name = entry.file_in(state, self._layout)
-            if name is not None and verdict is None:
-                verdict = self._names_clustering(name)
-        if verdict is None and not self._has_problem(entry):
+            if name is not None and clustering is None:
+                clustering = self._names_clustering(name)
+        if clustering is None and not self._has_problem(entry):
             self._report(entry.files[0], "It cannot be told whether this is a clustering: the requested file is gone.")
-        return verdict
+        return clustering
 
     def clean_summary(self, entry: InstantFiles) -> CleanSummary | None:
         """Return how far a completed clean went, or None if its file is damaged."""
@@ -148,13 +148,13 @@ class FileContents:
         if isinstance(known, bool):
             return known
         try:
-            verdict, size = self._read(name, lambda data: operation_type(decode(data, OPERATION_FIELDS)) == CLUSTER)
+            clustering, size = self._read(name, lambda data: operation_type(decode(data, OPERATION_FIELDS)) == CLUSTER)
         except CorruptContent as error:
             self._report(name, f"It cannot be told whether this is a clustering: {error}.")
             return None
         if size:
-            self._cache.put(key, verdict, size=1)
-        return verdict
+            self._cache.put(key, clustering, size=1)
+        return clustering
 
     def _read(self, name: str, make: Callable[[bytes], T]) -> tuple[T, int]:
         """Return what is made of a file, and its size."""
@@ -165,7 +165,7 @@ class FileContents:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 raise CorruptContent("the file has gone since the folder was listed") from error
             raise as_unreadable(error) from error
-        except LookSpent:
+        except ReadBudgetSpent:
             self._settled = False
             raise
         except CorruptContent:

@@ -13,7 +13,7 @@ from hudi_operator.timeline.cache import Memory
 from hudi_operator.timeline.errors import (
     ContentTooLarge,
     CorruptContent,
-    LookSpent,
+    ReadBudgetSpent,
     TableUnreadable,
     UnreadableCause,
 )
@@ -48,7 +48,7 @@ class HeavyFiles:
         self._patience = patience_seconds
 
     def of(self, owner: str) -> AbstractContextManager[None]:
-        """Return what an owner's reading of a heavy file runs inside; raises `LookSpent` when it takes too long."""
+        """Return what reading a heavy file of an owner runs inside; raises `ReadBudgetSpent` when it takes too long."""
         return self._turn(self._owners.setdefault(owner, BoundedSemaphore(1)))
 
     @contextmanager
@@ -61,7 +61,7 @@ class HeavyFiles:
 @contextmanager
 def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
     if not semaphore.acquire(timeout=patience):
-        raise LookSpent("Other large files are being read; this one is read by a later look")
+        raise ReadBudgetSpent("Other large files are being read; this one is read by a later read")
     try:
         yield
     finally:
@@ -69,8 +69,8 @@ def _acquired(semaphore: BoundedSemaphore, patience: float) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class LookBudget:
-    """What one look may cost: files, bytes and seconds. `heavy` is what reading a heavy file runs inside."""
+class ReadBudget:
+    """What one read may cost: files, bytes and seconds. `heavy` is what reading a heavy file runs inside."""
 
     files: int = 1_000
     read_bytes: int = 256 * 2**20
@@ -79,10 +79,10 @@ class LookBudget:
     _began: float = field(default_factory=monotonic)
 
     def check(self) -> None:
-        """Count a file. Raises `LookSpent` when it is one too many, or when time or bytes are used up."""
+        """Count a file. Raises `ReadBudgetSpent` when it is one too many, or when time or bytes are used up."""
         self.files -= 1
         if self.files < 0 or self.read_bytes < 0 or monotonic() - self._began > self.seconds:
-            raise LookSpent("More is to be read than one look may; the next look goes on from here")
+            raise ReadBudgetSpent("More is to be read than one read may; the next read goes on from here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ class _Unusable:
 
 
 class TableFiles:
-    """Reads files for a look, as values."""
+    """Reads files within the budget of one read, as values."""
 
-    def __init__(self, filesystem: FileSystem, memory: Memory, budget: LookBudget | None = None) -> None:
+    def __init__(self, filesystem: FileSystem, memory: Memory, budget: ReadBudget | None = None) -> None:
         self.filesystem = filesystem
         self._memory = memory
-        self._budget = budget or LookBudget(files=1_000_000, read_bytes=2**40, seconds=3600)
+        self._budget = budget or ReadBudget(files=1_000_000, read_bytes=2**40, seconds=3600)
 
     def value(self, path: str, make: Callable[[bytes], T], *, limit: int = FILE_LIMIT) -> T:
         """Return what `make` makes of a file, in which it raises `CorruptContent` or `TableUnreadable`.
@@ -125,7 +125,7 @@ class TableFiles:
             if error.kind is not StorageErrorKind.TOO_LARGE:
                 raise
             failure: CorruptContent | TableUnreadable = ContentTooLarge(str(error).rstrip("."))
-        except LookSpent:
+        except ReadBudgetSpent:
             raise
         except _Failed as failed:
             failure, size = failed.error, failed.size
@@ -150,7 +150,7 @@ class TableFiles:
         try:
             with self._budget.heavy() if heavy else nullcontext():
                 return make(data)
-        except LookSpent:
+        except ReadBudgetSpent:
             raise
         except (CorruptContent, TableUnreadable) as error:
             raise _Failed(_again(error), len(data)) from error
@@ -164,7 +164,7 @@ class _Failed(Exception):
 
 
 def _again(error: CorruptContent | TableUnreadable) -> CorruptContent | TableUnreadable:
-    """Return a new error of the same kind: a raised one holds on to the look that raised it."""
+    """Return a new error of the same kind: a raised one holds on to the read that raised it."""
     if isinstance(error, TableUnreadable):
         return TableUnreadable(error.cause, str(error))
     return type(error)(str(error))

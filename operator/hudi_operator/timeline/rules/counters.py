@@ -134,11 +134,11 @@ def _clustering(entries: Sequence[InstantFiles], contents: Contents) -> _Cluster
         # Below the newest clustering only pending instants matter: do not read what no counter needs.
         if last is not None and not is_pending:
             continue
-        verdict = contents.is_clustering(entry)
-        if verdict is None:
+        clustering = contents.is_clustering(entry)
+        if clustering is None:
             maybe_last = maybe_last or (entry if last is None else None)
             pending_certain = pending_certain and not is_pending
-        elif verdict:
+        elif clustering:
             last = last or entry
             if is_pending:
                 pending.append(entry)

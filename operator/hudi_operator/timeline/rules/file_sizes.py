@@ -11,7 +11,7 @@ SMALL_FILE_LIMIT = 104_857_600
 
 
 _LARGEST = 2**53
-"""The largest sum that is told: status is JSON, and a writer may claim any size."""
+"""The largest sum that is reported: status is JSON, and a writer may claim any size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

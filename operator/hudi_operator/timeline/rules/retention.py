@@ -32,7 +32,7 @@ class Archivable:
     """What an archival would move out of the active timeline now.
 
     `commits` are completed commits, delta commits and replace commits; `others` completed cleans and rollbacks. `held`
-    says what holds back commits that are beyond the number to keep, and `held_from` from which instant time on (empty:
+    says what blocks commits that are beyond the number to keep, and `held_from` from which instant time on (empty:
     from the first).
     """
 

@@ -47,7 +47,7 @@ class Answer:
             kind = known.get(mark) or self._below_floor(question, root, file, mark)
             if matches(file, question.glob):
                 self.candidates += 1
-                self._judge(question, file, mark, kind)
+                self._evaluate(question, file, mark, kind)
 
     def assume(self, question: Question, root: str, batch: Sequence[SourceFile]) -> None:
         """Take in files that only the floor has to do with: the source of today lies inside of its own."""
@@ -66,7 +66,7 @@ class Answer:
             self.learnt[kind].add(mark)
         return kind
 
-    def _judge(self, question: Question, file: SourceFile, mark: bytes, kind: Kind | None) -> None:
+    def _evaluate(self, question: Question, file: SourceFile, mark: bytes, kind: Kind | None) -> None:
         rescan = question.rescan
         if kind is not None and rescan is not None and rescan.wants(kind) and matches(file, rescan.glob):
             self.forgotten.add(mark)

@@ -11,7 +11,7 @@ from hudi_jobs.ingestion.sources.files.progress import Input, SealedSegments, fi
 from hudi_jobs.ingestion.sources.files.read import absolute_paths, read_files
 from hudi_jobs.ingestion.sources.files.segments import SegmentFolder
 from hudi_jobs.ingestion.sources.files.state import FileProgress
-from hudi_jobs.ingestion.sources.files.sweep import sweep_now_and_then
+from hudi_jobs.ingestion.sources.files.sweep import sweep_periodically
 from hudi_jobs.phases import Phase, reach
 
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
@@ -54,7 +54,7 @@ class Files:
             contents=counted(len(selection.files), "file"),
             remark=_remark(found) if selection.files else self._no_news(found),
             before_commit=partial(self._write_record, segments),
-            after_commit=partial(sweep_now_and_then, self._context, after),
+            after_commit=partial(sweep_periodically, self._context, after),
         )
 
     def _require_content(self, found: Input) -> None:

@@ -15,8 +15,8 @@ SWEEP_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 
 
-def sweep_now_and_then(context: TaskContext, progress: FileProgress) -> None:
-    """Sweep after some commits. The data is committed, so a failure is told in the log and is tried again later."""
+def sweep_periodically(context: TaskContext, progress: FileProgress) -> None:
+    """Sweep after some commits. The data is committed, so a failure is logged and is tried again later."""
     if progress.sequence % SWEEP_EVERY:
         return
     try:

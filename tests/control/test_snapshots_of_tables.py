@@ -1,4 +1,4 @@
-"""What a look says of real tables beside their timelines."""
+"""What a read says of real tables beside their timelines."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import fastavro
 import pytest
 
 from hudi_jobs.contract import RUN_KEY
-from hudi_operator.control.snapshots.looks import TimelineLooks
+from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions
-from hudi_operator.planning.model import TimelineLook
+from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.timeline import Instant, TimelineZone
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
 
 
-async def seen(name: str, folder: Path, questions: Questions = NO_QUESTIONS) -> TimelineLook:
+async def seen(name: str, folder: Path, questions: Questions = NO_QUESTIONS) -> TimelineSnapshot:
     with tarfile.open(TABLES / f"{name}.tar.gz") as archive:
         archive.extractall(folder, filter="data")
-    looks = TimelineLooks()
+    snapshots = SnapshotReader()
     try:
-        return await looks.look(str(folder), None, questions=questions)
+        return await snapshots.read(str(folder), None, questions=questions)
     finally:
-        looks.close()
+        snapshots.close()
 
 
 async def test_commits_that_no_run_of_ours_made_are_listed_newest_first(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ RECORD = {
 }
 
 
-async def with_record(folder: Path, content: bytes, name: str = "1.2.0-cow-writes") -> TimelineLook:
+async def with_record(folder: Path, content: bytes, name: str = "1.2.0-cow-writes") -> TimelineSnapshot:
     (folder / ".hudi-operator").mkdir()
     (folder / ".hudi-operator/owner.json").write_bytes(content)
     return await seen(name, folder)
@@ -103,10 +103,10 @@ async def test_the_record_of_the_owner_is_read_beside_a_table_and_where_none_is_
 
     alone.mkdir()
     (beside / ".hudi-operator").rename(alone / ".hudi-operator")
-    looks = TimelineLooks()
-    assert (await looks.look(str(alone), None)).owner == found.owner
-    assert (await looks.look(str(beside), None)).owner is None
-    looks.close()
+    snapshots = SnapshotReader()
+    assert (await snapshots.read(str(alone), None)).owner == found.owner
+    assert (await snapshots.read(str(beside), None)).owner is None
+    snapshots.close()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,9 @@ async def test_the_record_of_the_owner_is_read_beside_a_table_and_where_none_is_
         json.dumps(RECORD | {"table": 7}).encode(),
     ],
 )
-async def test_a_record_that_cannot_be_read_is_told_and_nothing_else_suffers(tmp_path: Path, content: bytes) -> None:
+async def test_a_record_that_cannot_be_read_is_reported_and_nothing_else_suffers(
+    tmp_path: Path, content: bytes
+) -> None:
     found = await with_record(tmp_path, content)
     assert found.timeline is not None
     assert (found.trouble, found.owner) == (None, None)
@@ -144,16 +146,16 @@ def name_a_run(folder: Path, run: str) -> str:
 
 
 @pytest.mark.parametrize("table", ["1.2.0-cow-clustering-inflight", "0.15.0-cow-clustering-inflight"])
-async def test_a_pending_plan_that_names_a_run_is_told_in_both_layouts(tmp_path: Path, table: str) -> None:
+async def test_a_pending_plan_that_names_a_run_is_reported_in_both_layouts(tmp_path: Path, table: str) -> None:
     assert (await seen(table, tmp_path)).planned == ()
     time = name_a_run(tmp_path, "flights-clustering-1")
-    looks = TimelineLooks()
-    found = await looks.look(str(tmp_path), None)
+    snapshots = SnapshotReader()
+    found = await snapshots.read(str(tmp_path), None)
     assert [(one.instant.time, one.run) for one in found.planned] == [(time, "flights-clustering-1")]
-    looks.close()
+    snapshots.close()
 
 
-async def test_the_heartbeat_of_a_pending_instant_is_told_as_the_store_dates_it(tmp_path: Path) -> None:
+async def test_the_heartbeat_of_a_pending_instant_is_reported_as_the_store_dates_it(tmp_path: Path) -> None:
     found = await seen("1.2.0-cow-clustering-inflight", tmp_path)
     assert found.timeline is not None
     assert found.heartbeats == ()
@@ -162,9 +164,9 @@ async def test_the_heartbeat_of_a_pending_instant_is_told_as_the_store_dates_it(
     beats.mkdir(exist_ok=True)
     (beats / pending.time).touch()
     os.utime(beats / pending.time, (1_700_000_000, 1_700_000_000))
-    looks = TimelineLooks()
-    assert (await looks.look(str(tmp_path), None)).heartbeats == ((pending.time, 1_700_000_000_000),)
-    looks.close()
+    snapshots = SnapshotReader()
+    assert (await snapshots.read(str(tmp_path), None)).heartbeats == ((pending.time, 1_700_000_000_000),)
+    snapshots.close()
 
 
 DAMAGE = {"torn": b'{"partitionToWriteStats" : {"a', "another format": b"PAR1 and so on", "an array": b"[1, 2]"}
@@ -172,7 +174,7 @@ DAMAGE = {"torn": b'{"partitionToWriteStats" : {"a', "another format": b"PAR1 an
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("table", ["0.15.0-mor-compaction", "1.2.0-cow-writes"])
-async def test_a_look_survives_a_damaged_commit_and_names_it_until_it_is_repaired(
+async def test_a_read_survives_a_damaged_commit_and_names_it_until_it_is_repaired(
     tmp_path: Path, table: str, damage: str
 ) -> None:
     whole = await seen(table, tmp_path)
@@ -180,12 +182,12 @@ async def test_a_look_survives_a_damaged_commit_and_names_it_until_it_is_repaire
     newest = whole.unmarked[0]
     file = file_of(tmp_path / whole.timeline.properties.timeline_folder, newest)
     intact = file.read_bytes()
-    looks = TimelineLooks()
-    assert (await looks.look(str(tmp_path), None)).damaged == ()
+    snapshots = SnapshotReader()
+    assert (await snapshots.read(str(tmp_path), None)).damaged == ()
 
     file.write_bytes(DAMAGE[damage])
     # A look in the process that has read the file before, and one that reads it for the first time.
-    cached, found = await looks.look(str(tmp_path), None), await fresh(tmp_path)
+    cached, found = await snapshots.read(str(tmp_path), None), await fresh(tmp_path)
     file.write_bytes(intact)
     repaired = await fresh(tmp_path)
 
@@ -198,11 +200,11 @@ async def test_a_look_survives_a_damaged_commit_and_names_it_until_it_is_repaire
     assert found.unmarked[:5] == whole.unmarked[1:6]
     assert found.files is None, "how large the files are cannot be told where a commit is left out"
     assert repaired.damaged == ()
-    looks.close()
+    snapshots.close()
 
 
 @pytest.mark.parametrize("table", ["0.15.0-cow-clustering", "1.2.0-mor-compaction-inflight"])
-async def test_no_single_damaged_file_of_a_timeline_blinds_a_look(tmp_path: Path, table: str) -> None:
+async def test_no_single_damaged_file_of_a_timeline_blinds_a_read(tmp_path: Path, table: str) -> None:
     whole = await seen(table, tmp_path)
     assert whole.timeline is not None
     folder = tmp_path / whole.timeline.properties.timeline_folder
@@ -234,16 +236,16 @@ def file_of(folder: Path, instant: Instant) -> Path:
     return found
 
 
-async def fresh(folder: Path) -> TimelineLook:
-    looks = TimelineLooks()
+async def fresh(folder: Path) -> TimelineSnapshot:
+    snapshots = SnapshotReader()
     try:
-        return await looks.look(str(folder), None)
+        return await snapshots.read(str(folder), None)
     finally:
-        looks.close()
+        snapshots.close()
 
 
 @pytest.mark.parametrize("hudi", ["0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0"])
-async def test_a_look_tells_what_rollbacks_and_restores_have_undone(tmp_path: Path, hudi: str) -> None:
+async def test_a_read_tells_what_rollbacks_and_restores_have_undone(tmp_path: Path, hudi: str) -> None:
     (rollback,) = (await seen(f"{hudi}-cow-writes", tmp_path / "a")).undoings
     assert (rollback.instant.action, len(rollback.targets)) == ("rollback", 1)
     restored = await seen(f"{hudi}-mor-restore", tmp_path / "b")

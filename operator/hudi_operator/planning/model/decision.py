@@ -100,7 +100,7 @@ STARVING_FACTOR = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dueness:
+class Decision:
     """Whether a run is due now, since or until when, and why.
 
     `run_mode` and `instant` are what the run of a compaction or clustering is told to do.
@@ -143,7 +143,7 @@ def by_count(
     what: str,
     bounds: Bounds | None = None,
     run_mode: RunMode | None = None,
-) -> Dueness:
+) -> Decision:
     """Return the answer of a service that counts commits; `what` says which, as in `3 of 5 delta commits`.
 
     A number that is not known has bounds. It is due when the lower one reaches the threshold, and when only the upper
@@ -157,7 +157,7 @@ def by_count(
     reason = Reason.THRESHOLD_MAY_BE_REACHED if most >= threshold else Reason.BELOW_THRESHOLD
     if least >= threshold:
         reason = Reason.THRESHOLD_REACHED
-    return Dueness(
+    return Decision(
         due=most >= threshold,
         reason=reason,
         message=f"{least} of {threshold} {what}." if bounds is None else _between(bounds, threshold, what),
@@ -173,9 +173,9 @@ def _between(bounds: Bounds, threshold: int, what: str) -> str:
     return f"Between {bounds.at_least} and {bounds.at_most} of {threshold} {what} (see status.timeline.problems)."
 
 
-def uncertain(what: str) -> Dueness:
+def uncertain(what: str) -> Decision:
     """Return the answer of a service whose counter depends on something that cannot be read."""
-    return Dueness(
+    return Decision(
         due=False,
         reason=Reason.COUNTER_UNCERTAIN,
         message=f"{what} cannot be counted, because a file of the timeline cannot be understood: "
@@ -183,7 +183,7 @@ def uncertain(what: str) -> Dueness:
     )
 
 
-def unless_hudi_fails(counting: Dueness, *, unreadable: bool) -> Dueness:
+def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
     """Return the answer of a service that counts, where Hudi would read the same damaged file first and fail at it."""
     if not counting.due or not unreadable:
         return counting
@@ -200,32 +200,32 @@ def unless_hudi_fails(counting: Dueness, *, unreadable: bool) -> Dueness:
 
 def explain(
     memory: ServiceStatus,
-    dueness: Dueness,
+    decision: Decision,
     *,
-    hindrance: tuple[str, str] | None,
+    blocker: tuple[str, str] | None,
     now: datetime,
     surroundings: Surroundings | None = None,
 ) -> ServiceStatus:
-    """Return what is remembered together with why a run is due or not; a hindrance is a word and a sentence."""
-    at = format_time(dueness.at) if dueness.at and not dueness.due else None
-    retrying = dueness.reason in _RETRYING
+    """Return what is remembered together with why a run is due or not; a blocker is a word and a sentence."""
+    at = format_time(decision.at) if decision.at and not decision.due else None
+    retrying = decision.reason in _RETRYING
     beside = surroundings or Surroundings()
     changes: dict[str, object] = {
-        "counted": dueness.counted,
-        "counted_range": count_range(dueness.bounds),
-        "threshold": dueness.threshold,
-        "due": dueness.due,
-        "due_since": _due_since(memory, dueness, now=now) if dueness.due else None,
-        "reason": dueness.reason.value,
-        "message": dueness.message[:EXPLANATION_LIMIT],
+        "counted": decision.counted,
+        "counted_range": count_range(decision.bounds),
+        "threshold": decision.threshold,
+        "due": decision.due,
+        "due_since": _due_since(memory, decision, now=now) if decision.due else None,
+        "reason": decision.reason.value,
+        "message": decision.message[:EXPLANATION_LIMIT],
         "pending": beside.pending,
         "blocked_by": beside.blocked_by,
         "next_run_at": None if retrying else at,
         "next_attempt_at": at if retrying else None,
     }
-    if dueness.due and hindrance is not None:
-        reason, message = hindrance
-        changes |= {"reason": reason, "message": f"{dueness.message} {message}"[:EXPLANATION_LIMIT]}
+    if decision.due and blocker is not None:
+        reason, message = blocker
+        changes |= {"reason": reason, "message": f"{decision.message} {message}"[:EXPLANATION_LIMIT]}
     return memory.model_copy(update=changes)
 
 
@@ -253,10 +253,10 @@ def count_range(bounds: Bounds | None) -> CountRange | None:
     return None if bounds is None else CountRange(at_least=bounds.at_least, at_most=bounds.at_most)
 
 
-def _due_since(memory: ServiceStatus, dueness: Dueness, *, now: datetime) -> str:
+def _due_since(memory: ServiceStatus, decision: Decision, *, now: datetime) -> str:
     if memory.due and memory.due_since is not None:
         return memory.due_since
-    return format_time(min(dueness.at or now, now))
+    return format_time(min(decision.at or now, now))
 
 
 def seconds_until(at: datetime | None, *, now: datetime) -> float | None:

@@ -1,4 +1,4 @@
-"""The marker of a table: one holder at a time, whoever runs, dies, freezes or loses a reply. No JVM."""
+"""The lease file of a table: one holder at a time, whoever runs, dies, freezes or loses a reply. No JVM."""
 
 import itertools
 import threading
@@ -14,11 +14,11 @@ from obstore.store import S3Store
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableDefinition, TableTask
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.lease import marker as marker_module
+from hudi_jobs.lease import leases as leases_module
 from hudi_jobs.lease import stores
-from hudi_jobs.lease.fence import Fence
-from hudi_jobs.lease.holding import _leases_of
-from hudi_jobs.lease.marker import Content, HeldElsewhere, Lease, Marker, MarkerMoved, State, decode, take
+from hudi_jobs.lease.exclusive import _leases_of
+from hudi_jobs.lease.keeper import LeaseKeeper
+from hudi_jobs.lease.leases import Content, HeldElsewhere, Lease, LeaseFile, State, VersionConflict, decode, take
 from hudi_jobs.lease.stores import LocalFiles, S3Files, TableFile
 
 RIVALS = 8
@@ -42,11 +42,11 @@ def bucket() -> Iterator[S3Store]:
 
 @pytest.fixture(params=["local", "s3"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
-    """Each call is another process's view of the same marker."""
+    """Each call is another process's view of the same lease file."""
     if request.param == "local":
-        return lambda: TableFile(LocalFiles(tmp_path / "marker"), "services.json")
+        return lambda: TableFile(LocalFiles(tmp_path / "lease file"), "services.json")
     bucket = request.getfixturevalue("bucket")
-    return lambda: TableFile(S3Files(bucket, f"{tmp_path.name}/marker"), "services.json")
+    return lambda: TableFile(S3Files(bucket, f"{tmp_path.name}/lease file"), "services.json")
 
 
 class Time:
@@ -64,20 +64,20 @@ class Time:
         return self.now
 
 
-def take_as(store: Any, run: str, time: Time | None = None) -> Marker | HeldElsewhere:
+def take_as(store: Any, run: str, time: Time | None = None) -> LeaseFile | HeldElsewhere:
     time = time or Time()
     lease = take([store], run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
-    return lease._markers[0] if isinstance(lease, Lease) else lease
+    return lease._lease_files[0] if isinstance(lease, Lease) else lease
 
 
 def abandoned(store: Any, run: str = "dead", state: State = State.HELD) -> None:
-    """Leave a marker of another process behind."""
+    """Leave a lease file of another process behind."""
     content = Content(run=run, host="there", attempt="other", state=state, refreshed_at="2026-01-01T00:00:00Z")
     store.write(content.encode(), expected=None)
 
 
 class Meeting:
-    """A view of the marker that gives its first look only when all rivals have had theirs."""
+    """A view of the lease file that gives its first look only when all rivals have had theirs."""
 
     def __init__(self, store: Any, start: threading.Barrier) -> None:
         self._store = store
@@ -95,29 +95,29 @@ class Meeting:
         return str(self._store.write(content, expected=expected))
 
 
-def race(open_store: Callable[[], Any]) -> list[Marker | HeldElsewhere]:
+def race(open_store: Callable[[], Any]) -> list[LeaseFile | HeldElsewhere]:
     start = threading.Barrier(RIVALS)
 
-    def run(number: int) -> Marker | HeldElsewhere:
+    def run(number: int) -> LeaseFile | HeldElsewhere:
         return take_as(Meeting(open_store(), start), f"run-{number}")
 
     with ThreadPoolExecutor(RIVALS) as pool:
         return list(pool.map(run, range(RIVALS)))
 
 
-def test_one_of_many_gets_a_free_marker(open_store: Callable[[], Any]) -> None:
-    assert sum(isinstance(each, Marker) for each in race(open_store)) == 1
+def test_one_of_many_gets_a_free_lease(open_store: Callable[[], Any]) -> None:
+    assert sum(isinstance(each, LeaseFile) for each in race(open_store)) == 1
 
 
-def test_one_of_many_takes_over_the_marker_of_a_dead_run(open_store: Callable[[], Any]) -> None:
+def test_one_of_many_takes_over_the_lease_file_of_a_dead_run(open_store: Callable[[], Any]) -> None:
     abandoned(open_store())
-    winners = [each for each in race(open_store) if isinstance(each, Marker)]
+    winners = [each for each in race(open_store) if isinstance(each, LeaseFile)]
     assert [winner.taken_over for winner in winners] == [True]
 
 
-def test_a_marker_that_is_renewed_is_left_alone(open_store: Callable[[], Any]) -> None:
+def test_a_lease_file_that_is_renewed_is_left_alone(open_store: Callable[[], Any]) -> None:
     holder = take_as(open_store(), "first")
-    assert isinstance(holder, Marker)
+    assert isinstance(holder, LeaseFile)
     time = Time(meanwhile=holder.renew)
     found = take_as(open_store(), "second", time)
     assert isinstance(found, HeldElsewhere)
@@ -125,34 +125,34 @@ def test_a_marker_that_is_renewed_is_left_alone(open_store: Callable[[], Any]) -
     assert time.now < LEASE / 4
 
 
-def test_a_dead_marker_counts_for_the_whole_lease(open_store: Callable[[], Any]) -> None:
+def test_a_dead_lease_file_counts_for_the_whole_lease(open_store: Callable[[], Any]) -> None:
     abandoned(open_store())
     time = Time()
-    assert isinstance(take_as(open_store(), "second", time), Marker)
+    assert isinstance(take_as(open_store(), "second", time), LeaseFile)
     assert time.now >= LEASE
 
 
 @pytest.mark.parametrize("released_at_once", [True, False])
-def test_a_released_marker_is_free_at_once(open_store: Callable[[], Any], released_at_once: bool) -> None:
+def test_a_released_lease_file_is_free_at_once(open_store: Callable[[], Any], released_at_once: bool) -> None:
     holder = take_as(open_store(), "first")
-    assert isinstance(holder, Marker)
+    assert isinstance(holder, LeaseFile)
     if released_at_once:
         holder.release()
     time = Time(meanwhile=holder.release)
     taken = take_as(open_store(), "second", time)
-    assert isinstance(taken, Marker)
+    assert isinstance(taken, LeaseFile)
     assert not taken.taken_over
     assert time.now < LEASE / 4
 
 
-def test_who_has_lost_the_marker_neither_renews_nor_releases_it(open_store: Callable[[], Any]) -> None:
+def test_who_has_lost_the_lease_file_neither_renews_nor_releases_it(open_store: Callable[[], Any]) -> None:
     frozen = take_as(open_store(), "first")
-    assert isinstance(frozen, Marker)
+    assert isinstance(frozen, LeaseFile)
     store = open_store()
     content = Content(run="second", host="there", attempt="other", state=State.HELD, refreshed_at="now").encode()
     store.write(content, expected=store.read()[1])
 
-    with pytest.raises(MarkerMoved):
+    with pytest.raises(VersionConflict):
         frozen.renew()
     frozen.release()
     assert store.read()[0] == content
@@ -161,7 +161,7 @@ def test_who_has_lost_the_marker_neither_renews_nor_releases_it(open_store: Call
 def test_a_write_whose_reply_was_lost_is_recognised(open_store: Callable[[], Any]) -> None:
     store = open_store()
     holder = take_as(store, "first")
-    assert isinstance(holder, Marker)
+    assert isinstance(holder, LeaseFile)
     version = holder._version
     holder.renew()
     holder._version = version
@@ -170,17 +170,17 @@ def test_a_write_whose_reply_was_lost_is_recognised(open_store: Callable[[], Any
     assert isinstance(decode(store.read()[0]), Content)
 
 
-def test_two_processes_of_one_run_do_not_share_a_marker(
+def test_two_processes_of_one_run_do_not_share_a_lease_file(
     open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = take_as(open_store(), "run")
-    assert isinstance(first, Marker)
-    monkeypatch.setattr(marker_module, "_ATTEMPT", "another process")
+    assert isinstance(first, LeaseFile)
+    monkeypatch.setattr(leases_module, "_ATTEMPT", "another process")
     assert isinstance(take_as(open_store(), "run", Time(meanwhile=lambda: renewed(open_store()))), HeldElsewhere)
 
 
 def renewed(store: Any) -> None:
-    """Renew the marker as its first holder would, whose process this is not."""
+    """Renew the lease file as its first holder would, whose process this is not."""
     found = store.read()
     store.write(found[0].replace(b"Z", b"1Z"), expected=found[1])
 
@@ -190,24 +190,26 @@ def test_that_a_holder_may_be_frozen_is_not_forgotten_by_those_who_come_between(
     abandoned(open_store(), "frozen")
     for run in ("ingestion", "compaction"):
         between = take_as(open_store(), run)
-        assert isinstance(between, Marker)
+        assert isinstance(between, LeaseFile)
         between.release()
     last = take_as(open_store(), "clustering")
-    assert isinstance(last, Marker)
+    assert isinstance(last, LeaseFile)
     assert last.taken_over
 
 
 @pytest.mark.parametrize("content", [b"[" * 5000, b" " * 100_000])
-def test_what_is_no_marker_counts_for_the_lease_and_is_replaced(open_store: Callable[[], Any], content: bytes) -> None:
+def test_what_is_no_lease_file_counts_for_the_lease_and_is_replaced(
+    open_store: Callable[[], Any], content: bytes
+) -> None:
     open_store().write(content, expected=None)
     time = Time()
-    assert isinstance(take_as(open_store(), "second", time), Marker)
+    assert isinstance(take_as(open_store(), "second", time), LeaseFile)
     assert time.now >= LEASE
 
 
 @pytest.fixture
 def two_stores(tmp_path: Path) -> tuple[TableFile, TableFile]:
-    files = LocalFiles(tmp_path / "marker")
+    files = LocalFiles(tmp_path / "lease file")
     return TableFile(files, "ingestion.json"), TableFile(files, "services.json")
 
 
@@ -215,7 +217,7 @@ def take_both(stores: Any, run: str, time: Time) -> Lease | HeldElsewhere:
     return take(stores, run=run, lease_seconds=LEASE, sleep=time.sleep, clock=time.clock)
 
 
-def test_two_dead_markers_are_waited_for_at_the_same_time(two_stores: Any) -> None:
+def test_two_dead_lease_files_are_waited_for_at_the_same_time(two_stores: Any) -> None:
     for store in two_stores:
         abandoned(store)
     time = Time()
@@ -226,17 +228,17 @@ def test_two_dead_markers_are_waited_for_at_the_same_time(two_stores: Any) -> No
 
 
 @pytest.mark.parametrize("busy", [0, 1])
-def test_a_run_that_cannot_have_both_markers_takes_none(two_stores: Any, busy: int) -> None:
+def test_a_run_that_cannot_have_both_lease_files_takes_none(two_stores: Any, busy: int) -> None:
     abandoned(two_stores[1 - busy])
     holder = take_as(two_stores[busy], "holder")
-    assert isinstance(holder, Marker)
+    assert isinstance(holder, LeaseFile)
     before = two_stores[1 - busy].read()
     found = take_both(two_stores, "run", Time(meanwhile=holder.renew))
     assert isinstance(found, HeldElsewhere)
     assert two_stores[1 - busy].read() == before
 
 
-def test_a_marker_that_is_taken_in_the_last_moment_gives_the_first_one_back(two_stores: Any) -> None:
+def test_a_lease_file_that_is_taken_in_the_last_moment_gives_the_first_one_back(two_stores: Any) -> None:
     class Late(TableFile):
         def read(self) -> Any:
             found = super().read()
@@ -251,19 +253,19 @@ def test_a_marker_that_is_taken_in_the_last_moment_gives_the_first_one_back(two_
     assert decode(two_stores[0].read()[0]).state is State.RELEASED
 
 
-def test_a_lease_is_lost_with_any_of_its_markers(two_stores: Any) -> None:
+def test_a_lease_is_lost_with_any_of_its_lease_files(two_stores: Any) -> None:
     lease = take_both(two_stores, "run", Time())
     assert isinstance(lease, Lease)
     two_stores[1].write(b"{}", expected=two_stores[1].read()[1])
-    with pytest.raises(MarkerMoved):
+    with pytest.raises(VersionConflict):
         lease.renew()
 
 
-def test_a_damaged_marker_counts_as_somebody_elses_for_the_lease(open_store: Callable[[], Any]) -> None:
+def test_a_damaged_lease_file_counts_as_somebody_elses_for_the_lease(open_store: Callable[[], Any]) -> None:
     open_store().write(b"{not json", expected=None)
     time = Time()
     taken = take_as(open_store(), "second", time)
-    assert isinstance(taken, Marker)
+    assert isinstance(taken, LeaseFile)
     assert taken.taken_over
     assert time.now >= LEASE
 
@@ -324,7 +326,7 @@ def test_a_path_that_no_lease_is_known_for_is_refused(path: str) -> None:
 
 
 class Holder:
-    """A marker whose renewals end as the test says."""
+    """A lease file whose renewals end as the test says."""
 
     def __init__(self, *, error: Exception | None = None) -> None:
         self.written_at = 0.0
@@ -345,24 +347,24 @@ class Holder:
         (None, 46.5, True),
         (ConnectionError("the store is away"), 44.0, False),
         (ConnectionError("the store is away"), 45.5, True),
-        (MarkerMoved(), 1.0, True),
+        (VersionConflict(), 1.0, True),
     ],
 )
 def test_the_jvm_is_ended_when_the_lease_is_used_up_or_lost(error: Exception | None, now: float, ended: bool) -> None:
     ends: list[float] = []
     holder: Any = Holder(error=error)
-    fence = Fence(holder, lease_seconds=LEASE, end=lambda: ends.append(now), clock=lambda: now)
-    fence.renew()
-    assert fence.check() is not ended
-    assert (fence.lost, bool(ends)) == (ended, ended)
+    keeper = LeaseKeeper(holder, lease_seconds=LEASE, end=lambda: ends.append(now), clock=lambda: now)
+    keeper.renew()
+    assert keeper.check() is not ended
+    assert (keeper.lost, bool(ends)) == (ended, ended)
 
 
-def test_a_fence_renews_by_itself_and_ends_the_jvm_by_itself() -> None:
+def test_a_lease_keeper_renews_by_itself_and_ends_the_jvm_by_itself() -> None:
     ended = threading.Event()
     holder: Any = Holder()
-    with Fence(holder, lease_seconds=0.3, end=ended.set, clock=lambda: holder.renewals) as fence:
+    with LeaseKeeper(holder, lease_seconds=0.3, end=ended.set, clock=lambda: holder.renewals) as keeper:
         while holder.renewals < 3:
             ended.wait(0.01)
-        holder.error = MarkerMoved()
+        holder.error = VersionConflict()
         assert ended.wait(10)
-    assert fence.lost
+    assert keeper.lost

@@ -1,4 +1,4 @@
-"""Looks at timelines: stores that hang, and timelines that have not moved."""
+"""Snapshots of timelines: stores that hang, and timelines that have not moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hudi_operator.api.table_class import ObjectStore
-from hudi_operator.control.snapshots.looks import TimelineLooks, fingerprint
+from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.storage import FileSystem, Listing, S3Options
 from hudi_operator.storage.local import LocalFileSystem
@@ -49,74 +49,74 @@ def dead() -> Iterator[NeverAnswers]:
     released.set()
 
 
-def looks_beside(dead: NeverAnswers, **options: float) -> TimelineLooks:
+def snapshots_beside(dead: NeverAnswers, **options: float) -> SnapshotReader:
     def opener(_url: str, options: S3Options | None) -> tuple[FileSystem, str]:
         return dead if options is not None and options.endpoint == DEAD.endpoint else LocalFileSystem(), ""
 
     limits = {"timeout_seconds": 30.0, "patience_seconds": 0.2, **options}
-    return TimelineLooks(threads=2, opener=opener, **limits)
+    return SnapshotReader(threads=2, opener=opener, **limits)
 
 
 async def test_a_store_that_never_answers_takes_no_thread_from_a_healthy_one(
     dead: NeverAnswers, tmp_path: Path
 ) -> None:
-    looks = looks_beside(dead)
-    stuck = [asyncio.create_task(looks.look(f"s3://dead/{number}", DEAD)) for number in range(20)]
+    snapshots = snapshots_beside(dead)
+    stuck = [asyncio.create_task(snapshots.read(f"s3://dead/{number}", DEAD)) for number in range(20)]
     async with asyncio.timeout(10):
         for number in range(20):
-            found = await looks.look(str(tmp_path / str(number)), HEALTHY)
+            found = await snapshots.read(str(tmp_path / str(number)), HEALTHY)
             assert (found.timeline, found.trouble) == (None, None)
         refused = await asyncio.gather(*stuck[2:])
-        assert {look.trouble for look in refused} == {TimelineTrouble.UNREACHABLE}
-        at_once = await looks.look("s3://dead/again", DEAD)
+        assert {snapshot.trouble for snapshot in refused} == {TimelineTrouble.UNREACHABLE}
+        at_once = await snapshots.read("s3://dead/again", DEAD)
     assert at_once.trouble is TimelineTrouble.UNREACHABLE
-    assert at_once.message.startswith(f"The store {DEAD.endpoint} has not answered earlier looks")
+    assert at_once.message.startswith(f"The store {DEAD.endpoint} has not answered earlier reads")
     assert dead.asked == 2, "no more reads than the store has threads"
     dead.released.set()
     await asyncio.gather(*stuck)
 
 
-async def test_a_look_that_takes_too_long_is_given_up_and_keeps_its_thread_until_the_store_answers(
+async def test_a_read_that_takes_too_long_is_given_up_and_keeps_its_thread_until_the_store_answers(
     dead: NeverAnswers, eventually: Callable[..., Awaitable[Any]]
 ) -> None:
-    looks = looks_beside(dead, timeout_seconds=0.2)
-    given_up = await asyncio.gather(*(looks.look(f"s3://dead/{number}", DEAD) for number in range(2)))
-    assert {look.trouble for look in given_up} == {TimelineTrouble.UNREACHABLE}
+    snapshots = snapshots_beside(dead, timeout_seconds=0.2)
+    given_up = await asyncio.gather(*(snapshots.read(f"s3://dead/{number}", DEAD) for number in range(2)))
+    assert {snapshot.trouble for snapshot in given_up} == {TimelineTrouble.UNREACHABLE}
     assert f"{DEAD.endpoint} did not answer for s3://dead/0 within" in given_up[0].message
-    await looks.look("s3://dead/2", DEAD)
+    await snapshots.read("s3://dead/2", DEAD)
     assert dead.asked == 2
 
     dead.released.set()
 
     async def answers() -> bool:
-        return (await looks.look("s3://dead/3", DEAD)).trouble is None
+        return (await snapshots.read("s3://dead/3", DEAD)).trouble is None
 
     await eventually(answers)
     assert dead.asked > 2
 
 
-async def test_the_fingerprint_is_that_of_a_whole_look_until_the_timeline_moves(tmp_path: Path) -> None:
-    looks = TimelineLooks()
-    assert await looks.fingerprint(str(tmp_path), None) == fingerprint(None)
-    assert (await looks.look(str(tmp_path), None)).timeline is None
+async def test_the_fingerprint_is_that_of_a_whole_read_until_the_timeline_moves(tmp_path: Path) -> None:
+    snapshots = SnapshotReader()
+    assert await snapshots.fingerprint(str(tmp_path), None) == fingerprint(None)
+    assert (await snapshots.read(str(tmp_path), None)).timeline is None
 
     timeline = tmp_path / ".hoodie"
     timeline.mkdir()
     properties = "hoodie.table.name=t\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table.version=6\n"
     (timeline / "hoodie.properties").write_text(f"{properties}hoodie.timeline.layout.version=1\n")
-    whole = await looks.look(str(tmp_path), None)
+    whole = await snapshots.read(str(tmp_path), None)
     assert whole.timeline is not None, whole.message
-    before = await looks.fingerprint(str(tmp_path), None)
+    before = await snapshots.fingerprint(str(tmp_path), None)
     assert before == fingerprint(whole.timeline) != fingerprint(None)
 
     (timeline / "20260101000000000.commit.requested").touch()
-    after = await looks.fingerprint(str(tmp_path), None)
+    after = await snapshots.fingerprint(str(tmp_path), None)
     assert after != before
-    assert after == fingerprint((await looks.look(str(tmp_path), None)).timeline)
+    assert after == fingerprint((await snapshots.read(str(tmp_path), None)).timeline)
 
 
 async def test_a_timeline_that_cannot_be_read_has_no_fingerprint(tmp_path: Path) -> None:
     (tmp_path / ".hoodie").mkdir()
     (tmp_path / ".hoodie" / "hoodie.properties").write_text("damaged")
-    assert await TimelineLooks().fingerprint(str(tmp_path), None) is None
-    assert await TimelineLooks().fingerprint("ftp://nowhere", None) is None
+    assert await SnapshotReader().fingerprint(str(tmp_path), None) is None
+    assert await SnapshotReader().fingerprint("ftp://nowhere", None) is None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Blocked(StrEnum):
+class BlockerReason(StrEnum):
     """Why nothing may be started for a table, as the reason of its conditions.
 
     All of them end by themselves once the cause is gone, because the table is looked at again and again.
@@ -46,18 +46,18 @@ class Blocked(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Obstacle:
+class Blocker:
     """A reason for which nothing may be started, with a sentence that says what to do.
 
     One that `hides` the table concerns its base path, class, namespace or claim: the folder may be somebody else's, so
     it is not looked at, and nothing of it is shown.
     """
 
-    reason: Blocked
+    reason: BlockerReason
     message: str
     hides: bool = True
 
 
-def is_hidden(obstacles: Iterable[Obstacle]) -> bool:
-    """Whether one of these obstacles hides the table."""
-    return any(obstacle.hides for obstacle in obstacles)
+def is_hidden(blockers: Iterable[Blocker]) -> bool:
+    """Whether one of these blockers hides the table."""
+    return any(blocker.hides for blocker in blockers)

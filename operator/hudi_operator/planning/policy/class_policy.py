@@ -1,4 +1,4 @@
-"""What stands in a table's way: the walls of its class, checked against its spec."""
+"""What stands in a table's way: the policy of its class, checked against its spec."""
 
 import re
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from hudi_operator.jobs.hudi_options import owned_hudi_keys
 from hudi_operator.jobs.reader_options import refused_reader_options
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.jobs.spark_conf import owned_spark_conf
-from hudi_operator.planning.model import Blocked, Obstacle
+from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule
 from hudi_operator.planning.policy.paths import contains_prefix, is_allowed, path_problem
 
 
-def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacle, ...]:
+def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Blocker, ...]:
     """Return everything in a table's spec that its class does not allow."""
     return (
         *_paths(table, table_class),
@@ -31,21 +31,21 @@ def obstacles_of(table: HudiTable, table_class: HudiTableClass) -> tuple[Obstacl
     )
 
 
-def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
-    walls, spec = table_class.spec, table.spec
-    yield from _path(table, table_class, "basePath", spec.base_path, walls.allowed_base_paths)
+def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    policy, spec = table_class.spec, table.spec
+    yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)
     if spec.ingestion is None:
         return
     source, quarantine = spec.ingestion.source.files.path, spec.ingestion.bad_records.quarantine_path
-    yield from _path(table, table_class, "ingestion.source.files.path", source, walls.allowed_source_paths)
+    yield from _path(table, table_class, "ingestion.source.files.path", source, policy.allowed_source_paths)
     if quarantine is not None:
         field = "ingestion.badRecords.quarantinePath"
-        yield from _path(table, table_class, field, quarantine, walls.allowed_quarantine_paths)
+        yield from _path(table, table_class, field, quarantine, policy.allowed_quarantine_paths)
 
 
 def _path(
     table: HudiTable, table_class: HudiTableClass, field: str, path: str, allowed: tuple[str, ...]
-) -> Iterator[Obstacle]:
+) -> Iterator[Blocker]:
     namespace, name = table.metadata.namespace, table_class.metadata.name
     is_base = field == "basePath"
     problem = path_problem(path)
@@ -63,78 +63,81 @@ def _path(
         )
     else:
         return
-    yield Obstacle(reason=Blocked.PATH_NOT_ALLOWED, message=f"{field} {path} {message}", hides=is_base)
+    yield Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message=f"{field} {path} {message}", hides=is_base)
 
 
-def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
-    walls, spec = table_class.spec, table.spec
+def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    policy, spec = table_class.spec, table.spec
     if not spec.spark_conf and not spec.hudi_options:
         return
-    sizing = resolve_sizing(spec, walls)
-    spark = owned_spark_conf(table_class=walls, sizing=sizing, run="", namespace="", image="")
+    sizing = resolve_sizing(spec, policy)
+    spark = owned_spark_conf(table_class=policy, sizing=sizing, run="", namespace="", image="")
     refused = [
-        *refused_keys(spec.spark_conf, allowed=walls.allowed_spark_conf, prefix="spark.", owned=spark),
+        *refused_keys(spec.spark_conf, allowed=policy.allowed_spark_conf, prefix="spark.", owned=spark),
         *refused_keys(
-            spec.hudi_options, allowed=walls.allowed_hudi_options, prefix="hoodie.", owned=owned_hudi_keys(table, walls)
+            spec.hudi_options,
+            allowed=policy.allowed_hudi_options,
+            prefix="hoodie.",
+            owned=owned_hudi_keys(table, policy),
         ),
     ]
     for sentence in refused:
-        yield Obstacle(
-            reason=Blocked.SETTING_NOT_ALLOWED,
+        yield Blocker(
+            reason=BlockerReason.SETTING_NOT_ALLOWED,
             message=f"{sentence}: remove it, or ask the platform team to allow it in class "
             f"{table_class.metadata.name}.",
             hides=False,
         )
 
 
-def _reader_options(table: HudiTable) -> Iterator[Obstacle]:
+def _reader_options(table: HudiTable) -> Iterator[Blocker]:
     if table.spec.ingestion is None:
         return
     files = table.spec.ingestion.source.files
     for sentence in refused_reader_options(files.options, files.format):
-        yield Obstacle(
-            reason=Blocked.SETTING_NOT_ALLOWED,
+        yield Blocker(
+            reason=BlockerReason.SETTING_NOT_ALLOWED,
             message=f"ingestion.source.files.options: {sentence}: remove it.",
             hides=False,
         )
 
 
-def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     for sentence in exceeded_limits(resolve_sizing(table.spec, table_class.spec), table_class.spec.limits):
-        yield Obstacle(reason=Blocked.SIZE_NOT_ALLOWED, message=f"{sentence}: ask for less.", hides=False)
+        yield Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message=f"{sentence}: ask for less.", hides=False)
 
 
-def _schedule(table: HudiTable) -> Iterator[Obstacle]:
+def _schedule(table: HudiTable) -> Iterator[Blocker]:
     if table.spec.ingestion is None:
         return
     try:
         check_schedule(table.spec.ingestion.schedule)
     except InvalidSchedule as error:
-        yield Obstacle(reason=Blocked.INVALID_SCHEDULE, message=f"{error}.", hides=False)
+        yield Blocker(reason=BlockerReason.INVALID_SCHEDULE, message=f"{error}.", hides=False)
 
 
-def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Obstacle]:
+def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     if table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
         return
     own = table.spec.concurrency.lock
     if own is not None and "." in own.zookeeper.base_path and not table_class.spec.allow_shared_lock_keys:
-        yield Obstacle(
-            reason=Blocked.SETTING_NOT_ALLOWED,
+        yield Blocker(
+            reason=BlockerReason.SETTING_NOT_ALLOWED,
             message=f"concurrency.lock.zookeeper.basePath {own.zookeeper.base_path} holds a dot, as the names of locks "
             "do, so it may lie inside the lock of another table: choose a path without.",
             hides=False,
         )
     if lock_of(table, table_class.spec) is not None:
         return
-    yield Obstacle(
-        reason=Blocked.LOCK_MISSING,
+    yield Blocker(
+        reason=BlockerReason.LOCK_MISSING,
         message="concurrency.mode is Optimistic, and neither the table nor class "
         f"{table_class.metadata.name} names a lock: set concurrency.lock to the lock that all writers share.",
         hides=False,
     )
 
 
-def _patterns(table: HudiTable) -> Iterator[Obstacle]:
+def _patterns(table: HudiTable) -> Iterator[Blocker]:
     """Java matches the patterns; but for rarities, it refuses what Python refuses."""
     patterns = {
         "compaction.plan.partitionRegex": table.spec.compaction.plan.partition_regex,
@@ -142,8 +145,8 @@ def _patterns(table: HudiTable) -> Iterator[Obstacle]:
     }
     for field, pattern in patterns.items():
         if pattern is not None and (problem := _problem_of(pattern)):
-            yield Obstacle(
-                reason=Blocked.INVALID_PATTERN,
+            yield Blocker(
+                reason=BlockerReason.INVALID_PATTERN,
                 message=f"{field} is no regular expression: {problem}; correct it.",
                 hides=False,
             )

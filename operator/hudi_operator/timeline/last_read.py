@@ -1,4 +1,4 @@
-"""What one look at a table leaves behind for the next, so that an unmoved table costs one listing and no reading."""
+"""What one read of a table leaves behind for the next, so that an unmoved table costs one listing and no reading."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from hudi_operator.storage import FileStamp
 from hudi_operator.timeline.files.names import parse_name
 from hudi_operator.timeline.model import Action, Instant, Layout, Timeline
 
-# After this many looks the folder is listed whole and the properties are read again, whatever was seen.
-LOOKS_BETWEEN_FULL_LISTINGS = 10
+# After this many reads the folder is listed whole and the properties are read again, whatever was seen.
+READS_BETWEEN_FULL_LISTINGS = 10
 # Below this a whole listing is one request to S3 anyway, and it is exact.
 SMALLEST_PARTIAL_LISTING = 1000
 # Writers take an instant time before they write its first file, so a file may appear behind newer ones.
@@ -19,8 +19,8 @@ _REWRITES_HISTORY = frozenset({Action.RESTORE, Action.ROLLBACK, Action.SAVEPOINT
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The names that a look found, what they meant, and how many looks ago the folder was listed whole.
+class LastRead:
+    """The names that a read found, what they meant, and how many reads ago the folder was listed whole.
 
     `doubtful` are the empty and damaged files with what changes when they do: the names mean the same only until then.
     """
@@ -34,11 +34,11 @@ class Look:
     @property
     def is_reusable(self) -> bool:
         """Whether the same names would mean the same again."""
-        return self.settled and self.age < LOOKS_BETWEEN_FULL_LISTINGS
+        return self.settled and self.age < READS_BETWEEN_FULL_LISTINGS
 
     @property
     def tail_start(self) -> str:
-        """The instant time after which names may have changed since this look, with a margin."""
+        """The instant time after which names may have changed since this read, with a margin."""
         return tail_start(self.timeline.instants)
 
     @property

@@ -29,7 +29,7 @@ async def test_each_instant_is_an_event_and_a_line_of_history_and_told_once() ->
     (line,) = one.status["history"]
     assert [each["time"] for each in line["affected"]] == list(TIMES)
     await Operator(one.cluster).settle()
-    await one.look()
+    await one.reconcile()
     assert told(one) == SENTENCES
 
 

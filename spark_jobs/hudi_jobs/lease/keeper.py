@@ -10,16 +10,16 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from hudi_jobs.lease.marker import Lease, MarkerMoved, boot_time
+from hudi_jobs.lease.leases import Lease, VersionConflict, boot_time
 
 _LOGGER = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 6
-_LOOKS_PER_LEASE = 60
+_CHECKS_PER_LEASE = 60
 _SAFE_PART = 0.75
 """Part of the lease after which the run no longer trusts its lease; the rest is there for ending the JVM."""
 
 
-class Fence:
+class LeaseKeeper:
     """A block within which the lease is renewed. `lost` says that the table is, or may be, another run's."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Fence:
             thread.join(timeout=self._seconds)
 
     def check(self) -> bool:
-        """Look once: end the JVM and return False when the table may be another run's."""
+        """Check once: end the JVM and return False when the table may be another run's."""
         if self._moved.is_set() or self._clock() - self._lease.written_at > _SAFE_PART * self._seconds:
             self.lost = True
             self._end()
@@ -58,7 +58,7 @@ class Fence:
         """Renew the lease once. A store that does not answer is tried again until the lease is used up."""
         try:
             self._lease.renew()
-        except MarkerMoved:
+        except VersionConflict:
             self._moved.set()
         except Exception:  # whatever the store did, the lease decides
             _LOGGER.warning("the lease could not be renewed", exc_info=True)
@@ -69,5 +69,5 @@ class Fence:
 
     def _watch_until_closed(self) -> None:
         while self.check():
-            if self._closing.wait(min(1.0, self._seconds / _LOOKS_PER_LEASE)):
+            if self._closing.wait(min(1.0, self._seconds / _CHECKS_PER_LEASE)):
                 return

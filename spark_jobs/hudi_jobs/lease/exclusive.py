@@ -7,8 +7,8 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, TableTask, TaskResult
 from hudi_jobs.jvm import end_jvm
-from hudi_jobs.lease.fence import Fence
-from hudi_jobs.lease.marker import HeldElsewhere, Lease, take
+from hudi_jobs.lease.keeper import LeaseKeeper
+from hudi_jobs.lease.leases import HeldElsewhere, Lease, take
 from hudi_jobs.lease.owner import require_ownership
 from hudi_jobs.lease.stores import TableFile, open_table_files
 from hudi_jobs.phases import Phase, reach
@@ -19,7 +19,7 @@ SERVICES_LEASE = "services.json"
 _LOGGER = logging.getLogger(__name__)
 
 
-def while_held(
+def with_lease(
     context: TaskContext, work: Callable[[Lease], TaskResult], *, before: Callable[[], None] = lambda: None
 ) -> TaskResult:
     """Do the work while the table is ours; answer Fenced when it is, or becomes, another run's.
@@ -34,16 +34,16 @@ def while_held(
         lease = take(stores, run=context.run, lease_seconds=seconds)
     if isinstance(lease, HeldElsewhere):
         return fenced(context, f"The table is being worked on by {lease}; this run leaves it alone.")
-    fence = Fence(lease, lease_seconds=seconds, end=end_jvm)
+    keeper = LeaseKeeper(lease, lease_seconds=seconds, end=end_jvm)
     try:
-        with fence:
+        with keeper:
             before()
             with stage("The owner of the table cannot be recorded", otherwise=FailureReason.HUDI_ERROR):
                 require_ownership(files, context.task, context.run)
             reach(Phase.MARKED)
             return work(lease)
     except Exception:
-        if not fence.lost:
+        if not keeper.lost:
             raise
         return fenced(context, "This run stood still for longer than its lease, so it was ended before a commit.")
     finally:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from tests.planning.world import table, table_class
 
-from hudi_operator.planning.policy.walls import obstacles_of
+from hudi_operator.planning.policy.class_policy import policy_blockers
 
 LOCK = {"zookeeper": {"connect": "zk:2181"}}
 INSIDE_ANOTHER_LOCK = {"zookeeper": {"connect": "zk:2181", "basePath": "/hudi/team-b.delays"}}
 
 
-def reasons(spec: dict[str, Any], walls: dict[str, Any] | None = None) -> list[str]:
-    return [str(one.reason) for one in obstacles_of(table(**spec), table_class(**(walls or {})))]
+def reasons(spec: dict[str, Any], policy: dict[str, Any] | None = None) -> list[str]:
+    return [str(one.reason) for one in policy_blockers(table(**spec), table_class(**(policy or {})))]
 
 
 def source(path: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def quarantine(path: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("spec", "walls"),
+    ("spec", "policy"),
     [
         ({}, {}),
         ({"ingestion": None}, {}),
@@ -51,12 +51,12 @@ def quarantine(path: str) -> dict[str, Any]:
         ({"compaction": {"plan": {"partitionRegex": "month=(1|2)$"}}}, {}),
     ],
 )
-def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls: dict[str, Any]) -> None:
-    assert reasons(spec, walls) == []
+def test_a_spec_inside_of_the_policy_has_no_blocker(spec: dict[str, Any], policy: dict[str, Any]) -> None:
+    assert reasons(spec, policy) == []
 
 
 @pytest.mark.parametrize(
-    ("spec", "walls", "expected"),
+    ("spec", "policy", "expected"),
     [
         ({"concurrency": {"mode": "Optimistic", "lock": INSIDE_ANOTHER_LOCK}}, {}, ["SettingNotAllowed"]),
         ({"basePath": "s3a://lake/team-b/flights"}, {}, ["PathNotAllowed"]),
@@ -145,50 +145,50 @@ def test_a_spec_inside_of_the_walls_has_no_obstacle(spec: dict[str, Any], walls:
         ),
     ],
 )
-def test_everything_outside_of_the_walls_is_named(
-    spec: dict[str, Any], walls: dict[str, Any], expected: list[str]
+def test_everything_outside_of_the_policy_is_named(
+    spec: dict[str, Any], policy: dict[str, Any], expected: list[str]
 ) -> None:
-    assert reasons(spec, walls) == expected
+    assert reasons(spec, policy) == expected
 
 
-def test_an_obstacle_says_what_is_allowed_and_what_to_do() -> None:
-    (obstacle,) = obstacles_of(table(basePath="s3a://lake/team-b/flights"), table_class())
-    assert obstacle.message == (
+def test_a_blocker_says_what_is_allowed_and_what_to_do() -> None:
+    (blocker,) = policy_blockers(table(basePath="s3a://lake/team-b/flights"), table_class())
+    assert blocker.message == (
         "basePath s3a://lake/team-b/flights is outside of what class standard allows (s3://lake/{namespace}/): "
         "choose a path inside, or ask the platform team to allow it."
     )
 
 
 def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
-    (obstacle,) = obstacles_of(table(basePath="s3a://lake/team-a"), table_class())
-    assert obstacle.message == (
+    (blocker,) = policy_blockers(table(basePath="s3a://lake/team-a"), table_class())
+    assert blocker.message == (
         "basePath s3a://lake/team-a is the whole of a folder in which class standard allows tables "
         "(s3://lake/{namespace}/): choose a folder below it."
     )
-    assert obstacle.hides
+    assert blocker.hides
 
 
 @pytest.mark.parametrize(
     "spec", [source("s3a://elsewhere/x"), quarantine("s3a://elsewhere/bad"), {"sparkConf": {"spark.jars": "x"}}]
 )
 def test_what_does_not_concern_the_base_path_hides_nothing(spec: dict[str, Any]) -> None:
-    (obstacle,) = obstacles_of(table(**spec), table_class())
-    assert not obstacle.hides
+    (blocker,) = policy_blockers(table(**spec), table_class())
+    assert not blocker.hides
 
 
 def test_a_missing_lock_is_named_with_what_to_do() -> None:
-    (obstacle,) = obstacles_of(table(concurrency={"mode": "Optimistic"}), table_class())
-    assert obstacle.message == (
+    (blocker,) = policy_blockers(table(concurrency={"mode": "Optimistic"}), table_class())
+    assert blocker.message == (
         "concurrency.mode is Optimistic, and neither the table nor class standard names a lock: "
         "set concurrency.lock to the lock that all writers share."
     )
 
 
-def test_an_obstacle_of_a_class_that_allows_no_source_says_so() -> None:
-    (obstacle,) = obstacles_of(table(), table_class(allowedSourcePaths=[]))
-    assert "allows (nothing)" in obstacle.message
+def test_a_blocker_of_a_class_that_allows_no_source_says_so() -> None:
+    (blocker,) = policy_blockers(table(), table_class(allowedSourcePaths=[]))
+    assert "allows (nothing)" in blocker.message
 
 
-def test_the_walls_of_one_namespace_are_not_those_of_another() -> None:
-    assert obstacles_of(table(namespace="team-a"), table_class()) == ()
-    assert len(obstacles_of(table(namespace="team-b"), table_class())) == 1
+def test_the_policy_of_one_namespace_is_not_that_of_another() -> None:
+    assert policy_blockers(table(namespace="team-a"), table_class()) == ()
+    assert len(policy_blockers(table(namespace="team-b"), table_class())) == 1

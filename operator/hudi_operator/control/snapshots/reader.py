@@ -1,4 +1,4 @@
-"""Looks at timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
+"""Snapshots of timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,9 +9,9 @@ from typing import TypeAlias, TypeVar
 
 from hudi_operator.api.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
-from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_look
+from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads
-from hudi_operator.planning.model import TimelineLook, TimelineTrouble
+from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
 from hudi_operator.storage import (
     CountingFileSystem,
     FileSystem,
@@ -32,8 +32,8 @@ from hudi_operator.timeline import (
     TimelineReader,
     UnreadableCause,
 )
-from hudi_operator.timeline.errors import LookSpent
-from hudi_operator.timeline.files.reading import HeavyFiles, LookBudget
+from hudi_operator.timeline.errors import ReadBudgetSpent
+from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
 
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
@@ -53,10 +53,10 @@ _TROUBLES = {
 }
 
 
-class TimelineLooks:
+class SnapshotReader:
     """Reads timelines for the reconciler; one instance, and one cache, serve all tables of the process.
 
-    `threads` is how many looks each store gets at once. A look that takes longer than the timeout is given up; its
+    `threads` is how many reads each store gets at once. A read that takes longer than the timeout is given up; its
     thread stays taken until the store's client gives up as well.
     """
 
@@ -77,25 +77,27 @@ class TimelineLooks:
         self._heavy = HeavyFiles()
         self._stores: dict[str, StoreThreads] = {}
 
-    async def look(
+    async def read(
         self,
         base_path: str,
         store: ObjectStore | None,
         *,
         namespace: str = "",
         questions: Questions = NO_QUESTIONS,
-    ) -> TimelineLook:
-        """Look at one table; every failure of the store is part of the answer, none is raised.
+    ) -> TimelineSnapshot:
+        """Read one table; every failure of the store is part of the answer, none is raised.
 
-        What the look uses counts as that of the namespace.
+        What the read uses counts as that of the namespace.
         """
         started = perf_counter()
         read = partial(self._read, base_path, store, namespace=namespace, questions=questions)
         found = await self._bounded(base_path, store, namespace, read)
-        look = TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
-        result = "success" if look.trouble is None else look.trouble.value
+        snapshot = (
+            TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message=found) if isinstance(found, str) else found
+        )
+        result = "success" if snapshot.trouble is None else snapshot.trouble.value
         metrics.timeline_read(result=result, seconds=perf_counter() - started)
-        return look
+        return snapshot
 
     async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
         """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
@@ -111,7 +113,7 @@ class TimelineLooks:
         return number
 
     def close(self) -> None:
-        """Take no further looks; those under way end with their own time limits."""
+        """Take no further reads; those under way end with their own time limits."""
         for threads in self._stores.values():
             threads.close()
 
@@ -128,13 +130,13 @@ class TimelineLooks:
             return await threads.run(read, timeout_seconds=self._timeout, namespace=namespace)
         except StoreBusy as busy:
             if busy.by_namespace:
-                return f"Other looks at tables of namespace {namespace} take long; this table is looked at again."
-            return f"{_name(store)} has not answered earlier looks yet; it is asked again."
+                return f"Other reads of tables of namespace {namespace} take long; this table is looked at again."
+            return f"{_name(store)} has not answered earlier reads yet; it is asked again."
         except TimeoutError:
             return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
 
     def _reader(self, filesystem: FileSystem, namespace: str) -> TimelineReader:
-        budget = LookBudget(heavy=lambda: self._heavy.of(namespace))
+        budget = ReadBudget(heavy=lambda: self._heavy.of(namespace))
         return TimelineReader(filesystem, self._cache.share(namespace), budget=budget)
 
     def _read_fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str) -> int | None:
@@ -147,28 +149,30 @@ class TimelineLooks:
         except (TableUnreadable, CorruptContent, StorageError):
             return None
 
-    def _read(self, base_path: str, store: ObjectStore | None, *, namespace: str, questions: Questions) -> TimelineLook:
+    def _read(
+        self, base_path: str, store: ObjectStore | None, *, namespace: str, questions: Questions
+    ) -> TimelineSnapshot:
         try:
             filesystem, path = self._open(base_path, store, namespace)
             with _counted(filesystem) as counting:
                 try:
-                    look = read_look(self._reader(counting, namespace), path, questions)
+                    snapshot = read_snapshot(self._reader(counting, namespace), path, questions)
                 except NotAHudiTable:
-                    look = TimelineLook()  # the record of the owner is there before the table is
+                    snapshot = TimelineSnapshot()  # the record of the owner is there before the table is
                 owner, problem = read_owner(counting, path)
-                return replace(look, owner=owner, owner_problem=problem)
+                return replace(snapshot, owner=owner, owner_problem=problem)
         except TableUnreadable as error:
-            return TimelineLook(trouble=_TROUBLES[error.cause], message=str(error))
-        except LookSpent as error:
-            return TimelineLook(trouble=TimelineTrouble.UNREACHABLE, message=str(error))
+            return TimelineSnapshot(trouble=_TROUBLES[error.cause], message=str(error))
+        except ReadBudgetSpent as error:
+            return TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message=str(error))
         except ContentTooLarge as error:
-            return TimelineLook(trouble=TimelineTrouble.TOO_LARGE, message=str(error))
+            return TimelineSnapshot(trouble=TimelineTrouble.TOO_LARGE, message=str(error))
         except CorruptContent as error:
-            return TimelineLook(trouble=TimelineTrouble.CORRUPT, message=str(error))
+            return TimelineSnapshot(trouble=TimelineTrouble.CORRUPT, message=str(error))
         except StorageError as error:
             denied = error.kind is StorageErrorKind.ACCESS_DENIED
             trouble = TimelineTrouble.ACCESS_DENIED if denied else TimelineTrouble.UNREACHABLE
-            return TimelineLook(trouble=trouble, message=str(error))
+            return TimelineSnapshot(trouble=trouble, message=str(error))
 
     def _open(self, base_path: str, store: ObjectStore | None, namespace: str) -> tuple[FileSystem, str]:
         location = parse_url(base_path)
