@@ -17,7 +17,7 @@ demo: bootstrap ## Start a cluster, install the operator, ingest real data, and 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py
 
-.PHONY: test-all test-faults fuzz
+.PHONY: test-all test-faults test-upgrade fuzz
 test-all: bootstrap ## Run everything in full: every example, moment, history of the model and fault; takes hours
 	@HYPOTHESIS_PROFILE=default HUDI_JOBS_TRIALS=all MODEL_BUDGET=all MATRIX=all FUZZ_SECONDS=3600 $(PYTHON) dev/run_tests.py all
 
@@ -26,6 +26,9 @@ fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour
 
 test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
 	@$(PYTHON) dev/run_tests.py faults
+
+test-upgrade: bootstrap ## Upgrade the chart from the release before while Jobs, plans, failures and a deletion are under way
+	@$(PYTHON) dev/run_tests.py upgrade
 
 ##@ Local cluster (CLUSTER=current uses the cluster that KUBECONFIG points to, CLUSTER=kind one of kind)
 .PHONY: cluster-up cluster-down cluster-status images deploy

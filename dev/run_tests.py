@@ -3,8 +3,8 @@
 A stage is made of groups, and groups run in lanes, three of them at once, because no lane alone keeps two cores busy:
 the end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is
 on the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last
-line counts what passed and failed. The stage `faults` sweeps every fault point where others draw a few, takes long, and
-only runs when it is asked for, by its name or as one of `all`.
+line counts what passed and failed. The stages `faults`, which sweeps every fault point where others draw a few, and
+`upgrade`, which builds the release before, take long, and only run when they are asked for, by name or as one of `all`.
 """
 
 import os
@@ -32,18 +32,20 @@ STAGES: dict[str, Sequence[str]] = {
     "integration": ("integration", "slow", "matrix"),
     "cluster": ("api", "e2e"),
     "faults": ("faults",),
+    "upgrade": ("upgrade",),
 }
-ON_REQUEST = ("faults",)
+ON_REQUEST = ("faults", "upgrade")
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
 LANES = (
-    (("check", "unit"), ("slow",), ("api", "e2e", "faults"), ("integration",), ("matrix",))
+    (("check", "unit"), ("slow",), ("api", "e2e", "faults", "upgrade"), ("integration",), ("matrix",))
     if CURRENT
-    else (("check", "unit"), ("slow",), ("e2e", "faults"), ("integration",), ("matrix",), ("api",))
+    else (("check", "unit"), ("slow",), ("e2e", "faults", "upgrade"), ("integration",), ("matrix",), ("api",))
 )
 AT_ONCE = 3
 """How many lanes run at once; where one ends, the next begins."""
-IN_CLUSTER = ("api", "e2e", "faults") if CURRENT else ("e2e", "faults")
+IN_CLUSTER = ("api", "e2e", "faults", "upgrade") if CURRENT else ("e2e", "faults", "upgrade")
+WITH_IMAGES = ("e2e", "upgrade")
 YIELDING = ("nice", "-n", "5")
 """What needs no pods keeps neither pods from starting in time nor the programs of their cluster from being built."""
 
@@ -62,6 +64,7 @@ PYTEST: dict[str, Sequence[str]] = {
     "matrix": ("-m", "matrix"),
     "api": ("-m", "(chart or cluster) and not e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
+    "upgrade": ("-m", "e2e", "tests/upgrade"),
 }
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
@@ -140,12 +143,12 @@ class Group:
             self._build()
         if self._execute(("dev/cluster", "up", "--fresh")) != 0:
             return False
-        return self.name != "e2e" or self._execute(("dev/images",)) == 0
+        return self.name not in WITH_IMAGES or self._execute(("dev/images",)) == 0
 
     def _build(self) -> None:
         """Build what takes long, all at once; what fails here fails again, and visibly, when it is needed."""
         commands = [("dev/cluster", "tools")]
-        if self.name == "e2e":
+        if self.name in WITH_IMAGES:
             # The bases of the images are mostly downloads, and need no programs of the cluster.
             commands.append(("dev/images", "--bases"))
         with ThreadPoolExecutor() as pool:

@@ -1,0 +1,155 @@
+"""An upgrade of the chart while the operator of the release before has everything under way.
+
+The release before is built from its commit, so this takes minutes more than the other end-to-end tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.stage import WITHOUT_SERVICES, Stage, Table
+
+from toolkit.cluster import ROOT, Cluster
+from toolkit.store import Store
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
+
+BEFORE = "b53631f77d2a8f3dd3e79e62da5e36a55fbc2a2f"
+"""The last commit before fields, annotations, reasons and the checkpoint had their present names and form."""
+
+VALUES = {"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}}
+TEN, TWENTY = range(10), range(10, 20)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The source tree of the release before, with its images in the cluster."""
+    folder = tmp_path_factory.mktemp("before") / "source"
+    subprocess.run(("git", "worktree", "add", "--detach", str(folder), BEFORE), cwd=ROOT, check=True)
+    try:
+        subprocess.run(("dev/images",), cwd=folder, check=True, timeout=1500)
+        yield folder
+    finally:
+        subprocess.run(("git", "worktree", "remove", "--force", str(folder)), cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="module")
+def stage(before: Path) -> Iterator[Stage]:
+    """The cluster with the operator of the release before."""
+    install = f"from toolkit.cluster import Cluster; Cluster().install_operator(values={VALUES!r})"
+    environment = os.environ | {"PYTHONPATH": str(before / "dev")}
+    subprocess.run((sys.executable, "-c", install), cwd=before, env=environment, check=True)
+    cluster = Cluster()
+    stage = Stage(cluster, Store(cluster.s3))
+    stage.make_class(
+        stage.class_name,
+        jobQuota=None,
+        concurrency={"runningJobs": 6},
+        retry={"initialDelay": "30m", "maxDelay": "30m"},
+    )
+    try:
+        yield stage
+    finally:
+        stage.clear()
+
+
+def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> None:
+    tenant = stage.tenant("upgrade")
+    running = tenant.table("running", **WITHOUT_SERVICES)
+    doomed = tenant.table("doomed", deletionPolicy="Delete", **WITHOUT_SERVICES)
+    failing = tenant.table("failing", **WITHOUT_SERVICES)
+    quiet = tenant.table("quiet", **WITHOUT_SERVICES)
+    pending = tenant.table(
+        "pending",
+        type="MergeOnRead",
+        ingestion={"operation": "Upsert"},
+        compaction={"trigger": {"deltaCommits": 2}},
+        **WITHOUT_SERVICES,
+    )
+    failing.stage.store.put(f"{failing.landing}/a.csv", b"id,value\nnot a number,v0\n")
+    for table in (running, doomed, quiet, pending):
+        table.deliver(TEN)
+        table.wait_ready()
+    failing.wait(lambda status: status["services"]["ingestion"]["failures"] == 1, what="one failed run")
+    plan = leave_a_pending_compaction(pending)
+    quiet_before = quiet.status()
+
+    # What the operator of the new release finds under way.
+    failing.deliver(TEN, name="a.csv")
+    for table in (running, doomed):
+        table.deliver(TWENTY)
+        request_as_before(table)
+    for table in (running, doomed):
+        table.running_pod()
+    names = {job["metadata"]["name"] for job in running.jobs()}
+    doomed.kubectl("delete", "ht", doomed.name, "--wait=false")
+    stage.cluster.install_operator(values=VALUES)
+
+    running.wait_ready(runs=2)
+    assert running.ids() == Counter(range(20))
+    assert len(running.commits()) == 2
+    assert {job["metadata"]["name"] for job in running.jobs()} == names
+    assert outcomes(running) == ["Succeeded", "Succeeded"]
+    assert [event for event in running.events() if event[0] == "Warning"] == []
+
+    stage.eventually(lambda: doomed.document() == {}, what="the deleted table is gone", explain=doomed.explain)
+    assert stage.store.files(f"{doomed.folder}/") == []
+
+    # Another Spark image is a reason to try again, half an hour early.
+    failing.wait_ready(runs=1)
+    assert failing.ids() == Counter(TEN)
+    assert outcomes(failing) == ["Failed", "Succeeded"]
+
+    pending.patch({"spec": {"suspend": False}})
+    pending.wait(
+        lambda status: outcomes(pending)[-1] == "Succeeded" and not status["activeJobs"], what="the plan is executed"
+    )
+    assert plans(pending) == [plan]
+    assert plan in pending.commits()
+    assert pending.values("value") == Counter(f"w{number}" for number in TEN)
+
+    assert outcomes(quiet) == ["Succeeded"]
+    assert len(quiet.jobs()) == 1
+    assert quiet.status()["timeline"]["lastCommit"] == quiet_before["timeline"]["lastCommit"]
+    for table in (running, failing, quiet, pending):
+        table.wait_ready()
+        assert len({run["job"] for run in table.status()["history"]}) == len(table.status()["history"])
+    restarts = [one["restartCount"] for pod in stage.operator_pods() for one in pod["status"]["containerStatuses"]]
+    assert set(restarts) == {0}
+
+
+def leave_a_pending_compaction(table: Table) -> str:
+    """End a compaction between its plan and its commit, and start no other; return the plan's instant."""
+    table.deliver(TEN, name="again.csv", value="w")
+    request_as_before(table)
+    table.stage.eventually(lambda: plans(table), what="a compaction is planned", pause=0.05, explain=table.explain)
+    table.kubectl("delete", "pod", table.running_pod()["metadata"]["name"], "--grace-period=0", "--force")
+    table.patch({"spec": {"suspend": True}})
+    table.wait(lambda status: outcomes(table)[-1] == "Failed" and not status["activeJobs"], what="the run has failed")
+    (plan,) = plans(table)
+    assert plan not in table.commits()
+    return plan
+
+
+def request_as_before(table: Table) -> None:
+    """Ask for a run by the annotation's former name."""
+    table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requestedAt={time.time()}", "--overwrite")
+
+
+def plans(table: Table) -> list[str]:
+    """The instants of all compactions that were ever planned."""
+    files = table.stage.store.files(f"{table.folder}/.hoodie/timeline/")
+    return sorted(match[1] for file in files if (match := re.search(r"/(\d{17})\.compaction\.requested$", file)))
+
+
+def outcomes(table: Table) -> list[str]:
+    """How the table's runs ended, oldest first."""
+    return [run["outcome"] for run in reversed(table.status().get("history") or ())]
