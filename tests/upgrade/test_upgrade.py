@@ -36,6 +36,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(("git", "worktree", "add", "--detach", str(folder), BEFORE), cwd=ROOT, check=True)
     try:
         subprocess.run(("dev/images",), cwd=folder, check=True, timeout=1500)
+        (folder / ".dev" / "kubeconfig").symlink_to(Cluster().kubeconfig)
         yield folder
     finally:
         subprocess.run(("git", "worktree", "remove", "--force", str(folder)), cwd=ROOT, check=True)
