@@ -47,7 +47,9 @@ class Resources:
     def create(self, document: Document, **options: Any) -> Document:
         """Create a resource, with unknown fields refused as kubectl has them refused."""
         place = {"namespace": self._namespace} if self._namespace else {}
-        method = self._objects.create_namespaced_custom_object if place else self._objects.create_cluster_custom_object
+        method: Any = (
+            self._objects.create_namespaced_custom_object if place else self._objects.create_cluster_custom_object
+        )
         created: Document = method(
             group=GROUP,
             version=VERSION,
@@ -132,7 +134,8 @@ def words(request: Callable[[], Any]) -> str:
 @pytest.fixture(scope="session")
 def api_server(cluster: None) -> client.ApiClient:  # noqa: ARG001 - wanted for what it does
     """The API server that KUBECONFIG names, with the committed definitions."""
-    return config.new_client_from_config(os.environ["KUBECONFIG"])
+    found: client.ApiClient = config.new_client_from_config(os.environ["KUBECONFIG"])
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,8 @@ NEVER: dict[str, tuple[str, str, str]] = {
 
 @pytest.fixture(scope="module")
 def api_server(cluster: None) -> client.ApiClient:  # noqa: ARG001 - wanted for what it does
-    return config.new_client_from_config(os.environ["KUBECONFIG"])
+    found: client.ApiClient = config.new_client_from_config(os.environ["KUBECONFIG"])
+    return found
 
 
 @pytest.fixture(scope="module")

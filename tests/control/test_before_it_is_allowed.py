@@ -330,11 +330,13 @@ async def test_a_table_with_another_blocker_is_not_looked_at_either_while_its_fo
     assert {"BasePathClaimed"} < {item["reason"] for item in cluster.tables["flights"]["status"]["conditions"]} | {""}
 
 
-async def test_a_running_job_goes_on_while_its_table_is_blocked_and_takes_no_place_once_it_has_ended() -> None:
+async def test_a_running_job_goes_on_while_its_table_is_blocked_and_takes_no_place_once_it_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cluster = living_table()
     cluster.outcome = None
     operator = Operator(cluster)
-    operator.snapshots.read = lambda *_, **__: _nothing()
+    monkeypatch.setattr(operator.snapshots, "read", lambda *_, **__: _nothing())
     await operator.reconcile()
     cluster.kubelet()
     path_outside(cluster)

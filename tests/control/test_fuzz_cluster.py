@@ -43,7 +43,7 @@ HOSTILE_TEXT = st.sampled_from(
         '{"version":1,"results":[{"id":"x","outcome":"NothingToDo","skipped":["' + '","'.join("abc") * 99 + '"]}]}',
     ]
 )
-HOSTILE = (
+HOSTILE: st.SearchStrategy[Any] = (
     HOSTILE_TEXT
     | st.sampled_from([None, True, False, 0, -1, 2**31, 2**63, 10**400, -(10**400), 1e308, float("inf"), float("nan")])
     | st.sampled_from([[], {}, [None], [[]], {"a": None}, ["x"] * 99, {"state": []}, [{"type": 1}]])

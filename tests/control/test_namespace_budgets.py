@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ async def test_of_those_who_wait_the_namespace_that_has_used_least_comes_first(r
     first = asyncio.create_task(threads.run(released.wait, timeout_seconds=30, namespace="greedy"))
     await asyncio.sleep(0.01)
     waiting = [
-        asyncio.create_task(threads.run(lambda name=name: order.append(name), timeout_seconds=5, namespace=name))
+        asyncio.create_task(threads.run(partial(order.append, name), timeout_seconds=5, namespace=name))
         for name in ["greedy"] * 5 + ["modest"] * 2
     ]
     await asyncio.sleep(0.01)

@@ -131,7 +131,9 @@ def test_no_job_that_removes_data_is_built_unless_spec_and_deletion_ask_for_it(p
         build_manifest(observe(one, table_class=table_class()), active(service=Service.DELETION), default_image=IMAGE)
 
 
-async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over() -> None:
+async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cluster = living_table()
     operator = Operator(cluster)
     create = cluster.create
@@ -139,11 +141,11 @@ async def test_a_job_of_another_owner_under_the_name_of_a_run_is_not_taken_over(
     async def first_somebody_else(kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> Document:
         forged = copy.deepcopy(dict(manifest))
         forged["metadata"]["ownerReferences"] = []
-        cluster.create = create
+        monkeypatch.setattr(cluster, "create", create)
         cluster.add_job(forged)
         return await create(kind, namespace, manifest)
 
-    cluster.create = first_somebody_else
+    monkeypatch.setattr(cluster, "create", first_somebody_else)
     await operator.reconcile()
     after = cluster.tables[KEY.name]["status"]
     assert "not this table's" in str(after)

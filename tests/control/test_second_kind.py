@@ -17,6 +17,7 @@ from hudi_operator.control.parts import Parts
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.watches import _KopfThread, watch_settings
 from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import Observation
 from hudi_operator.runtime.controller import reconcile_by_kind
 from hudi_operator.runtime.informer import Informer
@@ -59,7 +60,6 @@ class Process:
             wake=self.queue.add,
         )
         self._reconcile = reconcile_by_kind(REGISTRY, parts)
-        decide = reconciler.decide
 
         def remembered(observation: Observation, **more: Any) -> Any:
             self.observed.append(observation)

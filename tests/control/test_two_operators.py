@@ -41,7 +41,7 @@ def conditions(operator: Operator) -> dict[str, dict[str, Any]]:
 
 def operator_elsewhere() -> Operator:
     operator = Operator(living_table())
-    operator.cluster.cluster_uid = elsewhere
+    vars(operator.cluster)["cluster_uid"] = elsewhere
     operator.cluster.tables["flights"]["metadata"]["uid"] = "uid-of-the-other"
     return operator
 

@@ -125,7 +125,8 @@ class Stage:
             names = {holder.partition("_")[0] for holder in holders}
             return next((pod for pod in self.operator_pods() if pod["metadata"]["name"] in names), None)
 
-        return self.eventually(leader, what="an operator that leads")
+        found: Document = self.eventually(leader, what="an operator that leads")
+        return found
 
     def operator_log(self) -> str:
         """The log of the operator's pod that acts."""
@@ -305,7 +306,8 @@ class Table:
         def running() -> Document | None:
             return next((pod for pod in self.pods() if _container_runs(pod)), None)
 
-        return self.stage.eventually(running, what=f"{self.name}: a driver runs", explain=self.explain)
+        found: Document = self.stage.eventually(running, what=f"{self.name}: a driver runs", explain=self.explain)
+        return found
 
     def events(self) -> list[tuple[str, str]]:
         """The Events about the table, as type and reason."""

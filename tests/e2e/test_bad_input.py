@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import yaml
@@ -152,7 +153,7 @@ def test_a_driver_that_runs_out_of_memory_gets_more_up_to_the_limit_of_its_class
     assert_recovered(table)
 
 
-def _failures(status: dict[str, object]) -> int:
+def _failures(status: dict[str, Any]) -> int:
     return int(((status.get("services") or {}).get("ingestion") or {}).get("failures") or 0)
 
 

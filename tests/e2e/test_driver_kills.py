@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.e2e.processes import DriverProcess, image_that_stops_at, remove_images
@@ -79,7 +80,7 @@ def kill(table: Table, driver: DriverProcess, *, then: str | None, failed: int) 
     table.stage.make_class(CLASS, **({"sparkImage": then} if then else {}))
     driver.kill()
 
-    def concluded(status: dict[str, object]) -> bool:
+    def concluded(status: dict[str, Any]) -> bool:
         return any(run["job"] == driver.job for run in status.get("history") or ())
 
     status = table.wait(concluded, what=f"the end of {driver.job} is noticed")

@@ -57,8 +57,8 @@ async def test_watches_that_end_are_begun_again_and_say_so_meanwhile(
     monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     kopf = FakeKopf(RuntimeError("Error in the watch-stream: 500"), None)
-    monkeypatch.setattr(watches.kopf, "spawn_tasks", kopf.spawn_tasks)
-    monkeypatch.setattr(watches.kopf, "run_tasks", kopf.run_tasks)
+    monkeypatch.setattr("kopf.spawn_tasks", kopf.spawn_tasks)
+    monkeypatch.setattr("kopf.run_tasks", kopf.run_tasks)
     monkeypatch.setattr(watches, "_FIRST_PAUSE", 0.2)
     queue: KeyedQueue[TableKey] = KeyedQueue()
     watcher = Watcher(controllers=CONTROLLERS, informer=Informer(queue=queue, known=KnownObjects(CONTROLLERS)))

@@ -47,17 +47,17 @@ def driver_pod(job: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def annotations(job: dict[str, Any]) -> dict[str, str]:
+def annotations_of(job: dict[str, Any]) -> dict[str, str]:
     found: dict[str, str] = job["spec"]["template"]["metadata"]["annotations"]
     return found
 
 
 def documents(job: dict[str, Any]) -> list[str]:
-    return [key for key in annotations(job) if key.startswith("hudi-operator.io/")]
+    return [key for key in annotations_of(job) if key.startswith("hudi-operator.io/")]
 
 
 def executor_template(job: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(annotations(job)["hudi-operator.io/executor-template"])
+    found: dict[str, Any] = yaml.safe_load(annotations_of(job)["hudi-operator.io/executor-template"])
     return found
 
 
@@ -178,7 +178,7 @@ def test_jobs_drivers_and_executors_are_found_by_their_labels() -> None:
 
 
 def test_the_request_travels_whole() -> None:
-    request = JobRequest.model_validate_json(annotations(local())["hudi-operator.io/request"])
+    request = JobRequest.model_validate_json(annotations_of(local())["hudi-operator.io/request"])
     assert request.run == JOB
     assert [task.service for task in request.tasks] == [Service.INGESTION]
     assert request.tasks[0].table.base_path == "s3a://lake/team-a/flights"
@@ -230,7 +230,7 @@ def test_containers_write_to_their_scratch_volume_and_nowhere_else() -> None:
 def test_every_mount_has_its_volume() -> None:
     for job in (local(), cluster()):
         pods = [driver_pod(job)] + (
-            [executor_template(job)["spec"]] if "hudi-operator.io/executor-template" in annotations(job) else []
+            [executor_template(job)["spec"]] if "hudi-operator.io/executor-template" in annotations_of(job) else []
         )
         for pod in pods:
             volumes = {one["name"] for one in pod["volumes"]}

@@ -249,7 +249,7 @@ async def test_credentials_are_sent_and_renewed_by_the_hook() -> None:
         current.api_key["BearerToken"] = next(tokens)
 
     configuration.api_key["BearerToken"] = "bearer zero"
-    configuration.refresh_api_key_hook = renew
+    configuration.refresh_api_key_hook = renew  # type: ignore[assignment]  # the client says None
     async with Transport(configuration) as transport:
         await transport.request("GET", "/x")
         await transport.request("GET", "/x")

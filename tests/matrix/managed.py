@@ -159,7 +159,7 @@ class Managed:
 
     def refusal(self) -> str:
         """Return why nothing is started, where a condition says so."""
-        told = {one.type: one for one in self.status.conditions if one.status == "True"}
+        told = {str(one.type): one for one in self.status.conditions if one.status == "True"}
         one = told.get("Drift") or told.get("Stalled")
         return f"{one.reason}: {one.message}" if one else ""
 

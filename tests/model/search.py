@@ -9,7 +9,7 @@ not played on from.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from time import process_time
 
@@ -83,7 +83,7 @@ def search(scenario: Scenario, *, deviations: int, budget: int, only: str | None
     """
     began, dice = process_time(), random.Random(seed)
     run = _Search(scenario, budget, only, Report(scenario.name))
-    wave: list[tuple[World, History]] = [_first(scenario)]
+    wave: Iterable[tuple[World, History]] = [_first(scenario)]
     for depth in range(deviations + 1):
         run.report.depth = depth
         following: list[tuple[World, History, Deviation]] = []

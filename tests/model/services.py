@@ -50,6 +50,7 @@ def _deal(world: World, run: Run) -> None:
     """`_Run.result` of `planned.py`, up to the moment in which the plan is inflight."""
     if world.is_serialized:
         drivers.roll_back_dead_writes(world, run)
+    assert run.decided.service is not None
     action, asked = ACTION_OF[run.decided.service], run.decided.instant
     pending = world.lake.plans(action)
     if asked is not None:

@@ -56,7 +56,7 @@ def test_what_one_history_does_leaves_its_siblings_alone() -> None:
 
 def _services_that_succeeded(world: World) -> set[Service]:
     status = world.clusters[0].status
-    return {run.service for run in status.history if run.outcome == "Succeeded"}
+    return {run.service for run in status.history if run.service is not None and run.outcome == "Succeeded"}
 
 
 def test_histories_are_worth_the_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ from hudi_operator.planning.runs.memory import remember_runs
 JOB, OUTSIDE, CONFLICT = FailureKind.JOB, FailureKind.INFRASTRUCTURE, FailureKind.CONFLICT
 REQUEST = {"hudi-operator.io/requested-at": "2026-03-10T11:59:30Z"}
 
-KINDS = {
+KINDS: dict[StrEnum, FailureKind] = {
     **dict.fromkeys(FailureReason, JOB),
     **dict.fromkeys(PodTrouble, OUTSIDE),
     FailureReason.INTERRUPTED: OUTSIDE,
@@ -53,13 +54,13 @@ KINDS = {
     PodTrouble.DEADLINE_EXCEEDED: JOB,
     RunTrouble.DRIVER_DIED: JOB,
     RunTrouble.NOT_CONFIRMED: JOB,
-    "JobLost": OUTSIDE,
-    "JobRefused": OUTSIDE,
+    RunTrouble.JOB_LOST: OUTSIDE,
+    RunTrouble.JOB_REFUSED: OUTSIDE,
 }
 
 
 @pytest.mark.parametrize("reason", sorted(KINDS, key=str), ids=str)
-def test_every_reason_has_somebody_to_blame(reason: str) -> None:
+def test_every_reason_has_somebody_to_blame(reason: StrEnum) -> None:
     assert failure_kind(run("Failed", reason=str(reason))) is KINDS[reason]
 
 

@@ -68,7 +68,8 @@ def test_a_request_whose_job_was_refused_is_answered_and_backs_off_like_any_fail
 
 
 def test_refusals_back_off_further_each_time() -> None:
-    world, waits = observe(), []
+    world = observe()
+    waits: list[Any] = []
     for _ in range(4):
         plan = refuse(world, now=NOW + minutes(600) * len(waits))
         world = observe(table(status=status(ingestion=plan.services.ingestion)))

@@ -35,7 +35,8 @@ def planned(seen: Timeline | None, **spec: Any) -> Plan:
 
 def served(service: str, seen: Timeline | None, **settings: Any) -> ServiceStatus:
     plan = planned(seen, **ALONE[service], **({service: settings} if settings else {}))
-    return getattr(plan.services, service)
+    found: ServiceStatus = getattr(plan.services, service)
+    return found
 
 
 def decided(found: ServiceStatus) -> tuple[bool, str, int | None, int | None]:

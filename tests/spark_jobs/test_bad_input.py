@@ -26,7 +26,7 @@ def with_table(lake: Any, **changes: Any) -> None:
 def refused(lake: Any, reason: FailureReason, *parts: str, **changes: Any) -> TaskResult:
     """Run, expect this refusal, and expect that nothing has been written."""
     before = everything(lake.folder / "table")
-    result = lake.ingest(**changes)
+    result: TaskResult = lake.ingest(**changes)
     assert (result.outcome, result.reason) == (Outcome.FAILED, reason), result
     for part in parts:
         assert part in result.message

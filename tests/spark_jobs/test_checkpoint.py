@@ -423,7 +423,9 @@ def test_a_record_is_a_set_however_it_was_merged(steps: list[tuple[Kind, set[byt
             forgotten = members if forgets else set()
             growth = grown(store, {} if forgets else {kind: members}, forgotten=forgotten)
             fresh = [draft.sealed(sequence=number, run="r") for draft in growth.drafts]
-            store = [one for one in store if one.segment in growth.kept] + [opened(*pair) for pair in fresh]
+            store = [one for one in store if one.segment in growth.kept] + [
+                loaded for pair in fresh if (loaded := opened(*pair))
+            ]
             for each in Kind:
                 model[each] -= forgotten
             model[kind] |= set() if forgets else members

@@ -90,7 +90,8 @@ def segments(lake: Any) -> list[Path]:
 
 def checkpoint(lake: Any) -> dict[str, Any]:
     commits = HudiTable.open(lake.spark, lake.base_path).commits()
-    return json.loads(next(commits).notes[CHECKPOINT_KEY])
+    found: dict[str, Any] = json.loads(next(commits).notes[CHECKPOINT_KEY])
+    return found
 
 
 def test_names_of_every_kind_are_read_once(lake: Any) -> None:
@@ -160,7 +161,13 @@ def test_a_run_that_dies_between_its_record_and_its_commit_has_read_nothing(
 def first_release(lake: Any, monkeypatch: pytest.MonkeyPatch, *, floor: float, source: str | None = None) -> None:
     """Make the table's newest checkpoint one of release 0.1, which had read up to a time."""
     place = {"time": int((1_700_000_000 + floor) * 1000), "path": ""}
-    old = {"version": 1, "source": source or lake.source, "watermark": place, "floor": place, "recent": []}
+    old: dict[str, Any] = {
+        "version": 1,
+        "source": source or lake.source,
+        "watermark": place,
+        "floor": place,
+        "recent": [],
+    }
     with monkeypatch.context() as patch:
         patch.setattr("hudi_jobs.ingestion.run.encode_checkpoint", lambda _: json.dumps(old))
         lake.ingest(operation="Insert", files={"pathGlob": "*.csv"})

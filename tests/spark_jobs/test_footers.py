@@ -72,7 +72,7 @@ def written(lake: Any) -> bytes:
 @pytest.fixture
 def secret(lake: Any) -> Path:
     """A file outside of the source, longer than what a blob asks for."""
-    path = lake.folder / "secret.txt"
+    path = Path(lake.folder, "secret.txt")
     path.write_text(f"{CANARY} {'x' * 400}")
     return path
 

@@ -26,14 +26,14 @@ Document = dict[str, Any]
 @pytest.fixture
 def victim(lake: Any) -> Path:
     """A file of another tenant's table beside this one."""
-    path = lake.folder / "hostile-b/victim/p=p1/rows.parquet"
+    path = Path(lake.folder, "hostile-b/victim/p=p1/rows.parquet")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"not yours")
     return path
 
 
 def timeline(lake: Any, folder: str = "table") -> Path:
-    return lake.folder / folder / ".hoodie/timeline"
+    return Path(lake.folder, folder, ".hoodie/timeline")
 
 
 def rewrite(path: Path, change: Callable[[Document], None]) -> None:
@@ -160,7 +160,7 @@ def test_a_clean_that_lies_in_the_metadata_table_is_not_executed_by_any_writer(l
     lake.metadata_table = True
     fill(lake, 1)
     path = timeline(lake, "table/.hoodie/metadata") / "20200101000000000.clean.requested"
-    plan = {
+    plan: dict[str, Any] = {
         "earliestInstantToRetain": None,
         "lastCompletedCommitTimestamp": "20200101000000000",
         "policy": "KEEP_LATEST_COMMITS",
@@ -233,8 +233,8 @@ def test_a_table_whose_properties_lead_out_of_it_is_left_alone(
     lines = [line for line in properties.read_text().splitlines() if not line.startswith(key)]
     properties.write_text("\n".join([*lines, entry, ""]))
     properties.with_name(f".{properties.name}.crc").unlink(missing_ok=True)
-    for run in (lambda: lake.serve(Service.ARCHIVAL), lambda: lake.serve(Service.CLEANING)):
-        result = run()
+    for service in (Service.ARCHIVAL, Service.CLEANING):
+        result = lake.serve(service)
         assert (result.outcome, result.reason) == (Outcome.FAILED, reason), result
     assert victim.read_bytes() == b"not yours"
 

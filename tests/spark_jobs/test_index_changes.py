@@ -50,7 +50,7 @@ class Table:
         lines = (json.dumps({"id": f"k{key}", "part": f"p{key % 2}", "v": version}) for key in keys)
         self._files += 1
         self.lake.put(f"{self._files}.json", "\n".join(lines), at=self._files)
-        result = self.lake.ingest(files={"format": "json", "options": {}})
+        result: TaskResult = self.lake.ingest(files={"format": "json", "options": {}})
         if result.outcome is Outcome.SUCCEEDED:
             self.expected |= {f"k{key}": version for key in keys}
         return result

@@ -85,7 +85,7 @@ class Meeting:
         self._looked = False
 
     def read(self) -> tuple[bytes, str] | None:
-        found = self._store.read()
+        found: tuple[bytes, str] | None = self._store.read()
         if not self._looked:
             self._looked = True
             self._start.wait()

@@ -10,6 +10,7 @@ from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_jobs.ingestion import run as ingestion_module
+from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -66,7 +67,7 @@ def test_a_checkpoint_that_moved_before_the_write_is_noticed_without_any_lease(
     table.spec = {"concurrency": {"mode": mode}}
     if mode == "Optimistic":
         table.options = {"hoodie.write.lock.provider": IN_PROCESS_LOCK}
-    original = ingestion_module.with_lease
+    original = with_lease
 
     def overtaken(phase: Phase) -> None:
         if phase is not Phase.READ:

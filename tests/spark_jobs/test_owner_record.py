@@ -70,7 +70,7 @@ def test_a_record_that_cannot_be_read_is_anothers(files: LocalFiles, content: by
 def test_the_record_says_since_when_the_table_is_ours_and_which_run_saw_that_last(files: LocalFiles) -> None:
     files.write(OWNER_FILE, json.dumps(RECORD | {"comment": "of a later release"}).encode(), expected=None)
     require_ownership(files, task(), "later")
-    found = decode_owner(files.read(OWNER_FILE)[0])
+    found = decode_owner(content_of(files))
     assert (found.run, found.since, found.renewed_at > found.since) == ("later", RECORD["since"], True)
 
 
@@ -89,11 +89,11 @@ def test_who_may_go_on(files: LocalFiles, owner: TableOwner | None, take_over: s
     files.write(OWNER_FILE, json.dumps(RECORD).encode(), expected=None)
     if allowed:
         require_ownership(files, task(owner, take_over), "run")
-        assert decode_owner(files.read(OWNER_FILE)[0]).table_uid == "u"
+        assert decode_owner(content_of(files)).table_uid == "u"
         return
     with pytest.raises(TaskFailed, match=r"team/flights of the operator cluster-a/hudi-operator"):
         require_ownership(files, task(owner, take_over), "run")
-    assert json.loads(files.read(OWNER_FILE)[0]) == RECORD
+    assert json.loads(content_of(files)) == RECORD
 
 
 def test_a_run_for_nobody_takes_a_table_of_nobody(files: LocalFiles) -> None:
@@ -136,7 +136,7 @@ def test_a_run_of_our_own_that_writes_the_record_at_the_same_time_blocks_nothing
             files.write(OWNER_FILE, content, expected=None if found is None else found[1])
 
     require_ownership(Meanwhile(files, other), task(), "run")
-    assert decode_owner(files.read(OWNER_FILE)[0]).run == "run"
+    assert decode_owner(content_of(files)).run == "run"
 
 
 def test_a_record_that_never_stands_still_is_not_waited_for_without_end(files: LocalFiles) -> None:
@@ -146,3 +146,9 @@ def test_a_record_that_never_stands_still_is_not_waited_for_without_end(files: L
 
     with pytest.raises(TaskFailed, match="again and again"):
         require_ownership(Restless(files, lambda: None), task(), "run")
+
+
+def content_of(files: LocalFiles) -> bytes:
+    found = files.read(OWNER_FILE)
+    assert found is not None
+    return found[0]

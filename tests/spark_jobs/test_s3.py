@@ -28,8 +28,10 @@ def start_store() -> Iterator[Callable[..., str]]:
     def start(**environment: str) -> str:
         port = free_port()
         command = [sys.executable, "-c", "from moto.server import main; main()", "-H", "127.0.0.1", "-p", str(port)]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        processes.append(subprocess.Popen(command, env={**os.environ, **environment}, **quiet))
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        processes.append(process)
         wait_for(port, processes[-1])
         return f"http://127.0.0.1:{port}"
 

@@ -46,7 +46,7 @@ def notes(lake: Any, instant: str) -> dict[str, str]:
 
 
 def timeline(lake: Any) -> Path:
-    return lake.folder / "table/.hoodie/timeline"
+    return Path(lake.folder, "table/.hoodie/timeline")
 
 
 def test_a_compaction_is_planned_and_executed_and_says_who_made_it(lake: Any) -> None:

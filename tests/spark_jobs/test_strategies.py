@@ -51,7 +51,7 @@ def planned_partitions(lake: Any, result: TaskResult) -> set[str]:
     """The partitions of a plan that was made, read from the timeline."""
     (file,) = (lake.folder / "table/.hoodie/timeline").glob(f"{result.instant}.*.requested")
     with file.open("rb") as stream:
-        (plan,) = fastavro.reader(stream)
+        plan: Any = next(fastavro.reader(stream))
     if operations := plan.get("operations"):
         return {operation["partitionPath"] for operation in operations}
     groups = plan["clusteringPlan"]["inputGroups"]

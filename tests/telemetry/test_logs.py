@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
-from hudi_operator.telemetry.logs import REDACTED, configure_logging
+from hudi_jobs.contract.secrets import REDACTED
+from hudi_operator.telemetry.logs import configure_logging
 
 Lines = Callable[[], list[dict[str, Any]]]
 

@@ -28,7 +28,7 @@ from hudi_operator.timeline import (
     UnreadableCause,
 )
 from hudi_operator.timeline.avro.records import read_avro
-from hudi_operator.timeline.content.commits import COMMIT_FIELDS, read_commit
+from hudi_operator.timeline.content.commits import COMMIT_FIELDS, CommitMetadata, read_commit
 from hudi_operator.timeline.content.interpret import FIELDS
 from hudi_operator.timeline.files.properties import PROPERTIES_LIMIT, parse_properties
 from hudi_operator.timeline.files.reading import FILE_LIMIT, ReadBudget
@@ -98,10 +98,12 @@ def test_a_large_commit_is_read_whole_and_a_huge_one_for_its_marks_alone() -> No
     large, huge = statistics(6_000), statistics(80_000)
     assert MIB < len(large) < len(huge) < FILE_LIMIT
     found, peak = peak_of(lambda: read_commit(large))
+    assert isinstance(found, CommitMetadata)
     assert (found.complete, len(found.write_stats), found.write_stats[7].file_id) == (True, 6_000, "f7")
     assert found.write_stats[5_999].writes == 7
     assert peak < 60, f"{peak:.0f} MiB"
     marks, peak = peak_of(lambda: read_commit(huge))
+    assert isinstance(marks, CommitMetadata)
     assert (marks.complete, marks.write_stats, marks.operation) == (False, (), "UPSERT")
     assert marks.extra_metadata == {"k": "v"}
     assert peak < 60, f"{peak:.0f} MiB"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     return execute(["timeline", *arguments])
 
 
-def documents(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
+def documents(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     assert run(["-o", "json", *arguments]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,7 +84,7 @@ NAMES = st.builds(
 
 
 @given(st.lists(NAMES | st.text(max_size=10)), st.sampled_from(Layout), st.randoms())
-def test_the_order_of_the_listing_does_not_matter(names: list[str], layout: Layout, random: object) -> None:
+def test_the_order_of_the_listing_does_not_matter(names: list[str], layout: Layout, random: Random) -> None:
     shuffled = list(dict.fromkeys(names))
     random.shuffle(shuffled)
     first, second = collapse(dict.fromkeys(names), layout), collapse(shuffled, layout)

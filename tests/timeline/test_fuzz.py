@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ TABLES = [
 ]
 
 
-def whole_look(base: Path) -> dict[str, object]:
+def whole_look(base: Path) -> dict[str, Any]:
     filesystem, path = open_filesystem(str(base))
     reader = TimelineReader(filesystem)
     timeline = reader.read(path)
