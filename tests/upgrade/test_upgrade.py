@@ -64,6 +64,9 @@ def stage(before: Path) -> Iterator[Stage]:
 
 def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> None:
     tenant = stage.tenant("upgrade")
+    for name in ("running", "doomed", "quiet", "pending"):
+        Table(stage, tenant.name, name).deliver(TEN)
+    stage.store.put(f"landing/{tenant.name}/failing/a.csv", b"id,value\nnot a number,v0\n")
     running = tenant.table("running", **WITHOUT_SERVICES)
     doomed = tenant.table("doomed", deletionPolicy="Delete", **WITHOUT_SERVICES)
     failing = tenant.table("failing", **WITHOUT_SERVICES)
@@ -75,9 +78,7 @@ def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> No
         compaction={"trigger": {"deltaCommits": 2}},
         **WITHOUT_SERVICES,
     )
-    failing.stage.store.put(f"{failing.landing}/a.csv", b"id,value\nnot a number,v0\n")
     for table in (running, doomed, quiet, pending):
-        table.deliver(TEN)
         table.wait_ready()
     failing.wait(lambda status: status["services"]["ingestion"]["failures"] == 1, what="one failed run")
     plan = leave_a_pending_compaction(pending)
