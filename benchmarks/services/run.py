@@ -154,7 +154,9 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
         "archival": {"minCommits": 2, "maxCommits": 3},
     }
     declared = HudiTable.model_validate({"metadata": {"name": "bench", "namespace": "a", "uid": "u"}, "spec": spec})
-    walls = HudiTableClass.model_validate({"metadata": {"name": "c"}, "spec": {"allowedBasePaths": ["s3a://lake"]}})
+    table_class = HudiTableClass.model_validate(
+        {"metadata": {"name": "c"}, "spec": {"allowedBasePaths": ["s3a://lake"]}}
+    )
     conf = {
         "spark.master": "local[1]",
         "spark.driver.memory": "1g",
@@ -164,7 +166,7 @@ def request(table: Path, service: Service, flags: str) -> JobRequest:
     }
     built = build_request(
         table=declared,
-        table_class=walls.spec,
+        table_class=table_class.spec,
         service=service,
         run=f"bench-{service.lower()}",
         spark_conf=conf,

@@ -5,7 +5,7 @@ import org.apache.hudi.common.table.timeline.HoodieActiveTimeline;
 import org.apache.hudi.common.util.CompactionUtils;
 import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
 
-/** One cold and many warm looks at a timeline with Hudi's own meta client. Prints milliseconds: cold, warm..., counters. */
+/** One cold and many warm reads at a timeline with Hudi's own meta client. Prints milliseconds: cold, warm..., counters. */
 public class JavaMetaClient {
   public static void main(String[] arguments) {
     Configuration configuration = new Configuration();
@@ -19,19 +19,19 @@ public class JavaMetaClient {
         .setLoadActiveTimelineOnLoad(true).build();
     int instants = client.getActiveTimeline().countInstants();
     System.out.println("first " + millis(start));
-    int looks = Integer.parseInt(arguments[1]);
+    int reads = Integer.parseInt(arguments[1]);
     for (boolean counting : new boolean[] {false, true}) {
-      double[] times = new double[looks];
-      for (int i = 0; i < 2 * looks; i++) {
+      double[] times = new double[reads];
+      for (int i = 0; i < 2 * reads; i++) {
         start = System.nanoTime();
         HoodieActiveTimeline timeline = client.reloadActiveTimeline();
         if (counting) {
           count(timeline);
         }
-        times[i % looks] = millis(start);
+        times[i % reads] = millis(start);
       }
       Arrays.sort(times);
-      System.out.println((counting ? "counted " : "reloaded ") + times[looks / 2]);
+      System.out.println((counting ? "counted " : "reloaded ") + times[reads / 2]);
     }
     System.out.println("instants " + instants);
   }

@@ -7,10 +7,10 @@ import time
 
 from hudi import HudiTableBuilder
 
-uri, looks, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+uri, reads, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
 
 
-def look() -> int:
+def read() -> int:
     builder = HudiTableBuilder.from_base_uri(uri)
     for key, value in options.items():
         builder = builder.with_storage_option(key, value)
@@ -18,8 +18,8 @@ def look() -> int:
 
 
 times = []
-for _ in range(looks + 1):
+for _ in range(reads + 1):
     started = time.perf_counter()
-    commits = look()
+    commits = read()
     times.append((time.perf_counter() - started) * 1000)
 print(json.dumps({"median": statistics.median(times[1:]), "first": times[0], "delta_commits": commits}))

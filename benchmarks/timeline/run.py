@@ -1,6 +1,6 @@
 """One read of a timeline: this reader, Hudi's Java meta client, hudi-rs and bare listings, in one run.
 
-    .venv/bin/python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--looks 30] [--without java s3 hudi-rs]
+    .venv/bin/python benchmarks/timeline/run.py [--sizes 250 2000 10000] [--reads 30] [--without java s3 hudi-rs]
 
 Prints a table in Markdown and writes `results.json` beside this file. Needs a JDK for the Java part. The S3 server is
 the versitygw of `make cluster-up` where it has been built, else moto's.
@@ -40,21 +40,21 @@ Row = dict[str, Any]
 HUDI_RS = "0.5.0"
 
 
-def median_of(look: Callable[[], object], looks: int, before_each: Callable[[], object] | None = None) -> float:
+def median_of(read: Callable[[], object], reads: int, before_each: Callable[[], object] | None = None) -> float:
     """Run once to warm up, then return the median milliseconds."""
-    look()
+    read()
     times = []
-    for _ in range(looks):
+    for _ in range(reads):
         if before_each:
             before_each()
         started = time.perf_counter()
-        look()
+        read()
         times.append((time.perf_counter() - started) * 1000)
     return statistics.median(times)
 
 
-def our_reader(url: str, looks: int, store: ObjectStore | None, put: Callable[[dict[str, bytes]], object]) -> Row:
-    """Measure looks at an unknown table, at a known one that gained an instant, and at a known one that did not.
+def our_reader(url: str, reads: int, store: ObjectStore | None, put: Callable[[dict[str, bytes]], object]) -> Row:
+    """Measure reads at an unknown table, at a known one that gained an instant, and at a known one that did not.
 
     `put` writes files of the table; a delta commit completes before every read of the table that moves.
     """
@@ -65,7 +65,7 @@ def our_reader(url: str, looks: int, store: ObjectStore | None, put: Callable[[d
     def unknown() -> object:
         return TimelineReader(filesystem, ContentCache()).read(path)
 
-    def look() -> object:
+    def read() -> object:
         return known.read(path)
 
     def move() -> object:
@@ -74,26 +74,26 @@ def our_reader(url: str, looks: int, store: ObjectStore | None, put: Callable[[d
     row: Row = {}
     for name, what, before_each in (
         ("unknown table", unknown, None),
-        ("unmoved table", look, None),
-        ("moved table", look, move),
+        ("unmoved table", read, None),
+        ("moved table", read, move),
     ):
         before = store.requests() if store else 0
-        row[name] = median_of(what, looks, before_each)
+        row[name] = median_of(what, reads, before_each)
         if store:
-            # Looks before the measured ones warm up; what moves the table are three uploads.
-            uploads = 3 * looks if before_each else 0
-            row[f"{name}, requests"] = round((store.requests() - before - uploads) / (looks + 1), 1)
+            # Reads before the measured ones warm up; what moves the table are three uploads.
+            uploads = 3 * reads if before_each else 0
+            row[f"{name}, requests"] = round((store.requests() - before - uploads) / (reads + 1), 1)
     return row
 
 
-def bare_listings(url: str, looks: int, store: ObjectStore | None) -> Row:
+def bare_listings(url: str, reads: int, store: ObjectStore | None) -> Row:
     """Measure what a listing alone costs."""
     if store is None:
         folder = f"{url}/.hoodie/timeline"
         local = pafs.LocalFileSystem()
         return {
-            "os.scandir": median_of(lambda: [entry.name for entry in os.scandir(folder)], looks),
-            "pyarrow listing": median_of(lambda: local.get_file_info(pafs.FileSelector(folder)), looks),
+            "os.scandir": median_of(lambda: [entry.name for entry in os.scandir(folder)], reads),
+            "pyarrow listing": median_of(lambda: local.get_file_info(pafs.FileSelector(folder)), reads),
         }
     remote = pafs.S3FileSystem(
         endpoint_override=store.options.endpoint.removeprefix("http://"),
@@ -105,18 +105,18 @@ def bare_listings(url: str, looks: int, store: ObjectStore | None) -> Row:
     folder = f"{url.removeprefix('s3a://')}/.hoodie/timeline"
     filesystem, path = open_filesystem(url, store.options)
     row: Row = {}
-    for name, look in (
+    for name, read in (
         ("pyarrow listing", lambda: remote.get_file_info(pafs.FileSelector(folder))),
         ("obstore listing", lambda: filesystem.list_directory(f"{path}/.hoodie/timeline")),
     ):
-        row[name] = median_of(look, looks)
+        row[name] = median_of(read, reads)
         before = store.requests()
-        look()
+        read()
         row[f"{name}, requests"] = store.requests() - before
     return row
 
 
-def java(url: str, looks: int, store: ObjectStore | None, classes: Path) -> Row:
+def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
     """Measure `HoodieTableMetaClient` in a JVM of its own: the whole process, reloads, reloads with counting."""
     settings = []
     if store:
@@ -127,7 +127,7 @@ def java(url: str, looks: int, store: ObjectStore | None, classes: Path) -> Row:
             "fs.s3a.path.style.access=true",
             "fs.s3a.connection.ssl.enabled=false",
         ]
-    command = ["java", "-cp", java_classpath(classes), "JavaMetaClient", url, str(looks), *settings]
+    command = ["java", "-cp", java_classpath(classes), "JavaMetaClient", url, str(reads), *settings]
     before = store.requests() if store else 0
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1200).stdout
     found = dict(line.split() for line in printed.splitlines() if len(line.split()) == 2)
@@ -136,9 +136,9 @@ def java(url: str, looks: int, store: ObjectStore | None, classes: Path) -> Row:
         "Java reload and count": float(found["counted"]),
     }
     if store:
-        # The warm-up and the measured looks of both kinds, and the first one, which asks for somewhat more.
-        row["Java reload, requests"] = round((store.requests() - before) / (4 * looks + 1), 1)
-    command[command.index(str(looks))] = "1"
+        # The warm-up and the measured reads of both kinds, and the first one, which asks for somewhat more.
+        row["Java reload, requests"] = round((store.requests() - before) / (4 * reads + 1), 1)
+    command[command.index(str(reads))] = "1"
     started = time.perf_counter()
     subprocess.run(command, capture_output=True, check=True, timeout=1200)
     row["Java, whole process"] = (time.perf_counter() - started) * 1000
@@ -160,7 +160,7 @@ def compile_java(target: Path) -> Path:
     return target
 
 
-def hudi_rs(url: str, looks: int, store: ObjectStore | None) -> Row:
+def hudi_rs(url: str, reads: int, store: ObjectStore | None) -> Row:
     """Measure hudi-rs, which lists completed instants of three actions only."""
     venv = cache() / "venvs" / f"hudi-rs-{HUDI_RS}"
     python = venv / "bin" / "python"
@@ -177,24 +177,24 @@ def hudi_rs(url: str, looks: int, store: ObjectStore | None) -> Row:
             "aws_allow_http": "true",
         }
     before = store.requests() if store else 0
-    command = [python, HERE / "hudi_rs.py", url, str(looks), json.dumps(options)]
+    command = [python, HERE / "hudi_rs.py", url, str(reads), json.dumps(options)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1200).stdout
     row: Row = {"hudi-rs": json.loads(printed)["median"]}
     if store:
-        row["hudi-rs, requests"] = round((store.requests() - before) / (looks + 1), 1)
+        row["hudi-rs, requests"] = round((store.requests() - before) / (reads + 1), 1)
     return row
 
 
-def command_line(url: str, looks: int) -> Row:
+def command_line(url: str, reads: int) -> Row:
     """Measure the whole command, from its start to its end."""
     program = "import sys; from hudi_operator.cli.main import run; sys.argv = sys.argv[1:]; run()"
     command = [sys.executable, "-c", program, "hudi-operator", "timeline", "-o", "json", url]
     return {
-        "command, whole process": median_of(lambda: subprocess.run(command, check=True, capture_output=True), looks)
+        "command, whole process": median_of(lambda: subprocess.run(command, check=True, capture_output=True), reads)
     }
 
 
-def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[str, Row]]:
+def measure(sizes: list[int], reads: int, without: set[str]) -> dict[str, dict[str, Row]]:
     """Measure everything on every size, locally and on S3."""
     results: dict[str, dict[str, Row]] = {"local": {}, "S3": {}}
     with tempfile.TemporaryDirectory() as temporary:
@@ -209,12 +209,12 @@ def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[s
             write_locally(files, base)
             url = str(base)
             row = {
-                **our_reader(url, looks, None, partial(write_locally, base=base)),
+                **our_reader(url, reads, None, partial(write_locally, base=base)),
                 **command_line(url, 5),
-                **bare_listings(url, looks, None),
+                **bare_listings(url, reads, None),
             }
-            row |= {} if "hudi-rs" in without else hudi_rs(url, looks, None)
-            row |= {} if "java" in without else java(url, looks, None, classes)
+            row |= {} if "hudi-rs" in without else hudi_rs(url, reads, None)
+            row |= {} if "java" in without else java(url, reads, None, classes)
             results["local"][str(len(files) - 1)] = row
             print(f"local {size}: {row}", file=sys.stderr, flush=True)
         if "s3" not in without:
@@ -222,7 +222,7 @@ def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[s
                 for size in sizes:
                     files = synthetic_files(contents, size)
                     url = store.upload(files, f"bench/{size}")
-                    few = max(5, looks // 3)
+                    few = max(5, reads // 3)
                     row = {
                         **our_reader(url, few, store, partial(store.upload, prefix=f"bench/{size}")),
                         **bare_listings(url, few, store),
@@ -235,7 +235,7 @@ def measure(sizes: list[int], looks: int, without: set[str]) -> dict[str, dict[s
 
 
 def as_markdown(results: dict[str, dict[str, Row]]) -> str:
-    """Format the results as tables: one column per size, one row per kind of look."""
+    """Format the results as tables: one column per size, one row per kind of read."""
     lines = []
     for place, columns in results.items():
         if not columns:
@@ -258,11 +258,11 @@ def main() -> int:
     """Measure, print and write down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[250, 2000, 10000])
-    parser.add_argument("--looks", type=int, default=30)
+    parser.add_argument("--reads", type=int, default=30)
     parser.add_argument("--without", nargs="*", choices=["java", "hudi-rs", "s3"], default=[])
     arguments = parser.parse_args()
-    results = measure(arguments.sizes, arguments.looks, set(arguments.without))
-    machine = {"cpus": os.cpu_count(), "python": platform.python_version(), "looks": arguments.looks}
+    results = measure(arguments.sizes, arguments.reads, set(arguments.without))
+    machine = {"cpus": os.cpu_count(), "python": platform.python_version(), "reads": arguments.reads}
     (HERE / "results.json").write_text(json.dumps({"machine": machine, **results}, indent=1) + "\n")
     print(as_markdown(results))
     return 0

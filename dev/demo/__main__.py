@@ -144,8 +144,8 @@ def declare(cluster: Cluster, screen: Screen, *names: str) -> None:
 
 def ask_for_run(cluster: Cluster, table: str) -> None:
     """Ask for ingestion now, as whatever delivers the files would; the schedule would find them a little later."""
-    wish = "hudi-operator.io/requested-at=corrections"
-    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table, wish, "--overwrite")
+    request = "hudi-operator.io/requested-at=corrections"
+    cluster.kubectl("annotate", "ht", "-n", NAMESPACE, table, request, "--overwrite")
 
 
 class Progress:

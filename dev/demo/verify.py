@@ -26,9 +26,9 @@ def main() -> None:
     spark = open_session()
     original = read_flights()
     for question in sys.stdin:
-        wish = json.loads(question)
-        use_store(spark, wish)
-        found = compare(expected(original, wish["table"]), read(spark, wish["table"]))
+        request = json.loads(question)
+        use_store(spark, request)
+        found = compare(expected(original, request["table"]), read(spark, request["table"]))
         print(json.dumps(found), flush=True)
     spark.stop()
 

@@ -76,7 +76,7 @@ def end_group(group: Path) -> None:
             os.kill(int(pid), signal.SIGKILL)
         group.rmdir()
     except (FileNotFoundError, ProcessLookupError):
-        return  # Gone between our looks, which is what we want.
+        return  # Gone between two reads, which is what we want.
     except OSError:
         return  # Still busy: the next round tries again.
 

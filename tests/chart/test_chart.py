@@ -156,9 +156,9 @@ def test_two_replicas_stand_apart_and_one_stays_when_nodes_are_drained(documents
     deployment = _deployment(rendered)["spec"]
     assert deployment["replicas"] == 2
     assert deployment["strategy"] == {"type": "RollingUpdate"}
-    (wish,) = deployment["template"]["spec"]["affinity"]["podAntiAffinity"].values()
+    (preference,) = deployment["template"]["spec"]["affinity"]["podAntiAffinity"].values()
     labels = deployment["template"]["metadata"]["labels"]
-    assert wish[0]["podAffinityTerm"]["labelSelector"]["matchLabels"].items() <= labels.items()
+    assert preference[0]["podAffinityTerm"]["labelSelector"]["matchLabels"].items() <= labels.items()
     (budget,) = [document for document in rendered if document["kind"] == "PodDisruptionBudget"]
     assert budget["spec"]["maxUnavailable"] == 1
     assert budget["spec"]["selector"] == deployment["selector"]

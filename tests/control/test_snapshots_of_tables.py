@@ -186,7 +186,7 @@ async def test_a_read_survives_a_damaged_commit_and_names_it_until_it_is_repaire
     assert (await snapshots.read(str(tmp_path), None)).damaged == ()
 
     file.write_bytes(DAMAGE[damage])
-    # A look in the process that has read the file before, and one that reads it for the first time.
+    # A read in the process that has read the file before, and one that reads it for the first time.
     cached, found = await snapshots.read(str(tmp_path), None), await fresh(tmp_path)
     file.write_bytes(intact)
     repaired = await fresh(tmp_path)

@@ -279,10 +279,10 @@ class Table:
 
     def ingest_now(self) -> Document:
         """Ask for a run, wait for its end, and return it."""
-        wish = uuid.uuid4().hex
-        self.kubectl("annotate", "ht", self.name, f"hudi-operator.io/requested-at={wish}", "--overwrite")
+        request = uuid.uuid4().hex
+        self.kubectl("annotate", "ht", self.name, f"hudi-operator.io/requested-at={request}", "--overwrite")
         status = self.wait(
-            lambda status: status.get("lastHandledReconcileAt") == wish and not status.get("activeJobs"),
+            lambda status: status.get("lastHandledReconcileAt") == request and not status.get("activeJobs"),
             what="the requested run has ended",
         )
         return dict(status["services"]["ingestion"]["lastRun"])

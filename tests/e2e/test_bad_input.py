@@ -250,7 +250,9 @@ def test_a_store_that_is_down_is_reported_and_used_again_when_it_is_back(
         assert len(table.jobs()) == jobs
         assert table.status()["timeline"]["completedCommits"] == 1
 
-    table.wait(lambda status: status.get("lastHandledReconcileAt") == "during-the-outage", what="the wish is heeded")
+    table.wait(
+        lambda status: status.get("lastHandledReconcileAt") == "during-the-outage", what="the request is handled"
+    )
     table.wait_ready(runs=2)
     assert table.ids() == Counter(range(20))
 

@@ -1,6 +1,6 @@
 """Two tenants that share a store account: nothing that one of them declares reaches what belongs to the other.
 
-The account may do everything, so the store is no wall here: those of the operator and of the drivers hold alone.
+The account may do everything, so the store is no safeguard here: those of the operator and of the drivers hold alone.
 """
 
 from __future__ import annotations

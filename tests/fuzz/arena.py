@@ -137,7 +137,7 @@ class Arena:
     cluster: Tenants = field(default_factory=Tenants)
     seen: list[str] = field(default_factory=list)
     longest: float = 0.0
-    """Processor seconds of the most expensive look so far."""
+    """Processor seconds of the most expensive reconcile so far."""
 
     def __post_init__(self) -> None:
         self._now = BEGAN

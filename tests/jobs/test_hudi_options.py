@@ -25,9 +25,9 @@ SWITCHES = {
 
 
 def options(
-    walls: dict[str, Any] | None = None, *, service: Service = Service.INGESTION, **changes: Any
+    policy: dict[str, Any] | None = None, *, service: Service = Service.INGESTION, **changes: Any
 ) -> dict[str, str]:
-    return build_hudi_options(table(**changes), class_spec(**(walls or {})), service)
+    return build_hudi_options(table(**changes), class_spec(**(policy or {})), service)
 
 
 def test_all_options_of_a_plain_table_are_these_and_no_others() -> None:
@@ -343,8 +343,8 @@ def test_no_table_can_name_the_lock_of_a_table_of_another_namespace(given: str |
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "team-a.flights"), ("team-b.delays", "team-b.delays")])
 def test_a_class_can_have_lock_keys_taken_as_they_are(given: str | None, expected: str) -> None:
-    walls = {"lock": LOCK, "allowSharedLockKeys": True}
-    found = options(walls, concurrency={"mode": "Optimistic", **({"lockKey": given} if given else {})})
+    policy = {"lock": LOCK, "allowSharedLockKeys": True}
+    found = options(policy, concurrency={"mode": "Optimistic", **({"lockKey": given} if given else {})})
     assert found["hoodie.write.lock.zookeeper.lock_key"] == expected
 
 

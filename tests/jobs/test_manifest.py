@@ -29,17 +29,17 @@ STORE = {
 }
 
 
-def manifest(*, spec: dict[str, Any] | None = None, **walls: Any) -> dict[str, Any]:
-    observation = observe(table(**(spec or {})), table_class=table_class(**walls))
+def manifest(*, spec: dict[str, Any] | None = None, **policy: Any) -> dict[str, Any]:
+    observation = observe(table(**(spec or {})), table_class=table_class(**policy))
     return build_manifest(observation, active(), default_image=IMAGE)
 
 
-def local(**walls: Any) -> dict[str, Any]:
-    return manifest(**walls)
+def local(**policy: Any) -> dict[str, Any]:
+    return manifest(**policy)
 
 
-def cluster(**walls: Any) -> dict[str, Any]:
-    return manifest(spec={"execution": {"mode": "Cluster"}}, **walls)
+def cluster(**policy: Any) -> dict[str, Any]:
+    return manifest(spec={"execution": {"mode": "Cluster"}}, **policy)
 
 
 def driver_pod(job: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def executor_template(job: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "walls",
+    "policy",
     [
         {},
         {"objectStore": STORE},
@@ -70,13 +70,13 @@ def executor_template(job: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("mode", ["Local", "Cluster"])
-def test_the_drivers_pod_meets_the_restricted_standard(mode: str, walls: dict[str, Any]) -> None:
-    assert violations(driver_pod(manifest(spec={"execution": {"mode": mode}}, **walls))) == []
+def test_the_drivers_pod_meets_the_restricted_standard(mode: str, policy: dict[str, Any]) -> None:
+    assert violations(driver_pod(manifest(spec={"execution": {"mode": mode}}, **policy))) == []
 
 
-@pytest.mark.parametrize("walls", [{}, {"job": {"nodeSelector": {"pool": "spark"}, "imagePullSecretNames": ["r"]}}])
-def test_the_executors_pod_meets_the_restricted_standard(walls: dict[str, Any]) -> None:
-    assert violations(executor_template(cluster(**walls))["spec"]) == []
+@pytest.mark.parametrize("policy", [{}, {"job": {"nodeSelector": {"pool": "spark"}, "imagePullSecretNames": ["r"]}}])
+def test_the_executors_pod_meets_the_restricted_standard(policy: dict[str, Any]) -> None:
+    assert violations(executor_template(cluster(**policy))["spec"]) == []
 
 
 BREAKS = {

@@ -17,8 +17,8 @@ JAVA_OPTIONS = (
 SMALL = f"{JAVA_OPTIONS} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
-def spark(walls: dict[str, Any] | None = None, **changes: Any) -> dict[str, str]:
-    declared, table_class = spec(**changes), class_spec(**(walls or {}))
+def spark(policy: dict[str, Any] | None = None, **changes: Any) -> dict[str, str]:
+    declared, table_class = spec(**changes), class_spec(**(policy or {}))
     return build_spark_conf(
         spec=declared,
         table_class=table_class,
@@ -114,14 +114,14 @@ def test_the_object_store_of_the_class_becomes_settings(store: dict[str, Any], e
 
 
 def test_executors_get_credentials_by_the_name_of_the_secret_only() -> None:
-    walls = {"objectStore": {"credentialsSecretName": "lake"}}
+    policy = {"objectStore": {"credentialsSecretName": "lake"}}
     prefix = "spark.kubernetes.executor.secretKeyRef."
-    found = spark(walls, execution={"mode": "Cluster"})
+    found = spark(policy, execution={"mode": "Cluster"})
     assert {key: value for key, value in found.items() if key.startswith(prefix)} == {
         f"{prefix}AWS_ACCESS_KEY_ID": "lake:AWS_ACCESS_KEY_ID",
         f"{prefix}AWS_SECRET_ACCESS_KEY": "lake:AWS_SECRET_ACCESS_KEY",
     }
-    assert not any(key.startswith(prefix) for key in spark(walls))
+    assert not any(key.startswith(prefix) for key in spark(policy))
 
 
 @pytest.mark.parametrize("mode", ["Local", "Cluster"])

@@ -24,8 +24,8 @@ from hudi_operator.jobs.sizing import (
 def sizing(
     own: dict[str, Any] | None = None, default: dict[str, Any] | None = None, *, grown: str | None = None, **limits: Any
 ) -> Sizing:
-    walls = class_spec(execution=default or {}, limits=limits)
-    return resolve_sizing(spec(execution=own or {}), walls, driver_memory=grown)
+    policy = class_spec(execution=default or {}, limits=limits)
+    return resolve_sizing(spec(execution=own or {}), policy, driver_memory=grown)
 
 
 def test_a_table_that_asks_for_nothing_gets_two_gibibytes_and_one_cpu_in_one_pod() -> None:
@@ -172,9 +172,9 @@ def test_a_plan_keeps_a_core_busy_for_each_512_mebibytes_but_no_more_than_it_has
 def test_a_local_run_grows_with_its_plan_within_the_limits(
     own: dict[str, Any], limits: dict[str, Any], plan: int, expected: PodSize
 ) -> None:
-    walls = class_spec(limits=limits)
-    asked = resolve_sizing(spec(execution={"driver": own}), walls)
-    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), walls.limits)
+    policy = class_spec(limits=limits)
+    asked = resolve_sizing(spec(execution={"driver": own}), policy)
+    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), policy.limits)
     assert found.driver == expected
     assert (found.executor, found.executor_instances) == (asked.executor, asked.executor_instances)
 
@@ -184,19 +184,19 @@ def test_a_local_run_grows_with_its_plan_within_the_limits(
     [({}, 1, 2), ({}, 5, 5), ({"cpu": "4"}, 9, 3), ({"cpu": "4"}, 5, 2), ({"instances": 7}, 5, 7), ({}, 500, 50)],
 )
 def test_a_run_with_executors_gets_more_of_them(executor: dict[str, Any], plan: int, expected: int) -> None:
-    walls = class_spec()
-    asked = resolve_sizing(spec(execution={"mode": "Cluster", "executor": executor}), walls)
-    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), walls.limits)
+    policy = class_spec()
+    asked = resolve_sizing(spec(execution={"mode": "Cluster", "executor": executor}), policy)
+    found = sizing_for_plan(asked, PlanSize(bytes=plan * 512 * 2**20, groups=plan), policy.limits)
     assert found.executor_instances == expected
     assert (found.driver, found.executor) == (asked.driver, asked.executor)
 
 
 @given(st.integers(0, 2**50), st.integers(0, 10**4), st.sampled_from(["Local", "Cluster"]))
 def test_a_plan_never_makes_a_run_smaller_or_takes_it_beyond_the_limits(size: int, groups: int, mode: str) -> None:
-    walls = class_spec()
-    asked = resolve_sizing(spec(execution={"mode": mode}), walls)
-    found = sizing_for_plan(asked, PlanSize(bytes=size, groups=groups), walls.limits)
-    assert exceeded_limits(found, walls.limits) == ()
+    policy = class_spec()
+    asked = resolve_sizing(spec(execution={"mode": mode}), policy)
+    found = sizing_for_plan(asked, PlanSize(bytes=size, groups=groups), policy.limits)
+    assert exceeded_limits(found, policy.limits) == ()
     assert found.driver.cores >= asked.driver.cores
     assert quantity_bytes(found.driver.memory) >= quantity_bytes(asked.driver.memory)
     assert found.executor_instances >= asked.executor_instances

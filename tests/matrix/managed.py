@@ -25,7 +25,7 @@ OPERATOR = "cluster/hudi-operator"
 _UNTIL_DONE = 60
 _FAILURES = 3
 _QUIET = 4
-"""Looks, half an hour apart, at which nothing is started: longer than any retry waits."""
+"""Reconciles, half an hour apart, at which nothing is started: longer than any retry waits."""
 _SETTLED = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
@@ -73,7 +73,7 @@ class Managed:
         return table.model_copy(update={"status": self.status})
 
     def observe(self) -> Observation:
-        """Look, as the operator does."""
+        """Observe, as the operator does."""
         questions = Questions(commits_to_keep=self.table.spec.archival.max_commits)
         base_path = self.table.spec.base_path
         snapshot = self._snapshots._read(base_path, None, namespace="team-a", questions=questions)
@@ -87,7 +87,7 @@ class Managed:
         )
 
     def step(self) -> Plan:
-        """Look, decide, store the status, and run what was decided to its end."""
+        """Observe, decide, store the status, and run what was decided to its end."""
         observation, now = self.observe(), self.now
         plan = decide(observation, default_image=IMAGE, now=now)
         status = build_status(observation, plan, now=now)

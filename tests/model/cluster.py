@@ -36,7 +36,7 @@ TTL = 3600
 
 @dataclass
 class Cluster:
-    """What one API server holds, and when its operator looks next."""
+    """What one API server holds, and when its operator reconciles next."""
 
     identity: str
     uid: str

@@ -60,7 +60,9 @@ def evaluated(lake: Any, service: str = "compaction") -> ServiceStatus:
     seen = TimelineReader(LocalFileSystem()).read(lake.base_path)
     others = {name: {"mode": "Disabled"} for name in SERVICES if name != service}
     resource = table(**{**lake.spec, **others, "ingestion": None, "type": "MergeOnRead"})
-    found: ServiceStatus = getattr(plan_for(observe(resource, look=TimelineSnapshot(timeline=seen))).services, service)
+    found: ServiceStatus = getattr(
+        plan_for(observe(resource, snapshot=TimelineSnapshot(timeline=seen))).services, service
+    )
     return found
 
 

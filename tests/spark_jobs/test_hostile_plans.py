@@ -177,7 +177,7 @@ def test_a_clean_that_lies_in_the_metadata_table_is_not_executed_by_any_writer(l
 def test_what_hudi_plans_from_a_partition_that_leads_out_is_not_executed_and_is_taken_back(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name is refused before; here that wall is down, as for a name that reaches Hudi in another way."""
+    """The name is refused before; here that safeguard is down, as for a name that reaches Hudi in another way."""
     lake.table = {"partitionBy": ["part"]}
     lake.spec = NEW_FILES
     options = lake.request().tasks[0].hudi_options | {"hoodie.datasource.write.operation": "insert"}

@@ -229,7 +229,7 @@ def test_alone_no_run_writes_beside_what_nobody_known_has_begun(lake: Any, other
     assert lake.rows("v") == [("9",)] * 100
 
 
-def look(lake: Any) -> TimelineSnapshot:
+def snapshot_of(lake: Any) -> TimelineSnapshot:
     return read_snapshot(TimelineReader(LocalFileSystem()), lake.base_path, NO_QUESTIONS)
 
 
@@ -241,7 +241,7 @@ def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: 
         "hoodie.log.compaction.blocks.threshold": "1",
     }
     fill(lake, 4)
-    found = look(lake)
+    found = snapshot_of(lake)
     operations = dict(found.operations)
     unmarked = {operations[one.time] for one in found.unmarked}
     assert "LOG_COMPACT" in unmarked, operations
@@ -253,7 +253,7 @@ def test_what_hudi_runs_inside_our_writer_is_not_taken_for_another_writer(lake: 
     running = active(started_at=f"{now[:4]}-{now[4:6]}-{now[6:8]}T00:00:00Z" if now else "")
     ours = tuple(run(job=name, instant=time) for name, time in found.runs)
     one = table(status=status(timeline=known, active_jobs=(running,), history=ours), type="MergeOnRead")
-    assert plan_for(observe(one, look=found, jobs=(job(),))).foreign == ()
+    assert plan_for(observe(one, snapshot=found, jobs=(job(),))).foreign == ()
 
 
 def test_a_plan_that_hudi_makes_inside_our_writer_names_the_run(lake: Any) -> None:
@@ -267,4 +267,4 @@ def test_a_plan_that_hudi_makes_inside_our_writer_names_the_run(lake: Any) -> No
     assert RUN_KEY in plan.extra_metadata, plan.extra_metadata
     path: Path = timeline(lake)
     next(path.glob(f"{compaction.time}_*.commit")).unlink()
-    assert [one.instant.time for one in look(lake).planned] == [compaction.time]
+    assert [one.instant.time for one in snapshot_of(lake).planned] == [compaction.time]

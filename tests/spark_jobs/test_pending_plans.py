@@ -29,10 +29,10 @@ def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> Servi
     reader = TimelineReader(LocalFileSystem())
     timeline = reader.read(lake.base_path)
     metadata = read_metadata_table(reader, lake.base_path, timeline)
-    look = TimelineSnapshot(timeline=timeline, metadata=metadata.timeline if metadata else None)
+    snapshot = TimelineSnapshot(timeline=timeline, metadata=metadata.timeline if metadata else None)
     left = tuple(one.time for one in timeline.pending)
     one = table(status=status(left_behind=left, **remembered), ingestion=None, **lake.table, **lake.spec)
-    return status_of(observe(one, look=look), now=now or datetime.now(UTC)).services
+    return status_of(observe(one, snapshot=snapshot), now=now or datetime.now(UTC)).services
 
 
 def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_has_expired(

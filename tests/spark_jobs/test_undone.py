@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.planning.world import again, memory, observe, plan_for, run, status, status_of, table
 from tests.spark_jobs.test_affected import Tool, tool
-from tests.spark_jobs.test_other_tools import LOCK, exact, look, names
+from tests.spark_jobs.test_other_tools import LOCK, exact, names, snapshot_of
 from tests.spark_jobs.test_services import add, timeline
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
@@ -21,10 +21,10 @@ TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
 
 def observed(lake: Any, **remembered: Any) -> Observation:
     """What the operator sees of the table, and remembers of the runs that made its commits."""
-    seen = look(lake)
+    seen = snapshot_of(lake)
     history = tuple(run(job=name, instant=time) for name, time in seen.runs)
     known = status(history=history, ingestion=memory(last_run=history[0]), **remembered)
-    return observe(table(status=known, type=lake.table.get("type", "CopyOnWrite")), look=seen)
+    return observe(table(status=known, type=lake.table.get("type", "CopyOnWrite")), snapshot=seen)
 
 
 def looked_at_before(lake: Any) -> Observation:
@@ -35,13 +35,13 @@ def looked_at_before(lake: Any) -> Observation:
 
 def seen_later(lake: Any, before: Observation) -> tuple[Observation, list[Transition]]:
     """The next reconcile, and the Events that tell what somebody did to the history meanwhile."""
-    later = observe(before.table, look=look(lake))
+    later = observe(before.table, snapshot=snapshot_of(lake))
     told = transitions(before.table.status, status_of(later))
     return later, [one for one in told if one.reason in {"Restored", "CommitsUndone", "Savepointed"}]
 
 
 def commits(lake: Any) -> list[str]:
-    return [time for _, time in reversed(look(lake).runs)]
+    return [time for _, time in reversed(snapshot_of(lake).runs)]
 
 
 @TYPES
@@ -136,7 +136,7 @@ def test_a_rollback_that_a_savepoint_keeps_from_being_finished_is_named_and_noth
     exact(lake, 300)
 
     other.hudi.deleteSavepoint(newest)
-    cured = observe(before.table, look=look(lake))
+    cured = observe(before.table, snapshot=snapshot_of(lake))
     assert status_of(cured).conditions[0].reason != "RollbackOfSavepoint"
     done = lake.serve(Service.CLEANING)
     assert [(one.effect.value, one.instant) for one in done.affected] == [("Finished", rollback)]

@@ -58,7 +58,7 @@ def test_the_table_is_on_every_line_written_during_its_reconcile(lines: Lines) -
     ["secret", "secret_key", "s3SecretKey", "password", "passwd", "token", "Authorization", "access_key", "accessKey"],
 )
 def test_a_value_under_the_name_of_a_secret_is_not_written(lines: Lines, key: str) -> None:
-    structlog.get_logger("x").info("look", **{key: "hunter2", "inner": {"list": [{key: "hunter2"}]}})
+    structlog.get_logger("x").info("reconcile", **{key: "hunter2", "inner": {"list": [{key: "hunter2"}]}})
     (line,) = lines()
     assert "hunter2" not in json.dumps(line)
     assert line[key] == REDACTED
@@ -103,11 +103,11 @@ def test_text_for_people_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
     before, level = root.handlers[:], root.level
     try:
         configure_logging(style="text", stream=sys.stdout)
-        structlog.get_logger("x").info("look", job="a")
+        structlog.get_logger("x").info("reconcile", job="a")
     finally:
         root.handlers[:] = before
         root.setLevel(level)
         structlog.reset_defaults()
     written = capsys.readouterr().out
-    assert "look" in written
+    assert "reconcile" in written
     assert "job=a" in written

@@ -349,7 +349,7 @@ def test_a_local_file_is_not_read_beyond_its_limit(tmp_path: Path) -> None:
     assert caught.value.kind is StorageErrorKind.TOO_LARGE
 
 
-# Listings, looks and memory
+# Listings, reads and memory
 
 
 def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_read(tmp_path: Path, make_table: Any) -> None:
@@ -399,11 +399,11 @@ def test_whoever_holds_most_of_the_memory_forgets_first() -> None:
     cache = ContentCache(max_bytes=100 * 1000)
     good, bad = cache.share("team-a"), cache.share("team-b")
     for place in range(10):
-        good.put(("look", f"{place}"), place, size=1000)
+        good.put(("last read", f"{place}"), place, size=1000)
     for place in range(5000):
-        bad.put(("look", f"bad-{place}"), place, size=1000)
-    assert [good.get(("look", f"{place}")) for place in range(10)] == list(range(10))
-    assert bad.get(("look", "bad-4999")) == 4999
+        bad.put(("last read", f"bad-{place}"), place, size=1000)
+    assert [good.get(("last read", f"{place}")) for place in range(10)] == list(range(10))
+    assert bad.get(("last read", "bad-4999")) == 4999
     assert len(cache) == 100
 
 

@@ -38,7 +38,7 @@ TABLES = [
 ]
 
 
-def whole_look(base: Path) -> dict[str, Any]:
+def whole_read(base: Path) -> dict[str, Any]:
     filesystem, path = open_filesystem(str(base))
     reader = TimelineReader(filesystem)
     timeline = reader.read(path)
@@ -69,7 +69,7 @@ def files_of(base: Path) -> list[Path]:
 def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real_table: Callable[[str], Path]) -> None:
     base = tmp_path / "table"
     shutil.copytree(real_table(name), base)
-    expected, planned = whole_look(base), services(base)
+    expected, planned = whole_read(base), services(base)
     chance = random.Random(f"cut {name}")
     for path in files_of(base):
         content = path.read_bytes()
@@ -80,7 +80,7 @@ def test_cut_files_never_change_a_count_silently(name: str, tmp_path: Path, real
             path.write_bytes(content[:size])
             os.utime(path, ns=times)
             try:
-                document, found = whole_look(base), services(base)
+                document, found = whole_read(base), services(base)
             except TimelineError:
                 if path.name != "hoodie.properties":
                     raise
@@ -126,7 +126,7 @@ def test_flipped_bytes_never_crash_the_reader(name: str, tmp_path: Path, real_ta
                 damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
             path.write_bytes(damaged)
             try:
-                whole_look(base)
+                whole_read(base)
                 services(base)
             except TimelineError:
                 if path.name != "hoodie.properties":

@@ -53,7 +53,7 @@ def fingerprint(document: object, own_finalizer: str | None) -> int:
     """Return a number that changes when something changes that a person or another controller decides.
 
     The status, the resourceVersion and the operator's finalizer are left out: its own writes must not call for another
-    look.
+    reconcile.
     """
     names = ("uid", "generation", "deletionTimestamp", "annotations", "labels")
     metadata = {name: field(document, "metadata", name) for name in names}
