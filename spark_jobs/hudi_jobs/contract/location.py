@@ -14,11 +14,21 @@ _STORES = {
 }
 """Each scheme and the store it speaks of. What reads and writes a store decides which of them it serves."""
 
+_BUCKET = {
+    "s3": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
+    "gs": re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
+    "abfs": re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*@[A-Za-z0-9][A-Za-z0-9.-]*"),
+}
+"""How each store names what holds its keys: no `..`, no credentials; a container has an account."""
+
+_LONGEST = 8_192
+"""No store has a longer path: a key of S3 has 1,024 bytes at most, a path of Linux 4,096."""
+
 _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 
 
 class NotALocation(ValueError):
-    """A text that is no absolute path in a known store, or that leads upwards."""
+    """A text that is no absolute path in a known store, that leads upwards, or that no store has room for."""
 
 
 def store_of(scheme: str) -> str:
@@ -45,9 +55,9 @@ class Location:
     @classmethod
     def parse(cls, url: str) -> "Location":
         """Take a path apart as Hadoop's `Path` does, except that one with `..` is refused. Raises `NotALocation`."""
-        match = _URL.fullmatch(url)
+        match = _URL.fullmatch(url) if len(url) <= _LONGEST else None
         if match is None or "\0" in url:
-            raise NotALocation(url)
+            raise NotALocation(url[:_LONGEST])
         scheme, bucket, path = match[1] or "file", match[2] or "", match[3]
         store = _STORES.get(scheme.lower())
         names = tuple(name for name in path.split("/") if name not in {"", "."})
@@ -57,7 +67,7 @@ class Location:
             if bucket not in {"", "localhost"} or not path:
                 raise NotALocation(url)
             return cls(store, "", names)
-        if not bucket or ("@" in bucket and store == "s3"):
+        if not _BUCKET[store].fullmatch(bucket):
             raise NotALocation(url)
         return cls(store, bucket, names)
 

@@ -66,7 +66,9 @@ def _require_folder(base_path: str) -> None:
         names = Location.parse(unquote(base_path)).names
     except NotALocation:
         names = ()
-    if not names or {_META_FOLDER, OPERATOR_FOLDER} & set(names):
+    # To Hadoop these are characters of a name; a reader of URLs drops them, and may mean another folder.
+    is_plain = base_path.isprintable() and not {"?", "#"} & set(base_path)
+    if not is_plain or not names or {_META_FOLDER, OPERATOR_FOLDER} & set(names):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
             f"{base_path} is not a folder of its own, so it is not deleted; delete the table's files by hand.",

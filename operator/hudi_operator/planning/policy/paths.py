@@ -72,9 +72,10 @@ def path_problem(url: str) -> str | None:
     The API server refuses the same, but not what it stored before it knew these rules; and the canonical form lets the
     case of a bucket go, which is well only where two tables are compared.
     """
-    canonical = canonical_path(url)
-    bucket = url.strip().partition("://")[2].partition("/")[0]
-    if canonical.startswith("s3:") and bucket != bucket.lower():
+    location, canonical = _location(url), canonical_path(url)
+    if location is None:
+        return "is no absolute path in a known store, or holds '..'"
+    if location.bucket != location.bucket.lower():
         return "has capitals in its bucket, which makes it another one than the class allows"
     if any(segment.lower() in INNER_FOLDERS for segment in canonical.split("/")):
         return f"lies in a folder {' or '.join(INNER_FOLDERS)}"
