@@ -10,7 +10,7 @@ from hudi_operator.runtime.documents import condition_of_child, fingerprint, has
 
 
 class KnownObjects:
-    """An index by key, by uid and by reference. It may be out of date, so it decides only when to reconcile, and what."""
+    """An index by key, by uid and by reference. It may be out of date: it decides only when to reconcile, and what."""
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:
         self._controllers = {controller.kind: controller for controller in controllers}

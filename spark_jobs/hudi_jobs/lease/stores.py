@@ -65,17 +65,21 @@ def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
     try:
         location = Location.parse(base_path)
     except NotALocation as error:
-        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{base_path} is no absolute path without '..'.") from error
+        raise _not_in_such_a_store(base_path) from error
     if location.store == "file":
         return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER))
     if location.store == "s3":
         configuration = hadoop_configuration(spark)
         store = _s3_store(location.bucket, lambda name: _s3a_setting(configuration, location.bucket, name))
         return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER))
-    raise TaskFailed(
+    raise _not_in_such_a_store(base_path)
+
+
+def _not_in_such_a_store(base_path: str) -> TaskFailed:
+    return TaskFailed(
         FailureReason.INVALID_REQUEST,
-        f"A run needs a store that writes conditionally, so that no other can work on the table meanwhile, and that is "
-        f"not known of {location.store}; give the table a base path on S3.",
+        f"A run needs a store that writes conditionally, so that no other can work on the table meanwhile. {base_path} "
+        "is not known to be an absolute path in one; give the table a base path on S3, without '..'.",
     )
 
 

@@ -18,8 +18,8 @@ _NO_CATALOG = {
 def bare_session(spark: SparkSession, view: str, rows: DataFrame) -> SparkSession:
     """Return a session that knows the rows as a view, the allowed functions, and no table, catalog or file.
 
-    It shares the JVM with every other session. So this is the second safeguard; the first one is that nothing is resolved
-    before its plan has been allowed.
+    It shares the JVM with every other session. So this is the second safeguard; the first one is that nothing is
+    resolved before its plan has been allowed.
     """
     session = spark.newSession()
     frame_of(session, query_execution(rows).analyzed()).createOrReplaceTempView(view)
