@@ -12,19 +12,19 @@ import pytest
 from hudi_jobs.contract import FailureReason
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
-from hudi_operator.planning.model.reasons import TableEvent
-from hudi_operator.planning.model.registry import KINDS, REGISTRY, Retry, retry_of_word
+from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
+from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
-PAGES = "".join((ROOT / "docs" / name).read_text() for name in ("status.md", "failure-modes.md"))
-EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", PAGES) for word in re.findall(r"\w+", code)}
+STATUS, FAILURES = ((ROOT / "docs" / name).read_text() for name in ("status.md", "failure-modes.md"))
+EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES) for word in re.findall(r"\w+", code)}
 NAMES = {str(entry.name) for entry in REGISTRY}
 TOLD_BY = {"make", "Transition", "Readiness", "_ready", "concealed"}
 PACKAGE = ROOT / "operator" / "hudi_operator"
 SOURCES = sorted((*(PACKAGE / "planning").rglob("*.py"), *(PACKAGE / "control").rglob("*.py")))
 
 
-@pytest.mark.parametrize("word", sorted(NAMES - set(TableEvent) | set(ConditionType)))
+@pytest.mark.parametrize("word", sorted(NAMES | set(ConditionType)))
 def test_the_pages_explain(word: str) -> None:
     assert word in EXPLAINED
 
@@ -52,10 +52,54 @@ def test_every_enumeration_has_a_kind_and_every_member_one_entry() -> None:
     assert [entry.name for entry in REGISTRY] == [member for kind in KINDS for member in kind]
 
 
+@pytest.mark.parametrize("entry", REGISTRY, ids=lambda entry: f"{type(entry.name).__name__}.{entry.name.name}")
+def test_what_stops_something_says_what_helps(entry: Entry) -> None:
+    assert entry.advice or entry.retry is Retry.NEVER
+
+
+def test_the_tables_of_reasons_and_events_name_no_other() -> None:
+    listed = set(in_tables(STATUS)) | set(in_tables(FAILURES))
+    assert len(listed) > 80
+    assert listed <= NAMES
+
+
+def test_no_page_shows_a_condition_with_another_reason() -> None:
+    assert {reason for reason in shown(STATUS + FAILURES) if reason not in NAMES} == set()
+
+
+@pytest.mark.parametrize("word", sorted(FORMER_NAMES))
+def test_no_page_names_a_reason_by_its_former_name(word: str) -> None:
+    assert word not in NAMES
+    assert [page.name for page in (ROOT / "docs").rglob("*.md") if f"`{word}`" in page.read_text()] == []
+
+
+def test_a_table_with_an_invented_reason_is_found() -> None:
+    assert list(in_tables("| reason | meaning |\n|---|---|\n| `Invented`, `Other` | |\n\n| `Elsewhere` | |")) == [
+        "Invented",
+        "Other",
+    ]
+
+
+def test_a_condition_with_an_invented_reason_is_found() -> None:
+    assert list(shown("| x | `Stalled=True Invented` |")) == ["Invented"]
+
+
 def test_only_what_the_spec_can_change_waits_for_a_change() -> None:
     assert retry_of_word(FailureReason.INVALID_REQUEST) is Retry.ON_CHANGE
     assert retry_of_word(PodTrouble.EVICTED) is Retry.INFRASTRUCTURE
     assert retry_of_word("FromAnotherVersion") is Retry.JOB
+
+
+def in_tables(page: str) -> Iterator[str]:
+    """Yield the words in the first column of the tables of reasons and of Events."""
+    for _, rows in re.findall(r"^\| (reason|Event) \|.*\n\|[-|]+\n((?:\|.*\n?)+)", page, re.M):
+        for row in rows.splitlines():
+            yield from re.findall(r"`(\w+)`", row.split("|")[1])
+
+
+def shown(page: str) -> Iterator[str]:
+    """Yield the reasons that a page shows beside the status of a condition."""
+    yield from re.findall(r"`(?:Ready|Reconciling|Stalled)=\w+ ([A-Z]\w+)", page)
 
 
 def told(code: str) -> Iterator[str]:

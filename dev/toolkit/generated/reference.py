@@ -17,8 +17,8 @@ import hudi_operator
 from hudi_jobs.contract import Effect, Service
 from hudi_operator.api.conditions import ConditionType
 from hudi_operator.control.settings import PREFIX, Settings
-from hudi_operator.planning.model.reasons import EndingEvent, TableEvent
-from hudi_operator.planning.model.registry import KINDS, AnyReason, Retry, entries
+from hudi_operator.planning.model.reasons import EndingEvent, Retry, TableEvent
+from hudi_operator.planning.model.registry import KINDS, AnyReason, entries
 from hudi_operator.telemetry.metrics import metrics
 from toolkit.generated.sentences import definitions, sentence
 

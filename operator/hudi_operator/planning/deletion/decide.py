@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hudi_jobs.contract import FailureReason, Outcome, Service
+from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
 from hudi_operator.api.table_class import JobQuota, JobSettings, RetrySettings
@@ -36,6 +36,7 @@ from hudi_operator.planning.model import (
     TimelineTrouble,
 )
 from hudi_operator.planning.model.reasons import EndingEvent, EndingReason, RunTrouble
+from hudi_operator.planning.model.registry import ENDS_DELETION
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.policy.drift import drift_between, stops
@@ -55,13 +56,6 @@ PATIENCE = timedelta(minutes=10)
 """How long what stands in the way of removing the data is waited for; an attempt under way may take longer."""
 
 _LONG_REQUEUE = 10.0
-_WITHOUT_HOPE = frozenset(
-    {
-        FailureReason.INVALID_REQUEST.value,
-        FailureReason.TABLE_MISMATCH.value,
-        FailureReason.OWNED_ELSEWHERE.value,
-    }
-)
 _UNKNOWN = frozenset({TimelineTrouble.ACCESS_DENIED, TimelineTrouble.UNREACHABLE, TimelineTrouble.NOT_READ})
 
 
@@ -218,7 +212,7 @@ def _owned_elsewhere(seen: EndingObservation) -> str | None:
 
 def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str | None:
     last = last_attempt(known.history)
-    if last is not None and last.reason in _WITHOUT_HOPE:
+    if last is not None and last.reason in ENDS_DELETION:
         return last.message
     if known.failures >= ATTEMPTS:
         return f"{known.failures} attempts failed, the last one so: {last.message if last else ''}"

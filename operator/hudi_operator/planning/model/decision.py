@@ -7,7 +7,6 @@ from enum import IntEnum, StrEnum
 from hudi_jobs.contract import RunMode
 from hudi_operator.api.table_status import EXPLANATION_LIMIT, CountRange, PendingStatus, ServiceStatus
 from hudi_operator.planning.model import TimelineTrouble
-from hudi_operator.planning.model.times import format_time
 from hudi_operator.timeline import Bounds
 
 
@@ -126,16 +125,6 @@ class Surroundings:
     blocked_by: str | None = None
 
 
-_RETRYING = frozenset(
-    {
-        Reason.WAITING_FOR_RETRY,
-        Reason.WAITING_FOR_SPEC_CHANGE,
-        Reason.WAITING_FOR_HEARTBEAT,
-        Reason.RETRIES_EXHAUSTED,
-    }
-)
-
-
 def by_count(
     counted: int | None,
     threshold: int,
@@ -198,37 +187,6 @@ def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
     )
 
 
-def explain(
-    memory: ServiceStatus,
-    decision: Decision,
-    *,
-    blocker: tuple[str, str] | None,
-    now: datetime,
-    surroundings: Surroundings | None = None,
-) -> ServiceStatus:
-    """Return what is remembered together with why a run is due or not; a blocker is a word and a sentence."""
-    at = format_time(decision.at) if decision.at and not decision.due else None
-    retrying = decision.reason in _RETRYING
-    beside = surroundings or Surroundings()
-    changes: dict[str, object] = {
-        "counted": decision.counted,
-        "counted_range": count_range(decision.bounds),
-        "threshold": decision.threshold,
-        "due": decision.due,
-        "due_since": _due_since(memory, decision, now=now) if decision.due else None,
-        "reason": decision.reason.value,
-        "message": decision.message[:EXPLANATION_LIMIT],
-        "pending": beside.pending,
-        "blocked_by": beside.blocked_by,
-        "next_run_at": None if retrying else at,
-        "next_attempt_at": at if retrying else None,
-    }
-    if decision.due and blocker is not None:
-        reason, message = blocker
-        changes |= {"reason": reason, "message": f"{decision.message} {message}"[:EXPLANATION_LIMIT]}
-    return memory.model_copy(update=changes)
-
-
 def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
     """Return what is remembered of a table that may not be looked at: its runs, and nothing that a timeline told."""
     changes: dict[str, object] = {
@@ -251,12 +209,6 @@ def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceSta
 def count_range(bounds: Bounds | None) -> CountRange | None:
     """Return the bounds of a number that is not known as status has them."""
     return None if bounds is None else CountRange(at_least=bounds.at_least, at_most=bounds.at_most)
-
-
-def _due_since(memory: ServiceStatus, decision: Decision, *, now: datetime) -> str:
-    if memory.due and memory.due_since is not None:
-        return memory.due_since
-    return format_time(min(decision.at or now, now))
 
 
 def seconds_until(at: datetime | None, *, now: datetime) -> float | None:

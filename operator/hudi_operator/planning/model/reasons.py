@@ -4,6 +4,34 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 
+class Retry(StrEnum):
+    """When what stopped for a reason is tried again."""
+
+    JOB = "Job"
+    """With growing distance, `retry.maxAttempts` times in a row; then once an hour."""
+
+    INFRASTRUCTURE = "Infrastructure"
+    """With growing distance, `retry.maxInfrastructureAttempts` times in a row; then once an hour."""
+
+    CONFLICT = "Conflict"
+    """With growing distance, without a budget."""
+
+    ON_CHANGE = "OnChange"
+    """When the spec, the class, the Spark image or the operator changes, or on request; without that once an hour."""
+
+    INTERVENTION = "Intervention"
+    """When a person has removed the cause: nothing starts before."""
+
+    AT_TIME = "AtTime"
+    """At the time that `nextAttemptAt` names."""
+
+    WHEN_CLEARED = "WhenCleared"
+    """As soon as a reconcile finds that the cause is gone."""
+
+    NEVER = "None"
+    """Nothing failed, or it is over."""
+
+
 class RunTrouble(StrEnum):
     """Why a run failed, as the operator finds where the driver does not say it."""
 

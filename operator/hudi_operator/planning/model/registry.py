@@ -1,56 +1,32 @@
-"""The registry of reasons: of each its kind, whether what stopped for it is tried again, and what helps.
+"""The registry of reasons: of each its kind, when what stopped for it is tried again, and what helps.
 
-The decision on retries reads it, the conditions take their advice from it, and the reference page is made from it.
+The decision on retries reads it, the conditions take their advice from it, and the reference page is made from it. A
+new member of an enumeration needs its line here: without one this module cannot be imported.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 
-from hudi_jobs.contract import FailureReason, Outcome
-from hudi_operator.planning.model.advice import ADVICE
-from hudi_operator.planning.model.blockers import BlockerReason
+from hudi_jobs.contract import Effect, FailureReason, Outcome
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.model.observation import PodTrouble, TimelineTrouble
+from hudi_operator.planning.model.observation import START_TROUBLES, PodTrouble, TimelineTrouble
+from hudi_operator.planning.model.blockers import BlockerReason
 from hudi_operator.planning.model.reasons import (
     ClassReason,
     EndingEvent,
     EndingReason,
+    Retry,
     RunTrouble,
     TableEvent,
     TableReason,
     Waiting,
 )
 
-
-class Retry(StrEnum):
-    """When what stopped for a reason is tried again."""
-
-    JOB = "Job"
-    """With growing distance, `retry.maxAttempts` times in a row; then once an hour."""
-
-    INFRASTRUCTURE = "Infrastructure"
-    """With growing distance, `retry.maxInfrastructureAttempts` times in a row; then once an hour."""
-
-    CONFLICT = "Conflict"
-    """With growing distance, without a budget."""
-
-    ON_CHANGE = "OnChange"
-    """When the spec, the class, the Spark image or the operator changes, or on request; without that once an hour."""
-
-    WHEN_CLEARED = "WhenCleared"
-    """As soon as a reconcile finds that the cause is gone."""
-
-    NEVER = "None"
-    """Nothing failed, or it is over."""
-
-
-RunReason = FailureReason | PodTrouble | RunTrouble
-"""Why a run failed."""
-
 AnyReason = (
-    RunReason
+    FailureReason
+    | PodTrouble
+    | RunTrouble
     | Outcome
     | BlockerReason
     | TimelineTrouble
@@ -59,26 +35,208 @@ AnyReason = (
     | TableReason
     | ClassReason
     | TableEvent
+    | Effect
     | EndingReason
     | EndingEvent
 )
 """Every word that says why."""
 
-KINDS: Mapping[type[AnyReason], str] = {
-    Outcome: "Outcome of a run",
-    BlockerReason: "Blocker",
-    TimelineTrouble: "Timeline that cannot be read",
-    PodTrouble: "Trouble of a pod",
-    FailureReason: "Failure that the driver reports",
-    RunTrouble: "Failure that the operator finds",
-    Reason: "Whether a service is due",
-    Waiting: "Service that waits",
-    TableReason: "Condition of a table",
-    ClassReason: "Condition of a class",
-    EndingReason: "Deletion",
-    TableEvent: "Event",
-    EndingEvent: "Event at the end of a table",
+_ASK = "ask the platform team."
+_DRIVER_LOG = "See the log of the driver's pod."
+_MORE_MEMORY = "Nothing up to the limit of the class: the driver gets half as much again each time."
+_NOTHING = "Nothing."
+_SPEC_OR_CLASS = "Correct the spec or the class."
+_WHICH_OPERATOR = "Decide which operator works on the table."
+
+_Table = Mapping[AnyReason, tuple[Retry, str]]
+
+_OUTCOMES: _Table = {
+    Outcome.SUCCEEDED: (Retry.NEVER, ""),
+    Outcome.NOTHING_TO_DO: (Retry.NEVER, ""),
+    Outcome.CONFLICT: (Retry.CONFLICT, _NOTHING),
+    Outcome.FENCED: (Retry.CONFLICT, _NOTHING),
+    Outcome.FAILED: (Retry.JOB, "See the reason of the run."),
 }
+
+_BLOCKERS: _Table = {
+    BlockerReason.INVALID_SPEC: (Retry.INTERVENTION, "Correct the spec; the message names the field."),
+    BlockerReason.CLASS_NOT_FOUND: (Retry.INTERVENTION, "Create the class, or name another in `tableClassName`."),
+    BlockerReason.CLASS_INVALID: (Retry.INTERVENTION, "Correct the class."),
+    BlockerReason.CLASS_NOT_ALLOWED: (Retry.INTERVENTION, f"Name another class, or {_ASK}"),
+    BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
+    BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
+    BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
+    BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
+    BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
+    BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or be Serialized."),
+    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table a folder of its own, or delete one of the two."),
+}
+
+_TIMELINE: _Table = {
+    TimelineTrouble.NOT_FOUND: (Retry.WHEN_CLEARED, "Restore the files."),
+    TimelineTrouble.ACCESS_DENIED: (Retry.WHEN_CLEARED, "Correct the identity of the operator and its rights."),
+    TimelineTrouble.UNREACHABLE: (Retry.WHEN_CLEARED, "Bring the store back."),
+    TimelineTrouble.CORRUPT: (Retry.WHEN_CLEARED, "Restore the file; the message names it."),
+    TimelineTrouble.TOO_LARGE: (Retry.WHEN_CLEARED, "Restore the file that the message names, or archive instants."),
+    TimelineTrouble.UNSUPPORTED: (
+        Retry.INTERVENTION,
+        "Upgrade the operator, or the table with a tool of your own; the message says which.",
+    ),
+    TimelineTrouble.NOT_READ: (Retry.WHEN_CLEARED, "See the reason of Ready."),
+}
+
+_PODS: _Table = {
+    PodTrouble.IMAGE_PULL_FAILED: (Retry.INFRASTRUCTURE, "Check sparkImage and imagePullSecretNames of the class."),
+    PodTrouble.UNSCHEDULABLE: (Retry.INFRASTRUCTURE, "No node has room for it: ask for less, or add nodes."),
+    PodTrouble.CONFIGURATION: (
+        Retry.INFRASTRUCTURE,
+        "A Secret or service account that the class names is missing in the namespace.",
+    ),
+    PodTrouble.FORBIDDEN: (
+        Retry.INFRASTRUCTURE,
+        "The namespace refuses the pod: check its quota, limits and Pod Security level.",
+    ),
+    PodTrouble.START_TIMEOUT: (
+        Retry.INFRASTRUCTURE,
+        "The Events of the pod say more; job.startTimeout of the class bounds the start.",
+    ),
+    PodTrouble.INIT_FAILED: (
+        Retry.INFRASTRUCTURE,
+        "Whoever injects containers into the pods of this namespace can say more.",
+    ),
+    PodTrouble.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
+    PodTrouble.EVICTED: (Retry.INFRASTRUCTURE, _NOTHING),
+    PodTrouble.NODE_LOST: (Retry.INFRASTRUCTURE, "Repair or delete the node."),
+    PodTrouble.DEADLINE_EXCEEDED: (Retry.JOB, "Raise `job.deadline`, or read less per run."),
+}
+
+_FAILURES: _Table = {
+    FailureReason.INVALID_REQUEST: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
+    FailureReason.SOURCE_NOT_FOUND: (Retry.JOB, "Create the path, or correct it."),
+    FailureReason.SOURCE_UNREADABLE: (Retry.JOB, "Replace or remove the file."),
+    FailureReason.BAD_RECORDS: (Retry.JOB, "Correct the files, or set `badRecords.policy: Quarantine`."),
+    FailureReason.COLUMN_MISSING: (Retry.JOB, "Add the column at the source or in the transform."),
+    FailureReason.RECORD_KEY_NULL: (Retry.JOB, "Correct the files, or fill the key in the transform."),
+    FailureReason.SCHEMA_INCOMPATIBLE: (Retry.JOB, "Cast the column in the transform, or correct the source."),
+    FailureReason.TRANSFORM_INVALID: (Retry.JOB, "Correct the SQL."),
+    FailureReason.STORAGE_ACCESS_DENIED: (Retry.JOB, "Correct the Secret in the table's namespace and its rights."),
+    FailureReason.STORAGE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Bring the store back."),
+    FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Make room."),
+    FailureReason.LOCK_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Repair ZooKeeper, or correct its address."),
+    FailureReason.CLOCK_BEHIND: (
+        Retry.INFRASTRUCTURE,
+        "Correct the clock of the node; for a table in local time see `timelineTimeZone`.",
+    ),
+    FailureReason.TIMELINE_ZONE_UNKNOWN: (
+        Retry.JOB,
+        "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
+    ),
+    FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what is there, or another path."),
+    FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
+    FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
+    FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
+    FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
+    FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
+    FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
+    FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),
+    FailureReason.HUDI_ERROR: (Retry.JOB, _DRIVER_LOG),
+    FailureReason.INTERNAL_ERROR: (Retry.JOB, _DRIVER_LOG),
+}
+
+_RUNS: _Table = {
+    RunTrouble.NOT_CONFIRMED: (Retry.JOB, "Find out who else writes or restores the table."),
+    RunTrouble.DRIVER_DIED: (Retry.JOB, _DRIVER_LOG),
+    RunTrouble.JOB_LOST: (Retry.INFRASTRUCTURE, "Find out who deletes Jobs."),
+    RunTrouble.JOB_REFUSED: (Retry.INFRASTRUCTURE, "The message is the API server's own."),
+}
+
+_SERVICES: _Table = {
+    Reason.NOT_CONFIGURED: (Retry.NEVER, ""),
+    Reason.DISABLED: (Retry.NEVER, ""),
+    Reason.INLINE: (Retry.NEVER, ""),
+    Reason.NO_TABLE: (Retry.NEVER, ""),
+    Reason.REQUESTED: (Retry.NEVER, ""),
+    Reason.SCHEDULED: (Retry.NEVER, ""),
+    Reason.MORE_INPUT: (Retry.NEVER, ""),
+    Reason.RETRY: (Retry.NEVER, ""),
+    Reason.THRESHOLD_REACHED: (Retry.NEVER, ""),
+    Reason.THRESHOLD_MAY_BE_REACHED: (Retry.NEVER, ""),
+    Reason.PENDING_PLAN: (Retry.NEVER, ""),
+    Reason.FAILED_WRITE: (Retry.NEVER, ""),
+    Reason.FIRST_CYCLE_OVER: (Retry.NEVER, ""),
+    Reason.WAITING_FOR_SCHEDULE: (Retry.NEVER, ""),
+    Reason.WAITING_FOR_RETRY: (Retry.AT_TIME, "See the reason of the last run."),
+    Reason.WAITING_FOR_SPEC_CHANGE: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
+    Reason.WAITING_FOR_HEARTBEAT: (Retry.AT_TIME, _NOTHING),
+    Reason.WAITING_FOR_OTHER: (Retry.WHEN_CLEARED, "Nothing, or finish the instant with the tool that began it."),
+    Reason.BELOW_THRESHOLD: (Retry.NEVER, ""),
+    Reason.NOTHING_TO_DO: (Retry.NEVER, ""),
+    Reason.COUNTER_UNCERTAIN: (Retry.WHEN_CLEARED, "Restore the file that `status.timeline.problems` names."),
+    Reason.RETRIES_EXHAUSTED: (Retry.ON_CHANGE, "Remove the cause, then change the spec or class, or ask for a run."),
+    Reason.INVALID_SCHEDULE: (Retry.WHEN_CLEARED, "Correct the schedule."),
+}
+
+_WAITING: _Table = {
+    Waiting.RUNNING: (Retry.WHEN_CLEARED, _NOTHING),
+    Waiting.SUSPENDED: (Retry.INTERVENTION, "Set `suspend: false`."),
+    Waiting.OBSERVED: (Retry.INTERVENTION, "Set `managementPolicy: Manage`."),
+    Waiting.BLOCKED: (Retry.INTERVENTION, "See the condition Stalled."),
+    Waiting.CLASS_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobs`."),
+    Waiting.NAMESPACE_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobsPerNamespace`."),
+    Waiting.WAITING_FOR_QUIET: (
+        Retry.WHEN_CLEARED,
+        "Stop the other writers, or make all of them Optimistic under a lock.",
+    ),
+}
+
+_TABLES: _Table = {
+    TableReason.PROGRESSING: (Retry.NEVER, ""),
+    TableReason.PROGRESSING_WITH_RETRY: (Retry.JOB, "See the reason of Ready."),
+    TableReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Correct `basePath`, or wait for the tool that makes the table."),
+    TableReason.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
+    TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
+    TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
+    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
+    TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
+}
+
+_CLASSES: _Table = {
+    ClassReason.ACCEPTED: (Retry.NEVER, ""),
+    ClassReason.UNSAFE_SETTING_ALLOWED: (
+        Retry.NEVER,
+        "Name only what the owners of all tables of the class are trusted with.",
+    ),
+}
+
+_ENDINGS: _Table = {
+    EndingReason.STOPPING_JOBS: (Retry.WHEN_CLEARED, "For a pod on a lost node: repair or delete the node."),
+    EndingReason.DELETING_DATA: (Retry.WHEN_CLEARED, "Nothing; `deletionPolicy: Retain` stops it."),
+    EndingReason.DELETION_BLOCKED: (Retry.WHEN_CLEARED, "Remove the cause, or set `deletionPolicy: Retain`."),
+    EndingReason.DELETION_FAILED: (Retry.WHEN_CLEARED, "See the message."),
+    EndingReason.CONFIRMING_DELETION: (Retry.WHEN_CLEARED, "Wait, or repair the store."),
+}
+
+_EVENT = (Retry.NEVER, "")
+"""An Event only tells what has happened."""
+
+_KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
+    Outcome: ("Outcome of a run", _OUTCOMES),
+    BlockerReason: ("Blocker", _BLOCKERS),
+    TimelineTrouble: ("Timeline that cannot be read", _TIMELINE),
+    PodTrouble: ("Trouble of a pod", _PODS),
+    FailureReason: ("Failure that the driver reports", _FAILURES),
+    RunTrouble: ("Failure that the operator finds", _RUNS),
+    Reason: ("Whether a service is due", _SERVICES),
+    Waiting: ("Service that waits", _WAITING),
+    TableReason: ("Condition of a table", _TABLES),
+    ClassReason: ("Condition of a class", _CLASSES),
+    EndingReason: ("Deletion", _ENDINGS),
+    TableEvent: ("Event", dict.fromkeys(TableEvent, _EVENT)),
+    Effect: ("Event about an instant", dict.fromkeys(Effect, _EVENT)),
+    EndingEvent: ("Event at the end of a table", dict.fromkeys(EndingEvent, _EVENT)),
+}
+
+KINDS: Mapping[type[AnyReason], str] = {kind: title for kind, (title, _) in _KINDS.items()}
 """What each enumeration is about."""
 
 
@@ -92,122 +250,38 @@ class Entry:
     advice: str
 
 
-def retry_of_run(reason: RunReason) -> Retry:
-    """Return when a run that failed for a reason is tried again."""
-    match reason:
-        case FailureReason.INVALID_REQUEST:
-            return Retry.ON_CHANGE
-        case FailureReason.CONFLICT | FailureReason.OWNED_ELSEWHERE:
-            return Retry.CONFLICT
-        case (
-            FailureReason.INTERRUPTED
-            | FailureReason.STORAGE_UNAVAILABLE
-            | FailureReason.STORAGE_FULL
-            | FailureReason.LOCK_UNAVAILABLE
-            | FailureReason.CLOCK_BEHIND
-            | PodTrouble.IMAGE_PULL_FAILED
-            | PodTrouble.UNSCHEDULABLE
-            | PodTrouble.CONFIGURATION
-            | PodTrouble.FORBIDDEN
-            | PodTrouble.START_TIMEOUT
-            | PodTrouble.INIT_FAILED
-            | PodTrouble.EVICTED
-            | PodTrouble.NODE_LOST
-            | RunTrouble.JOB_LOST
-            | RunTrouble.JOB_REFUSED
-        ):
-            return Retry.INFRASTRUCTURE
-        case (
-            FailureReason.SOURCE_NOT_FOUND
-            | FailureReason.SOURCE_UNREADABLE
-            | FailureReason.BAD_RECORDS
-            | FailureReason.COLUMN_MISSING
-            | FailureReason.RECORD_KEY_NULL
-            | FailureReason.SCHEMA_INCOMPATIBLE
-            | FailureReason.TRANSFORM_INVALID
-            | FailureReason.STORAGE_ACCESS_DENIED
-            | FailureReason.TIMELINE_ZONE_UNKNOWN
-            | FailureReason.TABLE_MISMATCH
-            | FailureReason.CHECKPOINT_DAMAGED
-            | FailureReason.PATH_OUTSIDE_TABLE
-            | FailureReason.ROLLBACK_OF_SAVEPOINT
-            | FailureReason.OUT_OF_MEMORY
-            | FailureReason.HUDI_ERROR
-            | FailureReason.INTERNAL_ERROR
-            | PodTrouble.OUT_OF_MEMORY
-            | PodTrouble.DEADLINE_EXCEEDED
-            | RunTrouble.NOT_CONFIRMED
-            | RunTrouble.DRIVER_DIED
-        ):
-            return Retry.JOB
-
-
-def retry_of_service(reason: Reason) -> Retry:
-    """Return when a service whose answer has a reason is tried again."""
-    match reason:
-        case Reason.WAITING_FOR_SPEC_CHANGE | Reason.RETRIES_EXHAUSTED:
-            return Retry.ON_CHANGE
-        case (
-            Reason.WAITING_FOR_RETRY
-            | Reason.WAITING_FOR_HEARTBEAT
-            | Reason.WAITING_FOR_OTHER
-            | Reason.COUNTER_UNCERTAIN
-            | Reason.INVALID_SCHEDULE
-        ):
-            return Retry.WHEN_CLEARED
-        case (
-            Reason.NOT_CONFIGURED
-            | Reason.DISABLED
-            | Reason.INLINE
-            | Reason.NO_TABLE
-            | Reason.REQUESTED
-            | Reason.SCHEDULED
-            | Reason.MORE_INPUT
-            | Reason.RETRY
-            | Reason.THRESHOLD_REACHED
-            | Reason.THRESHOLD_MAY_BE_REACHED
-            | Reason.PENDING_PLAN
-            | Reason.FAILED_WRITE
-            | Reason.FIRST_CYCLE_OVER
-            | Reason.WAITING_FOR_SCHEDULE
-            | Reason.BELOW_THRESHOLD
-            | Reason.NOTHING_TO_DO
-        ):
-            return Retry.NEVER
-
-
-def retry_of(reason: AnyReason) -> Retry:  # noqa: PLR0911 - one answer per enumeration
-    """Return when what stopped for a reason is tried again."""
-    match reason:
-        case FailureReason() | PodTrouble() | RunTrouble():
-            return retry_of_run(reason)
-        case Reason():
-            return retry_of_service(reason)
-        case Outcome.CONFLICT | Outcome.FENCED:
-            return Retry.CONFLICT
-        case BlockerReason() | TimelineTrouble() | Waiting() | EndingReason():
-            return Retry.WHEN_CLEARED
-        case TableReason.PROGRESSING | TableReason.INPUT_SKIPPED:
-            return Retry.NEVER
-        case Outcome.FAILED | TableReason.PROGRESSING_WITH_RETRY:
-            return Retry.JOB
-        case TableReason():
-            return Retry.WHEN_CLEARED
-        case Outcome() | ClassReason() | TableEvent() | EndingEvent():
-            return Retry.NEVER
-
-
 def entries(kind: type[AnyReason]) -> Iterator[Entry]:
-    """Yield what is known of the members of one enumeration; a `KeyError` names one without advice."""
+    """Yield what is known of the members of one enumeration; a `KeyError` names one without a line."""
+    title, table = _KINDS[kind]
     for member in kind:
-        yield Entry(name=member, kind=KINDS[kind], retry=retry_of(member), advice=ADVICE[kind][member])
+        retry, advice = table[member]
+        yield Entry(name=member, kind=title, retry=retry, advice=advice)
 
 
-REGISTRY: tuple[Entry, ...] = tuple(chain.from_iterable(map(entries, KINDS)))
+REGISTRY: tuple[Entry, ...] = tuple(chain.from_iterable(map(entries, _KINDS)))
 """All reasons; a word that two enumerations have stands there twice."""
 
+
+def entry_of(reason: AnyReason) -> Entry:
+    """Return what is known of a reason."""
+    return next(entry for entry in entries(type(reason)) if entry.name is reason)
+
+
+def words(kinds: Iterable[type[AnyReason]], *retries: Retry) -> frozenset[str]:
+    """Return the reasons of these enumerations that are tried again so."""
+    return frozenset(entry.name.value for kind in kinds for entry in entries(kind) if entry.retry in retries)
+
+
+START_ADVICE: Mapping[str, str] = {
+    trouble.value: entry_of(trouble).advice for trouble in (*START_TROUBLES, PodTrouble.INIT_FAILED)
+}
+"""What a condition adds when a pod does not start."""
+
+ENDS_DELETION = frozenset({FailureReason.INVALID_REQUEST, FailureReason.TABLE_MISMATCH, FailureReason.OWNED_ELSEWHERE})
+"""Failures after which the data of a deleted table stays at once: no further attempt could or should remove it."""
+
 _RUN_RETRY: Mapping[str, Retry] = {
-    str(reason): retry_of_run(reason) for reason in (*FailureReason, *PodTrouble, *RunTrouble)
+    entry.name.value: entry.retry for kind in (FailureReason, PodTrouble, RunTrouble) for entry in entries(kind)
 }
 
 

@@ -14,7 +14,8 @@ from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
 from hudi_operator.api.table_class import RetrySettings
 from hudi_operator.api.table_status import RunStatus, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
-from hudi_operator.planning.model.registry import Retry, retry_of_word
+from hudi_operator.planning.model.reasons import Retry
+from hudi_operator.planning.model.registry import entry_of, retry_of_word
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time, parse_time
 
@@ -32,7 +33,7 @@ class FailureKind(StrEnum):
 
 def failure_kind(run: RunStatus) -> FailureKind | None:
     """Return who is to blame for how a run ended, or None if it did not fail."""
-    if run.outcome in {Outcome.CONFLICT, Outcome.FENCED}:
+    if entry_of(run.outcome).retry is Retry.CONFLICT:
         return FailureKind.CONFLICT
     if run.outcome is not Outcome.FAILED:
         return None

@@ -10,14 +10,15 @@ from datetime import datetime
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_operator.api.table_status import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
-from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.model.reasons import Retry, RunTrouble
+from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.services.registry import leaves_no_instant
 
 MESSAGE_LIMIT = 1000
 
-_GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED})
+_GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 
 _OUT_OF_MEMORY_EXIT = 3  # how a JVM ends by -XX:+ExitOnOutOfMemoryError
 

@@ -8,14 +8,16 @@ from hudi_operator.api.table_class import JobQuota
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
-from hudi_operator.planning.model.decision import Decision, Priority, Reason, explain
-from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
+from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
+from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.policy.drift import (
     drift_reason,
     stops,
 )
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
+from hudi_operator.planning.services.explanation import explain
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import (
@@ -26,17 +28,7 @@ from hudi_operator.planning.writers.foreign import (
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.services.registry import SERVICES
 
-RESTING = frozenset(
-    {
-        Waiting.SUSPENDED,
-        Waiting.OBSERVED,
-        Waiting.BLOCKED,
-        TableReason.OWNED_ELSEWHERE,
-        TableReason.FOREIGN_WRITER,
-        TableReason.DRIFT,
-        TimelineTrouble.UNSUPPORTED,
-    }
-)
+RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
 """Reasons for which nothing starts until a person has done something."""
 
 _FIRST = Priority.PENDING - 1

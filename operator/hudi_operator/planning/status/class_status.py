@@ -11,12 +11,13 @@ from hudi_operator.api.table_class_status import HudiTableClassStatus
 from hudi_operator.jobs.known_settings import hides_damage, opened_by, risk_of
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import ClassReason
+from hudi_operator.planning.model.registry import entry_of
 from hudi_operator.planning.policy.namespaces import described
 from hudi_operator.planning.status.conditions import ConditionMaker
 
 _SHOWN = 10
 _PREFIX_SHOWN = 200
-_ADVICE = "Name only what the owners of all tables of the class are trusted with."
+_ADVICE = entry_of(ClassReason.UNSAFE_SETTING_ALLOWED).advice
 
 
 def build_class_status(

@@ -8,17 +8,16 @@ from hudi_operator.api.conditions import ConditionStatus
 from hudi_operator.api.table_spec import ManagementPolicy
 from hudi_operator.api.table_status import ServiceStatus
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
-from hudi_operator.planning.model.advice import START_ADVICE
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.model.reasons import TableReason, Waiting
-from hudi_operator.planning.model.registry import Retry, retry_of_service
+from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
+from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
 from hudi_operator.services.registry import SERVICES
 
-_HOPELESS = frozenset(reason.value for reason in Reason if retry_of_service(reason) is Retry.ON_CHANGE)
+_HOPELESS = words((Reason,), Retry.ON_CHANGE)
 
 
 @dataclass(frozen=True, kw_only=True)

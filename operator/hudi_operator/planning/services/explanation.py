@@ -1,0 +1,48 @@
+"""The decision on a service as status shows it."""
+
+from datetime import datetime
+
+from hudi_operator.api.table_status import EXPLANATION_LIMIT, ServiceStatus
+from hudi_operator.planning.model.decision import Decision, Reason, Surroundings, count_range
+from hudi_operator.planning.model.reasons import Retry
+from hudi_operator.planning.model.registry import words
+from hudi_operator.planning.model.times import format_time
+
+_RETRYING = words((Reason,), Retry.AT_TIME, Retry.ON_CHANGE)
+
+
+def explain(
+    memory: ServiceStatus,
+    decision: Decision,
+    *,
+    blocker: tuple[str, str] | None,
+    now: datetime,
+    surroundings: Surroundings | None = None,
+) -> ServiceStatus:
+    """Return what is remembered together with why a run is due or not; a blocker is a word and a sentence."""
+    at = format_time(decision.at) if decision.at and not decision.due else None
+    retrying = decision.reason in _RETRYING
+    beside = surroundings or Surroundings()
+    changes: dict[str, object] = {
+        "counted": decision.counted,
+        "counted_range": count_range(decision.bounds),
+        "threshold": decision.threshold,
+        "due": decision.due,
+        "due_since": _due_since(memory, decision, now=now) if decision.due else None,
+        "reason": decision.reason.value,
+        "message": decision.message[:EXPLANATION_LIMIT],
+        "pending": beside.pending,
+        "blocked_by": beside.blocked_by,
+        "next_run_at": None if retrying else at,
+        "next_attempt_at": at if retrying else None,
+    }
+    if decision.due and blocker is not None:
+        reason, message = blocker
+        changes |= {"reason": reason, "message": f"{decision.message} {message}"[:EXPLANATION_LIMIT]}
+    return memory.model_copy(update=changes)
+
+
+def _due_since(memory: ServiceStatus, decision: Decision, *, now: datetime) -> str:
+    if memory.due and memory.due_since is not None:
+        return memory.due_since
+    return format_time(min(decision.at or now, now))
