@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from hudi_jobs.contract import Effect, FailureReason, Outcome
+from hudi_operator.planning.model.blockers import BlockerReason
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.observation import START_TROUBLES, PodTrouble, TimelineTrouble
-from hudi_operator.planning.model.blockers import BlockerReason
 from hudi_operator.planning.model.reasons import (
     ClassReason,
     EndingEvent,
