@@ -117,6 +117,8 @@ def told(code: str) -> Iterator[str]:
                 )
             case ast.Module(body=body):
                 yield from _words(*(one.value for one in body if isinstance(one, ast.Assign)))
+            case _:
+                pass
 
 
 def _words(*nodes: ast.expr) -> Iterator[str]:
