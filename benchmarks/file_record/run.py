@@ -87,7 +87,7 @@ def choose_in_commit(text: str, files: int) -> Callable[[], int]:
 
 
 def measured(choose: Callable[[], int]) -> tuple[float, float]:
-    """Return seconds of processor time and the most memory in MB that a process of its own took beyond what it had."""
+    """Return seconds of processor time and the most memory in MB that its own process took beyond what it had."""
     reader, writer = os.pipe()
     if os.fork() == 0:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

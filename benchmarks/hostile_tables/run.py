@@ -2,7 +2,7 @@
 
     python benchmarks/hostile_tables/run.py [--good 500] [--hostile 20] [--quiet] [--write results.json]
 
-Each case runs in a process of its own: the operator's reads, polled as the operator polls them, while commits are added
+Each case runs in its own process: the operator's reads, polled as the operator polls them, while commits are added
 to good tables. The hostile tables belong to one namespace, the good ones to ten. Every hostile file changes every
 second, so that nothing which the operator remembers of it helps; with --quiet none does.
 """

@@ -3,7 +3,7 @@
     uv run --frozen python benchmarks/ingest/run.py [--rows 400000] [--repetitions 5] [--master 'local[2]']
 
 Both read the same CSV files with the same schema into a new table with the same Hudi options and Spark settings, each
-in a process of its own, by turns. The driver does more: it lists, reads the checkpoint, looks for bad rows and keys,
+in its own process, by turns. The driver does more: it lists, reads the checkpoint, looks for bad rows and keys,
 checks the schema, and confirms the commit. The goal is a ratio of medians of at most 1.05.
 """
 

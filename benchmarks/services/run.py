@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/services/run.py [--rows 20000] [--repetitions 3]
 
-Each run is the operator's driver in a process of its own, as in the image: with Java's defaults, with the start-up
+Each run is the operator's driver in its own process, as in the image: with Java's defaults, with the start-up
 flags of small drivers, and with the archive of classes as well. The archive is the tests' own, made as
 the build of the image makes its archive.
 """

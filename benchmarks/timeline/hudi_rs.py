@@ -1,4 +1,4 @@
-"""Looks at a timeline with hudi-rs, in an environment of its own. Prints the median milliseconds of a read."""
+"""Looks at a timeline with hudi-rs, in its own environment. Prints the median milliseconds of a read."""
 
 import json
 import statistics

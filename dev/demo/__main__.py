@@ -70,7 +70,7 @@ def start_cluster() -> None:
 
 
 def refuse_remains(cluster: Cluster) -> None:
-    """Give up where tables of an earlier demonstration are, as in a cluster that is not made anew for this one."""
+    """Give up where tables of an earlier demonstration are, as in a cluster that was not made for this one."""
     if cluster.items("huditables", namespace=NAMESPACE):
         raise DemoFailed(
             f"the namespace {NAMESPACE} holds tables already. If they are of an earlier demonstration, remove them and "

@@ -1,6 +1,6 @@
 """Compares tables with the original data, row by row and value by value, with Spark's own Hudi reader.
 
-Run as a program of its own. It reads the original data, then answers questions: a JSON line that tells the store and a
+Run as its own program. It reads the original data, then answers questions: a JSON line that tells the store and a
 table, and a JSON line how they differ.
 """
 

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 LINE = 70
-"""Bytes of a manifest's line; a longer value goes on in lines that begin with a space."""
+"""Bytes of a manifest's line; a longer value continues in lines that begin with a space."""
 
 FIRST = ("scala-library", "spark-core_", "spark-sql_", "aircompressor", "hudi-", "spark-catalyst_")
 """How the names begin of the jars that go before the others, in this order.

@@ -108,7 +108,7 @@ def containerd() -> Component:
 
 
 def etcd() -> Component:
-    """Return the store of the API server; it does not wait for the disk, since a lost cluster is just made anew."""
+    """Return the store of the API server; it does not wait for the disk, since a lost cluster is just rebuilt."""
     return Component(
         "etcd",
         (

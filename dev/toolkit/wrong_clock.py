@@ -22,7 +22,7 @@ def clock_environment(ahead: timedelta) -> Mapping[str, str]:
         "LD_PRELOAD": str(_library()),
         "FAKETIME": f"{ahead.total_seconds():+.0f}",
         "DONT_FAKE_MONOTONIC": "1",
-        # The times of files are those of the store, which has a clock of its own.
+        # The times of files are those of the store, which has its own clock.
         "NO_FAKE_STAT": "1",
     }
 

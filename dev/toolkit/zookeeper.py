@@ -12,7 +12,7 @@ _MANIFEST = ROOT / "dev" / "manifests" / "zookeeper.yaml"
 
 
 class ZooKeeper:
-    """One server, from the Spark image, in a namespace of its own."""
+    """One server, from the Spark image, in its own namespace."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -34,7 +34,7 @@ class Commit:
 
 
 class HudiTable:
-    """One look at an existing table; open it anew to see later commits."""
+    """One look at an existing table; open it again to see later commits."""
 
     def __init__(self, spark: SparkSession, meta: JavaObject) -> None:
         self._spark = spark

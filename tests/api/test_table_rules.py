@@ -58,7 +58,7 @@ ACCEPTED: dict[str, Document] = {
         **INGESTION,
         "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/rejected"},
     },
-    "a quarantine beside the source whose name goes on": {
+    "a quarantine beside the source whose name continues": {
         **INGESTION,
         "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing/flights-rejected"},
     },

@@ -49,7 +49,7 @@ def api_server(cluster: None) -> client.ApiClient:  # noqa: ARG001 - wanted for 
 
 @pytest.fixture(scope="module")
 def installed(api_server: client.ApiClient, helm: Any, chart: Any) -> Iterator[tuple[client.ApiClient, str, str]]:
-    """The chart, without a pod of the operator, in a namespace of its own that is also its only tenant."""
+    """The chart, without a pod of the operator, in its own namespace that is also its only tenant."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     core = client.CoreV1Api(api_server)
     core.create_namespace({"metadata": {"name": name}})

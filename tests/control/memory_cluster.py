@@ -266,7 +266,7 @@ class MemoryCluster:
         return self.add_job(manifest)
 
     def _delete_pod(self, name: str, uid: str) -> bool:
-        """Mark a pod; its containers go on until the kubelet has heard of it."""
+        """Mark a pod; its containers continue until the kubelet has heard of it."""
         if name not in self.pods or self.pods[name]["metadata"]["uid"] != uid:
             return False
         self.pods[name]["metadata"]["deletionTimestamp"] = "2026-03-10T12:00:00Z"

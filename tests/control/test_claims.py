@@ -129,7 +129,7 @@ async def test_a_claim_whose_table_is_gone_or_another_is_taken_over_once_its_dri
     setting = Setting()
     gone = setting.table("gone", "s3a://lake/t")
     await setting.gets(gone)
-    setting.cluster.tables["gone"]["metadata"]["uid"] = "the uid of a table that was made anew"
+    setting.cluster.tables["gone"]["metadata"]["uid"] = "the uid of a table that was recreated"
     of_a_job = {"ownerReferences": [{"kind": "Job", "uid": "j", "controller": True}]}
     setting.cluster.running = [{"metadata": of_a_job, "status": {"phase": "Running"}}]
     late = setting.table("late", "s3a://lake/t/inner")

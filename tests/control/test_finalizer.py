@@ -59,7 +59,7 @@ class Store(LocalFileSystem):
 
 
 class Play:
-    """One deleted table, and the operator's process, which starts anew after each death."""
+    """One deleted table, and the operator's process, which starts again after each death."""
 
     def __init__(self, cluster: MemoryCluster, *, snapshots: Any = None) -> None:
         self.cluster = cluster

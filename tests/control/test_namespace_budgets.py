@@ -232,7 +232,7 @@ async def test_a_read_that_has_read_its_fill_says_so_and_says_nothing_of_the_tab
     snapshots = SnapshotReader()
     monkeypatch.setattr(reader_module, "ReadBudget", lambda **_: ReadBudget(files=5))
     first = await snapshots.read(base, None)
-    assert (first.trouble, "next read goes on" in first.message) == (TimelineTrouble.UNREACHABLE, True)
+    assert (first.trouble, "next read continues" in first.message) == (TimelineTrouble.UNREACHABLE, True)
     later = [await snapshots.read(base, None) for _ in range(3)]
     assert later[-1].timeline is not None
     assert later[-1].timeline.counters.completed_commits == 10

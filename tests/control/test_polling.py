@@ -1,4 +1,4 @@
-"""How often timelines are looked at, and when a read of the timeline alone is enough."""
+"""How often timelines are read, and when a read of the timeline alone is enough."""
 
 from __future__ import annotations
 

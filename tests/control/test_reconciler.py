@@ -90,7 +90,7 @@ class Operator:
         return await self._reconciler.reconcile(KEY, trigger)
 
     async def settle(self) -> None:
-        """Reconcile, and let the cluster go on, until a reconcile changes nothing; a dead operator starts anew."""
+        """Reconcile, and let the cluster continue, until a reconcile changes nothing; a dead operator starts again."""
         for _ in range(30):
             before = (self.cluster.writes, len(self.cluster.jobs))
             try:

@@ -1,4 +1,4 @@
-"""Two operators, each in a cluster of its own, declare one table on one store: one works, the other only tells."""
+"""Two operators, each in its own cluster, declare one table on one store: one works, the other only tells."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class DriverProcess:
             os.kill(pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let a frozen process go on."""
+        """Let a frozen process continue."""
         for pid in _same_container(self._pid):
             os.kill(pid, signal.SIGCONT)
 

@@ -1,4 +1,4 @@
-"""Reads a table with Spark's own Hudi reader, in a program of its own, so that the JVM ends with it.
+"""Reads a table with Spark's own Hudi reader, in its own program, so that the JVM ends with it.
 
 `read_table.py TABLE STORE COLUMN...`, the store as JSON, prints the rows as JSON.
 """

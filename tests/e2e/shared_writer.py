@@ -1,4 +1,4 @@
-"""A writer of another tool in the cluster: `foreign_writer.py` by a plain spark-submit, in a pod of its own."""
+"""A writer of another tool in the cluster: `foreign_writer.py` by a plain spark-submit, in its own pod."""
 
 from __future__ import annotations
 

@@ -84,6 +84,6 @@ def kill(table: Table, driver: DriverProcess, *, then: str | None, failed: int) 
         return any(run["job"] == driver.job for run in status.get("history") or ())
 
     status = table.wait(concluded, what=f"the end of {driver.job} is noticed")
-    # Each kill comes with another image, and a class that has changed gives a table all its attempts anew.
+    # Each kill comes with another image, and a class that has changed gives a table all its attempts again.
     assert status["services"]["ingestion"]["failures"] == 0
     assert sum(run["outcome"] == "Failed" for run in status["history"]) == failed

@@ -1,4 +1,4 @@
-"""Reads a table as it is, and as it was at some instants, with Spark's own Hudi reader, in a program of its own.
+"""Reads a table as it is, and as it was at some instants, with Spark's own Hudi reader, in its own program.
 
 `time_travel.py TABLE STORE COLUMNS INSTANT...`, the store as JSON and the columns with commas between them, prints the
 rows as JSON.

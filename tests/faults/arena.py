@@ -148,7 +148,7 @@ def is_error(line: Document) -> bool:
 async def arena(
     folder: Path, *, seed: int = 0, stall_seconds: float = 30.0, skew: Skew = NO_SKEW, **settings: str
 ) -> AsyncIterator[Arena]:
-    """Set everything up in a namespace of its own, and take it down again; `settings` win over the ordinary ones."""
+    """Set everything up in its own namespace, and take it down again; `settings` win over the ordinary ones."""
     await asyncio.to_thread(folder.mkdir)
     namespace = f"faults-{uuid4().hex[:8]}"
     configuration = await load_configuration()

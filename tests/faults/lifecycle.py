@@ -41,7 +41,7 @@ class EndState:
     """Drivers that started while another one of the same table ran."""
 
     errors: tuple[str, ...]
-    """What the operator logged as an error of its own."""
+    """What the operator logged as its own error."""
 
     def wrong(self) -> list[str]:
         """Return what must not be, whatever has happened."""

@@ -79,7 +79,7 @@ def at_write(number: int, fault: Fault) -> Rule:
 
 
 def sometimes(faults: Sequence[Fault], *, probability: float, seed: int) -> Rule:
-    """Let calls meet faults that the API server could give them, drawn anew for each.
+    """Let calls meet faults that the API server could give them, drawn again for each.
 
     The draw depends on the seed and on how many calls of the same kind came before, not on how calls of different
     kinds happen to be interleaved.

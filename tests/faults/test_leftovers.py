@@ -47,7 +47,7 @@ async def test_the_next_run_starts_when_the_executors_of_a_killed_driver_are_gon
             jobs = await active_jobs(place)
             return [job["state"] for job in jobs] == ["Ending"] and executor in jobs[0]["message"]
 
-        await place.eventually(told, what="the executor is told to end")
+        await place.eventually(told, what="the executor is asked to end")
         await place.eventually(shown, what="the status names the executor")
         assert len(await place.jobs()) == 1
         assert not (place.folder / "lake" / "left").exists()

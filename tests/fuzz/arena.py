@@ -160,7 +160,7 @@ class Arena:
         shutil.copytree(self.source, place)
 
     async def round(self) -> None:
-        """Look at both tables, and let their Jobs go on."""
+        """Look at both tables, and let their Jobs continue."""
         self._now += ROUND
         for key in (HOSTILE, GOOD):
             if key.name in self.cluster.tables:

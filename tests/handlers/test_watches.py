@@ -1,4 +1,4 @@
-"""kopf that ends by itself, or does not come to its end: the watches begin again, and the operator goes on."""
+"""kopf that ends by itself, or does not come to its end: the watches begin again, and the operator continues."""
 
 from __future__ import annotations
 

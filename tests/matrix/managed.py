@@ -129,7 +129,7 @@ class Managed:
         )
 
     def run_until_settled(self) -> str:
-        """Go on until nothing more is started; a whole round of services has then run, with an ingestion.
+        """Continue until nothing more is started; a whole round of services has then run, with an ingestion.
 
         Returns why nothing is started at all where that is so, else nothing.
         """

@@ -82,7 +82,7 @@ def put(managed: Managed, foreign: Foreign, source: Path, name: str, *keys: str)
 def live_through(managed: Managed, foreign: Foreign) -> None:
     """A write that lives is left alone for as long as the operator cannot know better, and then commits.
 
-    Where the operator takes that commit for one of a writer that goes on, a person says that it was the last.
+    Where the operator takes that commit for one of a writer that continues, a person says that it was the last.
     """
     for _ in range(5):
         managed.step()

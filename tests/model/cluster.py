@@ -45,7 +45,7 @@ class Cluster:
     skew: int = 0
     status: HudiTableStatus = field(default_factory=HudiTableStatus)
     stored: str = ""
-    """The status as text, by which states are told apart."""
+    """The status as text, by which states are distinguished."""
     saved: HudiTableStatus | None = None
     """A backup of the status, as a copy of etcd holds it."""
     annotations: dict[str, str] = field(default_factory=dict)
@@ -213,7 +213,7 @@ def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
 
 
 def forget_observed() -> None:
-    """Read all documents anew: whoever replaces a function that reads them calls this before and after."""
+    """Read all documents again: whoever replaces a function that reads them calls this before and after."""
     _OBSERVED.clear()
 
 

@@ -70,7 +70,7 @@ def _freeze(world: World, index: int) -> None:
 
 
 def _force_delete(world: World, index: int) -> None:
-    """The API server forgets the pod; its process goes on, on a node that does not answer for a while."""
+    """The API server forgets the pod; its process continues, on a node that does not answer for a while."""
     _freeze(world, index)
     world.runs[index // len(FREEZES)].pod = "gone"
 

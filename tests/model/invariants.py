@@ -87,7 +87,7 @@ def _of_order(plan: Plan) -> Iterator[str]:
 
 
 def check_creation(world: World, index: int, action: LaunchJob | CreateJob) -> None:
-    """A run has a name of its own: what is created anew must not be a Job that is over."""
+    """A run has its own name: what is created again must not be a Job that is over."""
     cluster = world.clusters[index]
     if isinstance(action, LaunchJob) and action.job.name in cluster.created:
         found = [one for one in world.runs if one.cluster == index and one.decided.name == action.job.name]

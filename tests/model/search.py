@@ -59,7 +59,7 @@ class _Search:
         return self.report.states >= self.budget
 
     def play_on(self, world: World) -> Iterator[World]:
-        """Yield the states of the history that goes on from here by itself, until one was met or it is over."""
+        """Yield the states of the history that continues from here by itself, until one was met or it is over."""
         self.report.histories += 1
         while not self.is_spent():
             key = world.key

@@ -67,7 +67,7 @@ def _serve(world: World, tool: Tool) -> None:
 
 
 def _clean(world: World, tool: Tool) -> None:
-    """Plan a clean, and execute it some time later, as a job of its own does."""
+    """Plan a clean, and execute it some time later, as its own job does."""
     if tool.step == "planned":
         entry = Entry(time=world.stamp(_ahead(world)), action="clean", writer=tool.name, planner=tool.name)
         tool.instant, tool.step = world.lake.put(entry).time, "complete"

@@ -180,7 +180,7 @@ class World:
         return next((one for one in self.runs if one.uid == uid), None)
 
     def lives(self, writer: str) -> bool:
-        """Whether a run or tool will, or may, still go on with its work."""
+        """Whether a run or tool will, or may, still continue with its work."""
         run = self.run_of(writer)
         if run is not None:
             return run.is_alive

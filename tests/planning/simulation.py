@@ -77,7 +77,7 @@ class Simulation:
     def calm(self, *, reconciles: int = 100) -> None:
         """Let everything go well, looking every quarter of an hour: no accidents, and no new input.
 
-        Where there always is input, it goes on coming.
+        Where there always is input, it continues coming.
         """
         self.luck, self.annotations = 1.0, {}
         self.spec["suspend"], self.generation = False, self.generation + 1

@@ -78,7 +78,7 @@ def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
         Transition(
             warning=True,
             reason="Restored",
-            message=f"Restored by restore {ago(10)} of another tool: undid {ago(40)}, {ago(30)}. Ingestion goes on "
+            message=f"Restored by restore {ago(10)} of another tool: undid {ago(40)}, {ago(30)}. Ingestion continues "
             "from the newest checkpoint that the timeline holds, so that files of undone commits are read again.",
         )
     ]

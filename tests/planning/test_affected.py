@@ -83,7 +83,7 @@ def test_every_instant_of_others_that_a_run_dealt_with_is_a_line_of_history_and_
         Transition(
             warning=False,
             reason="Replanned",
-            message=f"Rolled back, and planned anew, the clustering {PLAN} of run flights-clustering-1.",
+            message=f"Rolled back, and planned again, the clustering {PLAN} of run flights-clustering-1.",
         ),
     ]
 

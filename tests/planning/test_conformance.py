@@ -274,7 +274,7 @@ def check_conformance(after: HudiTableStatus, *, generation: int) -> None:
     assert reconciling is None or reconciling.status == "True", "Reconciling stands only while true"
     assert stalled is None or reconciling is None, "never both"
     assert stalled is None or ready.status == "False", "not ready while stalled"
-    assert ready.status != "Unknown" or reconciling is not None, "an unknown Ready says that work goes on"
+    assert ready.status != "Unknown" or reconciling is not None, "an unknown Ready says that work continues"
     assert ready.status != "True" or (stalled is None and reconciling is None), "ready means done"
     assert after.observed_generation == generation
     assert {one.observed_generation for one in after.conditions} == {generation}

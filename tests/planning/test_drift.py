@@ -194,7 +194,7 @@ def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> Non
     ("spec", "sentence"),
     [
         ({"index": {"type": "InMemory"}}, "InMemory forgets every key when a run ends"),
-        ({"recordKey": ["payload.id"]}, "give anything else, such as a field of a struct, a column of its own"),
+        ({"recordKey": ["payload.id"]}, "give anything else, such as a field of a struct, its own column"),
         ({"orderingFields": ["_hoodie_commit_time"]}, "is none of Hudi's own"),
     ],
 )

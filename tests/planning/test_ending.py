@@ -121,7 +121,7 @@ def launch_of(plan: Step) -> ActiveJob:
 
 
 def stopped(plan: Step) -> tuple[str, ...]:
-    """Names of the Jobs that are told to end, or whose executors are."""
+    """Names of the Jobs that are asked to end, or whose executors are."""
     return tuple(action.job.name for action in plan.actions if isinstance(action, StopJob | RemoveExecutors))
 
 

@@ -29,7 +29,7 @@ OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"conn
 
 
 class Crowded(Simulation):
-    """A table whose ingestion is requested anew at every reconcile."""
+    """A table whose ingestion is requested again at every reconcile."""
 
     waited: dict[Service, int]
     """How many runs had been started when a service was first seen to be due and to wait."""

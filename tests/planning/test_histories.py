@@ -68,7 +68,7 @@ def test_the_end_of_every_job_is_reported_exactly_once() -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
 def test_no_name_is_used_twice_however_often_a_failing_spec_is_edited(seed: int) -> None:
-    """The simulation checks the names; a spec that has just failed is reset, and its count begins anew."""
+    """The simulation checks the names; a spec that has just failed is reset, and its count begins again."""
     simulation = Simulation(Random(seed), dict(SPEC), luck=0.6)
     for _ in range(STEPS):
         simulation.step()

@@ -1,4 +1,4 @@
-"""When a table is looked at whole again."""
+"""When a table is reconciled in full again."""
 
 from __future__ import annotations
 

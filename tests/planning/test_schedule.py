@@ -60,7 +60,7 @@ def test_later_runs_are_due_one_distance_after_the_last_start(every: str, expect
         ("0 12 * * *", "Europe/Berlin", "2026-10-23T12:00", ["10-24 10:00", "10-25 11:00", "10-26 11:00"]),
         # 02:30 does not exist on 29 March: the run comes when the gap ends, not a day later.
         ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00", ["03-29 01:00", "03-30 00:30"]),
-        # Half-hourly work goes on without a gap or a repetition when an hour is skipped or comes twice.
+        # Half-hourly work continues without a gap or a repetition when an hour is skipped or comes twice.
         ("*/30 * * * *", "Europe/Berlin", "2026-03-29T00:10", ["03-29 00:30", "03-29 01:00", "03-29 01:30"]),
         ("*/30 * * * *", "Europe/Berlin", "2026-10-24T23:40", ["10-25 00:00", "10-25 00:30", "10-25 01:00"]),
         # Lord Howe moves by half an hour.

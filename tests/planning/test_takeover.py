@@ -114,7 +114,7 @@ def test_while_it_waits_the_table_says_why_until_when_and_what_to_do() -> None:
 MOVES = {
     "a commit": (done("deltacommit", 0.1),),
     "a write that begins": (f"{ago(1)}.deltacommit.requested",),
-    "a write that goes on": (f"{ago(1)}.deltacommit.requested", f"{ago(1)}.deltacommit.inflight"),
+    "a write that continues": (f"{ago(1)}.deltacommit.requested", f"{ago(1)}.deltacommit.inflight"),
     "a rollback": (done("rollback", 0.1),),
     "a clean": (done("clean", 0.1),),
     "a plan": (f"{ago(1)}.compaction.requested",),

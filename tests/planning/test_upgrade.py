@@ -1,4 +1,4 @@
-"""What an earlier release has left behind: its status is memory that must not be lost, and its runs go on."""
+"""What an earlier release has left behind: its status is memory that must not be lost, and its runs continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The election on a clock of its own: who may write, and when another may."""
+"""The election on its own clock: who may write, and when another may."""
 
 from __future__ import annotations
 

@@ -364,7 +364,7 @@ class Trial:
         return program(request.model_copy(update={"spark_conf": self.conf}), **environment)
 
     def found(self) -> tuple[Any, ...]:
-        """What a session of its own reads: rows, distinct keys, and a sum."""
+        """What its own session reads: rows, distinct keys, and a sum."""
         frame = self.lake.spark.newSession().read.format("hudi").load(self.lake.base_path)
         return tuple(frame.selectExpr("count(*)", "count(DISTINCT id)", "sum(v)").first())
 

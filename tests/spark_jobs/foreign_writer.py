@@ -1,4 +1,4 @@
-"""A writer that is not the operator's: a plain Spark program that upserts in a loop until it is told to end.
+"""A writer that is not the operator's: a plain Spark program that upserts in a loop until it is asked to end.
 
 `foreign_writer.py BASE_PATH TABLE LOCK_KEY ZOOKEEPER END`, with spark-submit or python. It ends when there is a file at
 END, a path for Hadoop. Each batch holds a hundred new keys and updates the keys of

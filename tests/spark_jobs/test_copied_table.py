@@ -1,4 +1,4 @@
-"""A copied table of layout 1, whose files are all younger than its instants: its services go on, and no row is lost."""
+"""A copied table of layout 1, whose files are all younger than its instants: its services run, and no row is lost."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ SERVICES = {
 
 
 def write(lake: Any, value: int) -> None:
-    """Write every row anew, as another tool does that has no metadata table."""
+    """Write every row again, as another tool does that has no metadata table."""
     options = {
         **lake.hudi_options(Service.INGESTION),
         "hoodie.write.table.version": "6",

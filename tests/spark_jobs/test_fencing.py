@@ -1,4 +1,4 @@
-"""No plan is executed twice: two drivers at once, and a driver that freezes, is overtaken, and goes on.
+"""No plan is executed twice: two drivers at once, and a driver that freezes, is overtaken, and continues.
 
 A few trials run by default. `HUDI_JOBS_TRIALS=all` runs every moment, distance, service and store: half an hour.
 """

@@ -24,7 +24,7 @@ def csv(first: int) -> str:
 
 
 def kill_at(moment: str, lake: Any, program: Callable[..., Any], operation: str) -> None:
-    """Run the driver on what is new and kill it at a phase of its own, or when Hudi's files show the moment."""
+    """Run the driver on what is new and kill it at its own phase, or when Hudi's files show the moment."""
     request = lake.request(operation=operation)
     if moment in PHASES:
         running = program(request, HUDI_JOB_PAUSE_AT=moment)

@@ -296,7 +296,7 @@ def test_two_ingestions_never_share_a_table_and_in_a_serialized_one_no_two_runs_
     for one, other in itertools.product(itertools.product(Service, (serialized, optimistic)), repeat=2):
         shared = set(leases(*one)) & set(leases(*other))
         ingestions = [run for run in (one, other) if run[0] is Service.INGESTION]
-        # An ingestion of an Optimistic table and a service of one are what may go on side by side.
+        # An ingestion of an Optimistic table and a service of one are what may continue side by side.
         beside = len(ingestions) == 1 and ingestions[0][1] is optimistic and Service.DELETION not in {one[0], other[0]}
         assert bool(shared) is not beside, (one, other)
         orders = [[name for name in leases(*run) if name in shared] for run in (one, other)]

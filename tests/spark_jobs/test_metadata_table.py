@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 def write(lake: Any, value: int, *, version: int, metadata: bool = False) -> None:
-    """Write every row anew, as another tool does that has no metadata table unless it is said."""
+    """Write every row again, as another tool does that has no metadata table unless it is said."""
     options = {
         **lake.hudi_options(Service.INGESTION),
         "hoodie.write.table.version": str(version),

@@ -1,4 +1,4 @@
-"""A writer of an older release goes on with its table after the operator has ingested into it and served it."""
+"""A writer of an older release continues with its table after the operator has ingested into it and served it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def fill(lake: Any, commits: int, *, first: int = 0, rows: int = 100) -> None:
 
 
 def add(lake: Any, commits: int, *, first: int = 0, rows: int = 100) -> None:
-    """Insert new rows, each time into a file of their own."""
+    """Insert new rows, each time into their own file."""
     lake.spec |= NEW_FILES
     for number in range(first, first + commits):
         lake.put(f"{number}.csv", csv(number * rows, (number + 1) * rows), at=number)

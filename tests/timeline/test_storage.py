@@ -1,4 +1,4 @@
-"""Stores: how paths are spelt, and how failures are told apart."""
+"""Stores: how paths are spelt, and how failures are distinguished."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> No
 
     assert outcomes(quiet) == ["Succeeded"]
     assert len(quiet.jobs()) == 1
-    assert quiet.status()["timeline"]["lastCommit"] == quiet_before["timeline"]["lastCommit"]
+    assert quiet.status()["timeline"]["latestCompleted"] == quiet_before["timeline"]["latestCompleted"]
     for table in (running, failing, quiet, pending):
         table.wait_ready()
         assert len({run["job"] for run in table.status()["history"]}) == len(table.status()["history"])

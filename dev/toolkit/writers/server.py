@@ -68,7 +68,7 @@ def open_session(jar: str, zone: str) -> SparkSession:
 
 
 def _pass_gate(gate: str) -> bool:
-    """Wait until somebody writes into the gate whether the write is to go on."""
+    """Wait until somebody writes into the gate whether the write is to continue."""
     Path(f"{gate}.reached").touch()
     while not (said := Path(gate).read_text().strip() if Path(gate).exists() else ""):
         time.sleep(0.05)
@@ -114,7 +114,7 @@ def begin(path: str, columns: str, rows: Sequence[Sequence[Any]], options: dict[
 
 @call
 def finish(gate: str, *, go: bool) -> str | None:
-    """Let a write go on, or fail at its gate, and return the error with which it ended."""
+    """Let a write continue, or fail at its gate, and return the error with which it ended."""
     unfinished = Path(f"{gate}.unfinished")
     unfinished.write_text("go" if go else "fail")
     unfinished.rename(gate)

@@ -156,8 +156,8 @@ def _zone(found: Evidence) -> Iterator[Entry]:
     zone = zone_name(found.offset)
     if zone is not None:
         comment = (
-            "The newest files show this. decide: where the writer's clock has summer time and it goes on writing, name "
-            "its zone, such as America/New_York."
+            "The newest files show this. decide: where the writer's clock has summer time and it continues writing, "
+            "name its zone, such as America/New_York."
         )
         yield Entry("timelineTimeZone", zone, (comment,))
 
@@ -185,7 +185,7 @@ def _comments(found: Evidence) -> Iterator[str]:
     if writers:
         yield f"Who wrote, by the newest {len(found.commits)} commits:"
         yield from (f"  {one.sentence}" for one in writers)
-        yield "decide: where an ingestion goes on reading, and when the writer above is stopped: docs/adopting.md."
+        yield "decide: where an ingestion continues reading, and when the writer above is stopped: docs/adopting.md."
     for one in timeline.pending[:_PENDING_SHOWN]:
         yield f"Pending: {one.action} {one.time}, {one.state}."
     if timeline.counters.savepoints:

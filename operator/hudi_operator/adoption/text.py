@@ -1,4 +1,4 @@
-"""YAML that people go on with, whose values and comments may come from anybody.
+"""YAML that people continue with, whose values and comments may come from anybody.
 
 Values are quoted so that neither YAML nor a template engine finds anything in them, and comments hold only what can be
 printed, so that neither a line break ends one nor a terminal obeys one.

@@ -14,7 +14,7 @@ _TAKEN = "^(?i:_hoodie_|_corrupt_record$)"
 PLAIN_COLUMNS = (
     f"self.all(column, column.matches('{_PLAIN}') && !column.matches('{_TAKEN}'))",
     "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own "
-    "(_hoodie_...); give anything else, such as a field of a struct, a column of its own in ingestion.transform",
+    "(_hoodie_...); give anything else, such as a field of a struct, its own column in ingestion.transform",
 )
 
 NO_COLUMN_TWICE = (

@@ -77,7 +77,7 @@ def _leadership(settings: Settings, kube: KubernetesClient) -> Leadership | None
         renew_deadline=settings.renew_deadline_seconds,
         retry=settings.lease_retry_seconds,
     )
-    # A process that is started anew in the same pod is another one: it knows nothing of what the first had decided.
+    # A process that is started again in the same pod is another one: it knows nothing of what the first had decided.
     identity = f"{settings.instance}_{uuid.uuid4().hex[:8]}"
     return Leadership(leases=kube, name=settings.lease_name, identity=identity, times=times)
 

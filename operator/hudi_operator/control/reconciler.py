@@ -1,7 +1,7 @@
 """The reconciler: observe, decide, write the status, act, for one table at a time.
 
 The status is written before anything is done, with the resourceVersion of the table that was read: a decision made on
-an old view of the table fails there and is made anew. Most reconciles are asked for by a poll and end early: nothing is
+an old view of the table fails there and is rebuilt. Most reconciles are asked for by a poll and end early: nothing is
 due by time, and the timeline has not moved since the table was last read whole.
 """
 
@@ -174,7 +174,7 @@ class Reconciler:
         _log.warning("parts of the status cannot be read", table=str(key), parts=parts)
         message = (
             f"This version of the operator cannot read these parts of the status: {', '.join(parts)}. They are left "
-            "out and made anew from the timeline and the Jobs; the rest is kept."
+            "out and rebuilt from the timeline and the Jobs; the rest is kept."
         )
         await self._kube.create_event(
             document, kind=EventType.WARNING, reason=TableEvent.STATUS_UNREADABLE, message=message

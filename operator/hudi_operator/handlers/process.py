@@ -31,7 +31,7 @@ class OperatorStopped(Exception):
 
 
 class OperatorProcess:
-    """Runs one operator until it is told to stop.
+    """Runs one operator until it is asked to stop.
 
     With an election the process waits until it leads, and ends when it no longer does: a new process begins with
     nothing that another leader may have overtaken. `known`, `queue` and `health` are open for tests and for whoever

@@ -22,7 +22,7 @@ _ALONE = {
 _BESIDE_OTHERS = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.clean.failed.writes.policy": "LAZY",
-    # Of a writer and a table service that touch the same files, the service gives up and is planned anew.
+    # Of a writer and a table service that touch the same files, the service gives up and is planned again.
     "hoodie.write.lock.conflict.resolution.strategy": f"{_TRANSACTION}.PreferWriterConflictResolutionStrategy",
     # Also to one that has only announced itself.
     "hoodie.clustering.fail.on.pending.ingestion.during.conflict.resolution": "true",

@@ -61,7 +61,7 @@ def job_name(
     decision: Sequence[str | int | None],
     taken: Collection[str] = (),
 ) -> str:
-    """Return the name of a run: the same decision gives the same name, every other one a name of its own.
+    """Return the name of a run: the same decision gives the same name, every other one its own name.
 
     `decision` is all that makes the run what it is, the time at which it was decided included. `taken` are the names of
     Jobs that exist: none is used again. The name is at most 47 characters, so that executor pods can be named after it.

@@ -24,7 +24,7 @@ class NotFound(KubernetesError):
 
 
 class Conflict(KubernetesError):
-    """The object was changed, or deleted and made again, since it was read: read it again and decide anew."""
+    """The object was changed, or deleted and made again, since it was read: read it again and decide again."""
 
 
 class AlreadyExists(KubernetesError):

@@ -101,7 +101,7 @@ class Transport:
     async def list_items(self, path: str, *, label_selector: str | None = None) -> AsyncIterator[Document]:
         """Yield every object of a listing, page by page.
 
-        When the API server forgets the state of the listing half-way, the listing starts anew and objects may come
+        When the API server forgets the state of the listing half-way, the listing starts again and objects may come
         twice.
         """
         for attempt in range(1, _LISTING_ATTEMPTS + 1):

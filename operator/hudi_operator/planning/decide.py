@@ -117,7 +117,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
 
 
 def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus) -> Plan:
-    """Return the plan for a table that may not be looked at: its Jobs go on, and nothing of its folder is shown."""
+    """Return the plan for a table that may not be read: its Jobs continue, and nothing of its folder is shown."""
     message = blocked_message(observation)
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES

@@ -43,7 +43,7 @@ def refused_step(
 def _running(observation: Observation, plan: Plan) -> int:
     """Return how many Jobs count towards the limits of the class.
 
-    The end of a run of a table that may not be looked at cannot be confirmed, and it must not take a place for ever.
+    The end of a run of a table that may not be read cannot be confirmed, and it must not take a place for ever.
     """
     if not observation.is_hidden:
         return len(plan.active_jobs)

@@ -1,4 +1,4 @@
-"""When a table is looked at whole again: the one place that says so.
+"""When a table is reconciled in full again: the one place that says so.
 
 Between two whole reconciles its timeline alone is polled; what happens to the table, its class, its Jobs or their pods
 announces itself. This bounds how late a missed announcement is noticed, and meets what time alone changes.
@@ -25,7 +25,7 @@ _WAITING_SECONDS = 30.0
 def requeue_after(
     observation: Observation, plan: Plan, *, poll: float, spread: Callable[[float], float] = lambda seconds: seconds
 ) -> float:
-    """Return the seconds until the table is looked at whole again.
+    """Return the seconds until the table is reconciled in full again.
 
     `poll` is when its timeline is polled next, and `spread` draws around a pause so that tables drift apart. What time
     changes is met to the second.

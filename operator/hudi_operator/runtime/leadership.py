@@ -3,7 +3,7 @@
 The holder writes the Lease again and again. Another process takes it when it has been given up, or when it has not
 changed for as long as its holder promised, measured by the waiting process's own clock: clocks are never compared
 between machines. The holder stops earlier than that: what it writes goes through `Leadership.check`, which refuses once
-the last renewal is older than the renewal deadline. The check reads a clock that goes on while the process or the
+the last renewal is older than the renewal deadline. The check reads a clock that continues while the process or the
 machine is frozen, so that a process that wakes up as a deposed leader writes nothing.
 """
 
@@ -158,7 +158,7 @@ class Leadership:
             return
         with suppress(KubernetesError, TimeoutError):
             async with asyncio.timeout(self._times.retry):
-                # Read anew: a renewal may have been cut off after it took effect.
+                # Read again: a renewal may have been cut off after it took effect.
                 lease = await self._leases.get_lease(self._name)
                 if lease is not None and lease["spec"].get("holderIdentity") == self._identity:
                     spec = {**lease["spec"], "holderIdentity": "", "renewTime": _now()}

@@ -128,7 +128,7 @@ class KeyedQueue(Generic[Key]):
         return seconds
 
     def forget(self, key: Key) -> None:
-        """Start the backoff of a key anew."""
+        """Reset the backoff of a key."""
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:

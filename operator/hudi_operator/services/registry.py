@@ -48,7 +48,7 @@ def definition_of(service: Service) -> ServiceDefinition | None:
 
 
 def mode_of(spec: HudiTableSpec, service: Service) -> ServiceMode:
-    """Return where a service runs; Async for what always runs in a job of its own.
+    """Return where a service runs; Async for what always runs in its own job.
 
     In an Optimistic table Inline is Async: inside a writer Hudi executes every pending plan, also one that another tool
     is at work on.

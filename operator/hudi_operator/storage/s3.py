@@ -174,7 +174,7 @@ class S3FileSystem:
 
 
 class _Found:
-    """What a listing has found, and from where it goes on."""
+    """What a listing has found, and from where it continues."""
 
     def __init__(self, *, start_after: str | None, before: str | None) -> None:
         self.start_after = start_after

@@ -44,7 +44,7 @@ class MetricDescription:
 
 
 class Metrics:
-    """All metrics of one process, in a registry of their own. `descriptions` lists those of the operator itself."""
+    """All metrics of one process, in their own registry. `descriptions` lists those of the operator itself."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -53,7 +53,7 @@ _READS_WITHOUT_LISTING = 10
 """Looks at a folder with too many files before it is listed again."""
 
 # What lies beside a timeline of layout 1 sorts before and behind its instants, which begin with a digit. The instants
-# of layout 2 have a folder of their own.
+# of layout 2 have their own folder.
 _BEFORE_INSTANTS = ".zzzz"
 _BEHIND_INSTANTS = ":"
 

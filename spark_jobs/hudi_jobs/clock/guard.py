@@ -48,7 +48,7 @@ def instants_in_order(spark: SparkSession, base_path: str, options: Mapping[str,
 
 
 class _Table:
-    """The files that tell of a table's instants, read anew with each call."""
+    """The files that tell of a table's instants, read again with each call."""
 
     def __init__(self, spark: SparkSession, base_path: str) -> None:
         self.base_path = base_path

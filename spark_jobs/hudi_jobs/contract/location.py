@@ -32,7 +32,7 @@ class NotALocation(ValueError):
 
 
 def store_of(scheme: str) -> str:
-    """Return the one name of a scheme's store: `s3` for `s3a`; a scheme that is not known is a store of its own."""
+    """Return the one name of a scheme's store: `s3` for `s3a`; a scheme that is not known is its own store."""
     return _STORES.get(scheme.lower(), scheme.lower())
 
 

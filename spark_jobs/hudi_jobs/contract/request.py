@@ -162,7 +162,7 @@ class PlannedServiceTask(Document):
 
     `instant` is the pending instant to deal with and goes with `EXECUTE`. A requested one is executed. An inflight
     compaction is finished; a clustering that is inflight, or older than the newest write, is rolled back and planned
-    anew, so the instant that the run completes may be another one.
+    again, so the instant that the run completes may be another one.
     """
 
     mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE

@@ -1,4 +1,4 @@
-"""Where input comes from, as the request says it: one document for each kind of source, told apart by `kind`."""
+"""Where input comes from, as the request says it: one document for each kind of source, distinguished by `kind`."""
 
 from collections.abc import Mapping
 from enum import StrEnum

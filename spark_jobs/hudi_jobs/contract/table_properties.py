@@ -23,7 +23,7 @@ _REPORTED = 12
 _DECLARE = "declare what the table has"
 _CLOSING = (
     "Nothing is started, because rows would be lost or written again. Fields that cannot be changed are corrected by "
-    "deleting this resource with deletionPolicy Retain, which keeps the data, and applying it anew."
+    "deleting this resource with deletionPolicy Retain, which keeps the data, and applying it again."
 )
 
 
@@ -69,7 +69,7 @@ def differences(
     """Return all that a table has otherwise than declared, and all of it that cannot be honoured.
 
     `written_index` is what the newest commit notes of the index, where one does. Of a table that is not ingested into,
-    no keys are made anew, so less is asked of them.
+    no keys are generated, so less is asked of them.
     """
     return (
         *_identity(properties, definition),

@@ -26,7 +26,7 @@ TABLE_VERSION = "hoodie.table.version"
 """The property that holds the version of the table's format."""
 
 _OTHER_VERSION = (
-    "upgrade the table with a tool of your own, for example by one write with Hudi 0.15.0, which makes it version 6, "
+    "upgrade the table with your own tool, for example by one write with Hudi 0.15.0, which makes it version 6, "
     "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades no table"
 )
 

@@ -92,7 +92,7 @@ def count(rows: SourceRows, kept: DataFrame) -> Counts:
     """Fill the cache of the rows to write, and count them and their source in that one pass.
 
     Spark leaves the source out, or reads only its beginning, where the transform needs no more of it (`WHERE false`,
-    `LIMIT`). Its rows are then counted in a pass of their own, so that no bad row goes unnoticed.
+    `LIMIT`). Its rows are then counted in their own pass, so that no bad row goes unnoticed.
     """
     metrics = fill_cache(kept)
     keyless, misplaced = (int(metrics.apply(_KEPT).getLong(place)) for place in (0, 1))

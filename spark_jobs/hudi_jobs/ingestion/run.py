@@ -210,7 +210,7 @@ class _Run:
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
             message="Another run has committed what it read since this one began, so nothing was written: "
-            "the rows would be in the table twice. The next run goes on from there.",
+            "the rows would be in the table twice. The next run continues from there.",
         )
 
     def _checked(self, rows: SourceRows) -> tuple[DataFrame, Counts]:

@@ -1,6 +1,6 @@
 """Keeps a run's lease alive while it works on a table, and ends the JVM when the table may be another run's.
 
-The times are those of CLOCK_BOOTTIME, which goes on while the process is stopped or the machine sleeps. A process that
+The times are those of CLOCK_BOOTTIME, which continues while the process is stopped or the machine sleeps. One that
 was frozen past its lease finds that out in the moment in which it wakes, and ends the JVM before it completes anything.
 A short stop is harmless: nobody can have taken the table over before the lease has run out.
 """

@@ -23,7 +23,7 @@ _ATTEMPT = os.urandom(8).hex()
 
 
 def boot_time() -> float:
-    """Return the seconds since the machine started; they go on while the process is stopped or the machine sleeps."""
+    """Return the seconds since the machine started, also those while the process is stopped or the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

@@ -14,7 +14,7 @@ from hudi_jobs.table import HudiTable
 _UNPUBLISHED = True
 _NO_RESTORE = False
 _LATER = False
-"""`cluster` and `compact` leave the commit to a call of its own, which is where our notes go in."""
+"""`cluster` and `compact` leave the commit to its own call, which is where our notes go in."""
 
 
 class WriteClient:

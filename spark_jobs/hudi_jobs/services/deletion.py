@@ -61,7 +61,7 @@ def _extent(context: TaskContext, filesystem: JavaObject, folder: JavaObject) ->
 
 
 def _require_folder(base_path: str) -> None:
-    """Refuse what is not clearly a folder of its own: a bucket, the root, or a path that leads elsewhere."""
+    """Refuse what is not clearly a table's own folder: a bucket, the root, or a path that leads elsewhere."""
     try:
         names = Location.parse(unquote(base_path)).names
     except NotALocation:
@@ -71,7 +71,7 @@ def _require_folder(base_path: str) -> None:
     if not is_plain or not names or {_META_FOLDER, OPERATOR_FOLDER} & set(names):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"{base_path} is not a folder of its own, so it is not deleted; delete the table's files by hand.",
+            f"{base_path} is not a table's own folder, so it is not deleted; delete the table's files by hand.",
         )
 
 

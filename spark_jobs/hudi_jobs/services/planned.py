@@ -1,8 +1,8 @@
 """Compaction and clustering: a plan is made, or found, and executed once, whatever else runs or has died.
 
 A plan that has been begun may still be in the hands of a driver that is frozen and not dead. A clustering is then
-rolled back and planned anew, so that the old instant can never complete: the instant time is the fencing token. So is a
-clustering that was planned before the newest write. Hudi offers no way to remove the plan of a compaction, which is
+rolled back and planned again, so that the old instant can never complete: the instant time is the fencing token. So is
+a clustering that was planned before the newest write. Hudi offers no way to remove the plan of a compaction, which is
 finished under its old instant once the old holder's lease is over.
 Outcomes come from the timeline, never from a return value.
 """
@@ -37,7 +37,7 @@ class PlannedService(ABC):
 
     name: str
     can_plan_anew: bool
-    """Whether a plan that has been begun is rolled back and made anew instead of being finished."""
+    """Whether a plan that has been begun is rolled back and planned again instead of being finished."""
 
     @abstractmethod
     def require(self, context: TaskContext, table: HudiTable) -> None:

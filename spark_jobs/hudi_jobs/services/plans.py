@@ -1,7 +1,7 @@
 """The files that plans name: read before Hudi executes a plan, because it asks nobody whether they are the table's.
 
 Compaction and clustering read what their plans name, cleaning and rollback delete it. Plans lie on the store, and what
-they are made of does: names of partitions, commits, markers. The metadata table has plans of its own, which every
+they are made of does: names of partitions, commits, markers. The metadata table has its own plans, which every
 writer executes.
 """
 

@@ -158,7 +158,7 @@ def _claimed(table: HudiTable, rival: str) -> Blocker:
     return Blocker(
         reason=BlockerReason.PATH_CLAIMED,
         message=f"basePath {table.spec.base_path} is the folder of {whose}, or one lies in the other: give this table "
-        f"a folder of its own, {way_out}.",
+        f"its own folder, {way_out}.",
     )
 
 

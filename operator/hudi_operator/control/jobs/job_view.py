@@ -169,7 +169,7 @@ def _trouble(job: Document, pods: list[Document], *, phase: JobPhase) -> tuple[P
 
 
 def _references(executors: Iterable[Document]) -> tuple[PodReference, ...]:
-    """Return the executors that nobody has told to end."""
+    """Return the executors that nobody has asked to end."""
     wanted = [pod for pod in executors if not _is_deleted(pod)]
     return tuple(PodReference(name=_name(one), uid=_uid(one)) for one in wanted[:_EXECUTORS_REMOVED])
 
@@ -180,7 +180,7 @@ def _executors_message(executors: Sequence[Document]) -> str:
     names = ", ".join(_name(pod) for pod in executors[:_EXECUTORS_SHOWN])
     more = f" and {len(executors) - _EXECUTORS_SHOWN} more" if len(executors) > _EXECUTORS_SHOWN else ""
     return (
-        f"The driver has ended, and executors still run: {names}{more}. They are told to end; for one on a lost node, "
+        f"The driver has ended, and executors still run: {names}{more}. They are asked to end; for one on a lost node, "
         "repair the node or delete it from the cluster."
     )
 

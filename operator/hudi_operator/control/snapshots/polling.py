@@ -1,6 +1,6 @@
 """How often each timeline is looked at, and what lets a reconcile end early.
 
-A table that moves is looked at within seconds, one that has not moved for long rarely: the pause grows with the time
+A table that moves is read within seconds, one that has not moved for long rarely: the pause grows with the time
 for which nothing has moved, and is drawn around that, so that polls spread evenly. What is kept per table is a few
 numbers, never a document.
 """

@@ -1,4 +1,4 @@
-"""Snapshots of timelines: blocking reads in threads of their own, so that a dead store stalls nothing else."""
+"""Snapshots of timelines: blocking reads in their own threads, so that a dead store stalls nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -130,7 +130,7 @@ class SnapshotReader:
             return await threads.run(read, timeout_seconds=self._timeout, namespace=namespace)
         except StoreBusy as busy:
             if busy.by_namespace:
-                return f"Other reads of tables of namespace {namespace} take long; this table is looked at again."
+                return f"Other reads of tables of namespace {namespace} take long; this table is read again."
             return f"{_name(store)} has not answered earlier reads yet; it is asked again."
         except TimeoutError:
             return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."

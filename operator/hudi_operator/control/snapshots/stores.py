@@ -92,7 +92,7 @@ class StoreThreads:
             return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Begin no further reads; those under way go on without anybody waiting."""
+        """Begin no further reads; those under way continue without anybody waiting."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _metered(self, read: object, call: Callable[[], T]) -> T:

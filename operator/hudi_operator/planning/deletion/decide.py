@@ -4,7 +4,7 @@ All Jobs of the table end first. Then, where the spec says `deletionPolicy: Dele
 operator itself can only read the store. Every way leads to an end. What cannot be removed within a bounded number of
 attempts and a bounded time stays, and an Event says where it is and why.
 
-What has been done is remembered in the status only, so that the next process goes on where this one stopped: the Job
+What has been done is remembered in the status only, so that the next process continues where this one stopped: the Job
 in `activeJobs`, its attempts in `history`.
 """
 

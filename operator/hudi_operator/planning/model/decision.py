@@ -59,7 +59,7 @@ class Reason(StrEnum):
     """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
 
     WAITING_FOR_SPEC_CHANGE = "WaitingForSpecChange"
-    """The last run failed because of what it was told; tried once an hour until a change or a request."""
+    """The last run failed because its request is invalid; tried once an hour until a change or a request."""
 
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
     """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
@@ -188,7 +188,7 @@ def unless_hudi_fails(counting: Decision, *, unreadable: bool) -> Decision:
 
 
 def concealed(memory: ServiceStatus, *, reason: str, message: str) -> ServiceStatus:
-    """Return what is remembered of a table that may not be looked at: its runs, and nothing that a timeline told."""
+    """Return what is remembered of a table that may not be read: its runs, and nothing that a timeline told."""
     changes: dict[str, object] = {
         "counted": None,
         "counted_range": None,

@@ -185,7 +185,7 @@ class JobObservation:
     `service` is None where this version of the operator does not know it: then nothing runs beside it. `waiting_since`
     is since when its pod could start: a queue may have held the Job before. `remains` says that a
     Job which is over keeps a pod of which only containers of others run. `executors` are those that outlive their
-    driver and that nobody has told to end.
+    driver and that nobody has asked to end.
     """
 
     name: str

@@ -118,7 +118,7 @@ class TableEvent(StrEnum):
     """The table is suspended no longer."""
 
     STATUS_UNREADABLE = "StatusUnreadable"
-    """Parts of the stored status cannot be read by this version of the operator, and are made anew; a Warning."""
+    """Parts of the stored status cannot be read by this version of the operator, and are rebuilt; a Warning."""
 
     RESTORED = "Restored"
     """Somebody restored the table; a Warning."""
@@ -134,7 +134,7 @@ class EndingReason(StrEnum):
     """What the deletion of a table is at, as the reason of its condition Ready."""
 
     STOPPING_JOBS = "StoppingJobs"
-    """The table's Jobs were told to stop, and their pods still run."""
+    """The table's Jobs were asked to stop, and their pods still run."""
 
     DELETING_DATA = "DeletingData"
     """A Job removes the data, because the spec says `deletionPolicy: Delete`."""

@@ -69,7 +69,7 @@ _BLOCKERS: _Table = {
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
     BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
     BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or be Serialized."),
-    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table a folder of its own, or delete one of the two."),
+    BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two."),
 }
 
 _TIMELINE: _Table = {
@@ -80,7 +80,7 @@ _TIMELINE: _Table = {
     TimelineTrouble.TOO_LARGE: (Retry.WHEN_CLEARED, "Restore the file that the message names, or archive instants."),
     TimelineTrouble.UNSUPPORTED: (
         Retry.INTERVENTION,
-        "Upgrade the operator, or the table with a tool of your own; the message says which.",
+        "Upgrade the operator, or the table with your own tool; the message says which.",
     ),
     TimelineTrouble.NOT_READ: (Retry.WHEN_CLEARED, "See the reason of Ready."),
 }

@@ -17,7 +17,7 @@ def canonical_path(url: str) -> str:
     """Return `scheme://bucket/path` with one spelling: s3, s3a and s3n alike, no empty or dot segments, decoded.
 
     Claims are named after its hash, so it must never change. Percent escapes are decoded here although S3 takes them
-    literally: two tables whose paths differ only by that are refused rather than told apart.
+    literally: two tables whose paths differ only by that are refused rather than distinguished.
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator:

@@ -13,7 +13,7 @@ _WRITES = frozenset({Action.COMMIT.value, Action.DELTA_COMMIT.value, Action.REPL
 _DID = {
     Effect.FINISHED: "Finished",
     Effect.ROLLED_BACK: "Rolled back",
-    Effect.REPLANNED: "Rolled back, and planned anew, the",
+    Effect.REPLANNED: "Rolled back, and planned again, the",
 }
 
 

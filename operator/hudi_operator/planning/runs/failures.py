@@ -102,7 +102,7 @@ def _hopeless(last: RunStatus, *, now: datetime) -> Decision:
     return Decision(
         due=due,
         reason=Reason.RETRY if due else Reason.WAITING_FOR_SPEC_CHANGE,
-        message="The last run failed because of what it was told. It is tried again when the spec, the class, the "
+        message="The last run failed because its request is invalid. It is tried again when the spec, the class, the "
         f"Spark image or the operator changes, or when the annotation {REQUESTED_AT_ANNOTATION} asks for it; without "
         f"that at {format_time(at)}.",
         at=at,

@@ -32,7 +32,7 @@ _MOST_ACTIVE = 8
 """As many as a status holds; anybody who may create Jobs can make more look like a table's."""
 
 _CREATION_GRACE = timedelta(minutes=2)
-"""How long a Job whose intent is recorded may be created late; later the schedule decides anew."""
+"""How long a Job whose intent is recorded may be created late; later the schedule decides again."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from hudi_operator.planning.services.view import ServiceView, finish_left_over, 
 def evaluate(view: ServiceView) -> Decision:
     """Return whether a pending clustering is to be dealt with or a new one to be planned.
 
-    A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans anew.
+    A requested clustering is executed. An inflight one is never executed again: its run rolls it back and plans again.
     """
     counters = view.timeline.counters
     if counters.pending_clusterings is None:
@@ -27,6 +27,6 @@ def evaluate(view: ServiceView) -> Decision:
 
 
 def left_over(view: ServiceView) -> Decision | None:
-    """Roll a pending clustering back although the spec disables clustering, and plan none anew."""
+    """Roll a pending clustering back although the spec disables clustering, and plan none in its place."""
     plan = next(iter(view.pending), None)
     return None if plan is None else finish_left_over(view, plan, what="rolled back", run_mode=RunMode.ROLL_BACK)

@@ -1,6 +1,6 @@
 """What people and other tools do to the history of a table: savepoints, restores, rollbacks of completed commits.
 
-They are reported and stop nothing: who restores a table wants what it then holds. The next ingestion goes on from the
+They are reported and stop nothing: who restores a table wants what it then holds. The next ingestion continues from the
 newest checkpoint that the timeline still has, so that the input of undone commits is read again.
 """
 
@@ -141,7 +141,7 @@ def act_message(act: ActStatus) -> str:
             f"again: ask for it with the annotation {RESCAN_ANNOTATION}, where rows are missing."
         )
     return (
-        f"{undid} Ingestion goes on from the newest checkpoint that the timeline holds, so that files of undone "
+        f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that files of undone "
         "commits are read again."
     )
 

@@ -52,7 +52,7 @@ class Authorship:
         )
         timeline = observation.snapshot.timeline
         if timeline is not None and timeline.properties.timezone is not TimelineZone.UTC:
-            # The times of runs are in UTC. What completed while there was a Job is not told apart from its doing.
+            # The times of runs are in UTC. What completed while there was a Job is not distinguished from its doing.
             at_work = (*active, *observation.table.status.active_jobs)
             by_runs = cleanings = (Window.always(),) if at_work else ()
         return cls(

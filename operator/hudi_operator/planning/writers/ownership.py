@@ -2,7 +2,7 @@
 
 Claims lie in the operator's own cluster, so two operators do not see each other's. The record lies where both do. As
 long as it names another operator, or a run of this operator that it did not start, nothing starts until a person has
-said who goes on.
+said who continues.
 """
 
 from collections.abc import Collection

@@ -3,7 +3,7 @@
 It is *adopted* when nothing names a run of this operator: neither its status nor its timeline. A cron job may still
 write to such a table, and the first run beside it would lose rows. So the operator watches first, in Observe too, and
 starts nothing on a Serialized table before nothing has moved for as long as the class asks. Only its own clock counts:
-a memory that is lost, or that cannot be right, begins anew.
+a memory that is lost, or that cannot be right, begins again.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ def check_takeover(
 
 
 def hidden(before: TakeoverStatus | None) -> TakeoverStatus | None:
-    """Return what is kept of a table that may not be looked at: that it was taken over, and nothing of its timeline."""
+    """Return what is kept of a table that may not be read: that it was taken over, and nothing of its timeline."""
     if before is None or before.phase is not TakeoverPhase.DONE:
         return None
     return before.model_copy(update={"savepoint": None, "writers": (), "seen": None})
@@ -87,7 +87,7 @@ def _evaluated(
 
 
 def _is_adopted(observation: Observation, runs: Collection[RunStatus], active: Collection[ActiveJob]) -> bool:
-    """Tell whether nothing names a run of ours; a resource that is declared again goes on with its operator's table."""
+    """Tell whether nothing names a run of ours; a resource declared again continues with its operator's table."""
     snapshot = observation.snapshot
     is_known = runs or active or observation.table.status.left_behind
     marks = (*snapshot.marks, *snapshot.planned)

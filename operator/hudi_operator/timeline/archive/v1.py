@@ -59,7 +59,7 @@ def _sequence(name: str) -> int:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    """Split a log file at its block sizes; after damage, go on at the next magic (`HoodieLogFileReader`)."""
+    """Split a log file at its block sizes; after damage, continue at the next magic (`HoodieLogFileReader`)."""
     position = data.find(_MAGIC)
     while position >= 0:
         start = position + len(_MAGIC) + 8

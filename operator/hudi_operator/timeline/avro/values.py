@@ -26,7 +26,7 @@ class Cursor:
         self.values = values
 
     def take(self, size: int) -> bytes:
-        """Return so many bytes and go on behind them."""
+        """Return so many bytes and continue behind them."""
         start = self.position
         end = start + size
         if size < 0 or end > len(self.data):
@@ -91,7 +91,7 @@ def _skip_bytes(cursor: Cursor) -> None:
 
 
 def pass_over(cursor: Cursor, size: int) -> None:
-    """Go on behind so many bytes."""
+    """Continue behind so many bytes."""
     position = cursor.position + size
     if size < 0 or position > len(cursor.data):
         raise CorruptContent("the Avro file is damaged: it ends early")

@@ -82,7 +82,7 @@ class ReadBudget:
         """Count a file. Raises `ReadBudgetSpent` when it is one too many, or when time or bytes are used up."""
         self.files -= 1
         if self.files < 0 or self.read_bytes < 0 or monotonic() - self._began > self.seconds:
-            raise ReadBudgetSpent("More is to be read than one read may; the next read goes on from here")
+            raise ReadBudgetSpent("More is to be read than one read may; the next read continues from here")
 
 
 @dataclass(frozen=True, slots=True)

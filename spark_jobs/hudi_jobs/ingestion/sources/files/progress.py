@@ -106,7 +106,7 @@ def _load(context: TaskContext, before: FileProgress, rescan: RescanRequest | No
         lost = failure.reason is FailureReason.CHECKPOINT_DAMAGED
         if not lost or rescan is None or not rescan.is_everything:
             raise
-        context.log("starting the record of read files anew", rescan=rescan.text, cause=failure.message)
+        context.log("starting the record of read files again", rescan=rescan.text, cause=failure.message)
         return ()
 
 

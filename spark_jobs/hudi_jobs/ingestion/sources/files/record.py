@@ -153,7 +153,7 @@ def known_among(wanted: Collection[bytes], record: Iterable[LoadedSegment]) -> d
 
 @dataclass(frozen=True)
 class Growth:
-    """What a record becomes: segments that stay as they are, and what is written anew."""
+    """What a record becomes: segments that stay as they are, and what is written again."""
 
     kept: tuple[Segment, ...]
     drafts: tuple[Draft, ...]
