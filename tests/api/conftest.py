@@ -11,9 +11,9 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.crd import crd_document
-from hudi_operator.api.crd_kinds import TABLE, TABLE_CLASS, ResourceKind
+from hudi_operator.api.crd.definitions import crd_document
+from hudi_operator.api.crd.kinds import TABLE, TABLE_CLASS, ResourceKind
+from hudi_operator.api.values.base import GROUP, VERSION
 
 Document = dict[str, Any]
 Checks = tuple[set[str], set[str]]

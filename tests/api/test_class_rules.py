@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudi_operator.api.crd_kinds import TABLE_CLASS
+from hudi_operator.api.crd.kinds import TABLE_CLASS
 
 Document = dict[str, Any]
 

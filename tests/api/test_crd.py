@@ -7,11 +7,11 @@ import pytest
 import yaml
 from pydantic import BaseModel, Field
 
-from hudi_operator.api import crd
-from hudi_operator.api.base import Duration, Model, Quantity, rules
-from hudi_operator.api.crd_kinds import KINDS, ResourceKind
-from hudi_operator.api.crd_schema import NotStructural, structural_schema
-from hudi_operator.api.table_index import IndexType
+from hudi_operator.api.crd import definitions as crd
+from hudi_operator.api.crd.kinds import KINDS, ResourceKind
+from hudi_operator.api.crd.schema import NotStructural, structural_schema
+from hudi_operator.api.spec.index import IndexType
+from hudi_operator.api.values.base import Duration, Model, Quantity, rules
 
 ROOT = Path(__file__).parents[2]
 LARGEST_BYTES = 200_000  # client-side apply keeps a copy in an annotation, and that may hold 256 KiB

@@ -8,7 +8,7 @@ import yaml
 
 from hudi_jobs.contract import BadRecordPolicy, ConcurrencyMode, FileFormat, TableType, WriteOperation
 from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
-from hudi_operator.api.table_services import (
+from hudi_operator.api.spec.services import (
     CleaningPolicy,
     ClusteringExecutionStrategy,
     ClusteringLayout,
@@ -18,7 +18,7 @@ from hudi_operator.api.table_services import (
     CompactionTriggerStrategy,
     ServiceMode,
 )
-from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
+from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.planning.policy.class_policy import policy_blockers
 
 ROOT = Path(__file__).parents[2]

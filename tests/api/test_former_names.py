@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.planning.world import class_spec
 
-from hudi_operator.api.crd_schema import structural_schema
+from hudi_operator.api.crd.schema import structural_schema
 from hudi_operator.api.resources import FORMER_ANNOTATIONS, HudiTable, ObjectMetadata, parse_table
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import HudiTableStatus
 
 SPEC = {"basePath": "s3a://lake/team-a/flights", "type": "CopyOnWrite", "recordKey": ["id"]}
 METADATA = {"name": "flights", "namespace": "team-a", "uid": "u"}

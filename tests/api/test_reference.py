@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import HudiTableSpec, Ingestion
+from hudi_operator.api.spec.table import HudiTableSpec, Ingestion
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from toolkit.generated.fields import documented_models, field_table, with_field_tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"

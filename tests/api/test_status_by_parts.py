@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hudi_operator.api.crd_schema import Schema, structural_schema
+from hudi_operator.api.crd.schema import Schema, structural_schema
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.table import HudiTableStatus
 
 SPEC = {"basePath": "s3a://lake/team-a/t", "type": "CopyOnWrite", "recordKey": ["id"]}
 Path = tuple[int | str, ...]

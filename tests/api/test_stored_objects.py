@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.crd_kinds import KINDS, ResourceKind
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.crd.kinds import KINDS, ResourceKind
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.values.base import GROUP, VERSION
 
 pytestmark = pytest.mark.cluster
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.api import test_service_rules
 
-from hudi_operator.api.crd_kinds import TABLE
+from hudi_operator.api.crd.kinds import TABLE
 
 Document = dict[str, Any]
 

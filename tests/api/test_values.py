@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_operator.api.base import parse_duration, parse_quantity, quantity_bytes
+from hudi_operator.api.values.base import parse_duration, parse_quantity, quantity_bytes
 
 DURATIONS = {
     "30s": timedelta(seconds=30),

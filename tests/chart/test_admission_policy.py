@@ -14,7 +14,7 @@ import yaml
 from kubernetes import client, config, utils
 from tests.planning.namespace_cases import CASES, LABELS
 
-from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.values.base import GROUP, VERSION
 
 pytestmark = pytest.mark.cluster
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi

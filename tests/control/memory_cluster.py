@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.kube.api import Documents

@@ -15,7 +15,7 @@ from tests.control.test_reconciler import KEY, Cluster, class_document, give_cla
 from tests.planning.world import IMAGE, UID, instant, timeline
 
 from hudi_jobs.contract import Outcome, OwnerRecord
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.control.memory_cluster import MemoryCluster
 
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
-from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.claims.index import Claim, ClaimIndex
 from hudi_operator.kube.api import Documents

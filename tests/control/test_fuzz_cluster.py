@@ -14,8 +14,8 @@ from tests.planning.world import IMAGE, OPERATOR, UID, active, ago, done, snapsh
 
 from hudi_jobs.contract import encode_outcome
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.spec.table import DeletionPolicy
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.own_objects import own_jobs, own_pods

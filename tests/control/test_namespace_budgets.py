@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots import reader as reader_module
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads

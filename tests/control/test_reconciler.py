@@ -15,7 +15,7 @@ from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, UID, class_spec, instant, timeline
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey, table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler

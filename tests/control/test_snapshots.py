@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.storage import FileSystem, Listing, S3Options

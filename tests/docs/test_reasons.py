@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hudi_jobs.contract import FailureReason
-from hudi_operator.api.conditions import ConditionType
+from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word

@@ -26,8 +26,8 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_operator.api.crd_schema import structural_schema
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.crd.schema import structural_schema
+from hudi_operator.api.status.table import HudiTableStatus
 
 PAGE = Path(__file__).parents[2] / "docs" / "status.md"
 BLOCK = re.compile(

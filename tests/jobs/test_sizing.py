@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.planning.world import class_spec, spec
 
-from hudi_operator.api.base import quantity_bytes
+from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.jobs.sizing import (
     PlanSize,
     PodSize,

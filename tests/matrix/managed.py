@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.request import build_request

@@ -14,7 +14,7 @@ from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spe
 
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (

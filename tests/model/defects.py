@@ -20,8 +20,8 @@ from tests.model.search import Report, search
 from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.base import Model
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.values.base import Model
 from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason

@@ -11,7 +11,7 @@ from tests.model.world import Tool, World, moment
 from tests.planning.world import at
 
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, REQUESTED_AT_ANNOTATION
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.table import HudiTableStatus
 
 Deviation = tuple[str, int]
 """A name, and the run, tool, cluster or variant that it is about."""

@@ -10,7 +10,7 @@ from tests.model.lake import TOOL_ROWS
 from tests.model.world import World
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
-from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.services.registry import SERVICES

@@ -8,8 +8,8 @@ from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
-from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.api.takeover_status import TakeoverPhase
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
 from hudi_operator.planning.refusal import refused

@@ -10,7 +10,7 @@ from typing import Any
 from tests.planning.world import IMAGE, NOW, as_declared, at, failed, job, observe, outcome, story, table
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, RunMode, Service
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import (
     CreateJob,

@@ -26,9 +26,9 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_operator.api.act_status import ActStatus
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.acts import ActStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.status.transitions import Transition, transitions
 from hudi_operator.planning.writers.acts import ACT_REASONS

@@ -26,8 +26,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import AffectedInstant, Effect, JobOutcome, Outcome
-from hudi_operator.api.act_status import PendingOwner
-from hudi_operator.api.table_status import HudiTableStatus, PendingStatus
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.table import HudiTableStatus, PendingStatus
 from hudi_operator.planning.model import JobObservation, Observation, TimelineSnapshot
 from hudi_operator.planning.status.transitions import Transition, transitions
 

@@ -22,7 +22,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTableClass, ObjectMetadata
-from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, Plan, PodTrouble, TimelineSnapshot, circumstances
 from hudi_operator.planning.refusal import refused

@@ -41,9 +41,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult
-from hudi_operator.api.conditions import Condition, ConditionType, find_condition
 from hudi_operator.api.resources import InvalidObject
-from hudi_operator.api.table_status import HudiTableStatus, ServiceStatus
+from hudi_operator.api.status.conditions import Condition, ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus, ServiceStatus
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,

@@ -26,9 +26,9 @@ from tests.planning.world import (
     timeline,
 )
 
-from hudi_operator.api.conditions import ConditionType, find_condition
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, CreateJob, LaunchJob, Plan, TimelineSnapshot
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.services.registry import SERVICES

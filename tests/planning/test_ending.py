@@ -26,9 +26,9 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
-from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.spec.table import DeletionPolicy
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.deletion.decide import (
     ATTEMPTS,
     PATIENCE,

@@ -30,8 +30,8 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import FailureReason, Outcome
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_status import RunStatus, ServiceStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Plan, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.runs.failures import FailureKind, after_failures, failure_kind

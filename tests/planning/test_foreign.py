@@ -29,8 +29,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_status import TimelineStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from tests.planning.test_conformance import observations
 from tests.planning.world import plan_for, status_of
 
-from hudi_operator.api.conditions import ConditionType
+from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation
 from hudi_operator.services.registry import SERVICES
 

@@ -8,7 +8,7 @@ import pytest
 from tests.planning.namespace_cases import CASES, LABELS
 from tests.planning.world import table_class
 
-from hudi_operator.api.namespaces import AllowedNamespaces, NamespaceSelector
+from hudi_operator.api.values.namespaces import AllowedNamespaces, NamespaceSelector
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.policy.namespaces import asks_for_labels, described, namespace_blocker
 

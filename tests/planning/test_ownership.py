@@ -23,8 +23,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import OwnerRecord
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_status import OwnerStatus, TimelineStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import OwnerStatus, TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Action, Instant, State
 

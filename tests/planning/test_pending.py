@@ -27,7 +27,7 @@ from tests.planning.world import (
 from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.conditions import ConditionType, find_condition
+from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineSnapshot

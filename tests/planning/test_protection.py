@@ -28,8 +28,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import Outcome, SavepointStep, Service
-from hudi_operator.api.table_status import ActiveJob
-from hudi_operator.api.takeover_status import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 

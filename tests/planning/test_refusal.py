@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.planning.world import NOW, active, again, done, job, minutes, observe, plan_for, status, story, table
 
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.api.table_class import RetrySettings
+from hudi_operator.api.spec.table_class import RetrySettings
 from hudi_operator.planning.model.retry import retry_delay
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, plan_for, run, status, story, table
 
-from hudi_operator.api.table_status import CountRange, ServiceStatus
+from hudi_operator.api.status.table import CountRange, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Bounds, CleanSummary, TableType, Timeline
 

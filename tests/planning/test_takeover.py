@@ -29,10 +29,10 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import HudiTableStatus
-from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import Blocker, BlockerReason, LaunchJob, Mark, Observation, Plan, TimelineSnapshot
 from hudi_operator.timeline import Timeline
 

@@ -30,8 +30,8 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
-from hudi_operator.api.conditions import ConditionType, find_condition
-from hudi_operator.api.takeover_status import TakeoverPhase, TakeoverStatus
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import JobPhase, LaunchJob, Mark, Observation, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Timeline
 

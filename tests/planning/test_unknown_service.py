@@ -28,7 +28,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, parse_table
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.planning.model import JobPhase, StopJob
 from hudi_operator.planning.refusal import refused

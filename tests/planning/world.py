@@ -9,9 +9,9 @@ from typing import Any
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service, TaskResult
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time

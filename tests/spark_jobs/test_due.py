@@ -17,7 +17,7 @@ import pytest
 from hudi_jobs.contract import Service
 from hudi_jobs.services.client import write_client
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.services import clustering, compaction
 from hudi_operator.planning.services.pending import pending_statuses

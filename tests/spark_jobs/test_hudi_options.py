@@ -10,7 +10,7 @@ import pytest
 from hudi_jobs.contract import Service
 from hudi_jobs.jvm import classes
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.jobs.hudi_options import build_hudi_options
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from tests.planning.world import at, memory, observe, run, status, status_of, table
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
-from hudi_operator.api.table_status import ServicesStatus
+from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem
 from hudi_operator.timeline import TimelineReader

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.table_status import RunStatus
+from hudi_operator.api.status.table import RunStatus
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import Metrics
 

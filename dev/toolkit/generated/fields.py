@@ -12,12 +12,12 @@ from typing import get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hudi_operator.api.base import DURATION_PATTERN
-from hudi_operator.api.crd_schema import Schema, structural_schema
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_class_status import HudiTableClassStatus
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.values.base import DURATION_PATTERN
 
 _BLOCK = re.compile(r"(<!-- fields of (\w+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)
 _HEADER = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from hudi_operator.api.crd import KINDS, crd_yaml
+from hudi_operator.api.crd.definitions import KINDS, crd_yaml
 from toolkit.generated import reference
 from toolkit.generated.fields import with_field_tables
 

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 import hudi_jobs.contract
 import hudi_operator
 from hudi_jobs.contract import Effect, Service
-from hudi_operator.api.conditions import ConditionType
+from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.control.settings import PREFIX, Settings
 from hudi_operator.planning.model.reasons import EndingEvent, Retry, TableEvent
 from hudi_operator.planning.model.registry import KINDS, AnyReason, entries

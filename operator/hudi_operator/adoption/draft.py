@@ -27,10 +27,10 @@ from hudi_operator.adoption.sections import service_entries
 from hudi_operator.adoption.shape import file_comments, index_entry
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
 from hudi_operator.adoption.writers import writers_of
-from hudi_operator.api.base import GROUP, VERSION
-from hudi_operator.api.paths import INNER_FOLDERS, prefix_problem
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_spec import ManagementPolicy
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.values.base import GROUP, VERSION
+from hudi_operator.api.values.paths import INNER_FOLDERS, prefix_problem
 from hudi_operator.jobs.request import definition_of
 from hudi_operator.timeline import TableProperties, TimelineZone
 

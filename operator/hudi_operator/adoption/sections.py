@@ -13,7 +13,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence
 from hudi_operator.adoption.text import Entry
 from hudi_operator.adoption.writers import overlapping, several, writers_of
-from hudi_operator.api.table_services import ArchivalSpec, CleaningPolicy, CleaningSpec, ServiceMode
+from hudi_operator.api.spec.services import ArchivalSpec, CleaningPolicy, CleaningSpec, ServiceMode
 from hudi_operator.timeline import Action
 from hudi_operator.timeline.rules.counters import COMMITS
 

@@ -6,7 +6,7 @@ from hudi_jobs.contract import BUCKET_FILE
 from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
 from hudi_operator.adoption.evidence import Evidence
 from hudi_operator.adoption.text import Entry
-from hudi_operator.api.table_index import IndexType
+from hudi_operator.api.spec.index import IndexType
 from hudi_operator.timeline.rules.file_sizes import summarise_files
 
 _MOST_BUCKETS = 100_000

@@ -6,11 +6,11 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from hudi_jobs.contract import InvalidRescan, parse_rescan
-from hudi_operator.api.base import Model, renamed
 from hudi_operator.api.salvage import read_by_parts
-from hudi_operator.api.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import HudiTableStatus, RescanState
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
+from hudi_operator.api.status.table import HudiTableStatus, RescanState
+from hudi_operator.api.values.base import Model, renamed
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
 """On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from hudi_operator.api.base import Model, renamed
+from hudi_operator.api.values.base import Model, renamed
 
 Path = tuple[int | str, ...]
 Read = TypeVar("Read", bound=BaseModel)

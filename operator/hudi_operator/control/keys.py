@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from hudi_operator.api.base import GROUP, VERSION
+from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.kube.kinds import Kind, ObjectKey
 
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")

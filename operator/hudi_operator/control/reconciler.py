@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from hudi_operator.api.resources import HudiTable, InvalidObject, parse_table
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.actions.actor import Actor
 from hudi_operator.control.actions.pipeline import Pipeline
 from hudi_operator.control.actions.status_writer import StatusWriter

@@ -2,8 +2,8 @@
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_concurrency import Lock
+from hudi_operator.api.spec.concurrency import Lock
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
 
 _TRANSACTION = "org.apache.hudi.client.transaction"
 

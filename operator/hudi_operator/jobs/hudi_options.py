@@ -11,11 +11,11 @@ from hudi_jobs.contract import (
     WriteOperation,
     index_note,
 )
-from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_index import Index, IndexType
-from hudi_operator.api.table_spec import BulkInsertSortMode, HudiTableSpec, Ingestion
+from hudi_operator.api.spec.index import Index, IndexType
+from hudi_operator.api.spec.table import BulkInsertSortMode, HudiTableSpec, Ingestion
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.jobs.concurrency_options import concurrency_options, lock_key_of, lock_of
 from hudi_operator.jobs.service_options import flag, service_options
 

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from hudi_jobs.contract import JobRequest, Service
-from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import ExecutionMode
+from hudi_operator.api.spec.table import ExecutionMode
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,

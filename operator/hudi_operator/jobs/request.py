@@ -13,9 +13,9 @@ from hudi_jobs.contract import (
     TableOwner,
     TableTask,
 )
-from hudi_operator.api.base import quantity_bytes
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
 from hudi_operator.services.registry import makes_plans
 

@@ -5,8 +5,8 @@ compaction, and a writer at what a clustering does with updates. Only the switch
 """
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.services.definition import TableServiceDefinition
 from hudi_operator.services.registry import TABLE_SERVICES, mode_of
 

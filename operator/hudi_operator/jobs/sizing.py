@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from hudi_operator.api.base import parse_quantity, quantity_bytes
-from hudi_operator.api.table_class import ExecutionLimits, HudiTableClassSpec
-from hudi_operator.api.table_spec import ExecutionMode, HudiTableSpec
+from hudi_operator.api.spec.table import ExecutionMode, HudiTableSpec
+from hudi_operator.api.spec.table_class import ExecutionLimits, HudiTableClassSpec
+from hudi_operator.api.values.base import parse_quantity, quantity_bytes
 
 _DRIVER_CPU = "1"
 _DRIVER_MEMORY = "2Gi"

@@ -1,7 +1,7 @@
 """Spark's settings for a run: complete, explicit, and the operator's own keys last."""
 
-from hudi_operator.api.table_class import HudiTableClassSpec, ObjectStore
-from hudi_operator.api.table_spec import ExecutionMode, HudiTableSpec
+from hudi_operator.api.spec.table import ExecutionMode, HudiTableSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec, ObjectStore
 from hudi_operator.jobs.sizing import Sizing
 
 ACCESS_KEY_VARIABLE = "AWS_ACCESS_KEY_ID"

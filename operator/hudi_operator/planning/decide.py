@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.base import parse_duration
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, HudiTableClass
-from hudi_operator.api.table_status import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
 from hudi_operator.planning.model.decision import Decision, concealed, seconds_until

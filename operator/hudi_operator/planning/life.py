@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.refusal import refused

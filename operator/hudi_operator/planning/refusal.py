@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.runs.memory import remember_runs

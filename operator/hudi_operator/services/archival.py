@@ -1,8 +1,8 @@
 """Archival: moving old instants out of the active timeline."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.conditions import ConditionType
-from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.services.definition import TableServiceDefinition
 
 

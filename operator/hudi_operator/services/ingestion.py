@@ -1,7 +1,7 @@
 """Ingestion: bringing input into the table."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.conditions import ConditionType
+from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.services.definition import ServiceDefinition
 from hudi_operator.timeline import Action, PendingKind
 

@@ -3,8 +3,8 @@
 from typing import assert_never
 
 from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_spec import HudiTableSpec
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.services.archival import ARCHIVAL
 from hudi_operator.services.cleaning import CLEANING
 from hudi_operator.services.clustering import CLUSTERING

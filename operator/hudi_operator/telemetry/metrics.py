@@ -21,7 +21,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from hudi_operator.api.table_status import RunStatus, service_name
+from hudi_operator.api.status.table import RunStatus, service_name
 
 # Without this every counter brings a second series, which nothing here needs.
 disable_created_metrics()

@@ -8,8 +8,8 @@ import structlog
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_spec import DeletionPolicy, ExecutionMode
-from hudi_operator.api.table_status import ActiveJob, service_name
+from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
+from hudi_operator.api.status.table import ActiveJob, service_name
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import TABLE

@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, service_name
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, service_name
 from hudi_operator.control.actions.actor import Actor, JobRefused
 from hudi_operator.control.actions.status_writer import StatusWriter
 from hudi_operator.control.jobs.running import RunningJobs

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
-from hudi_operator.api.base import parse_quantity
+from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
     end_trouble,

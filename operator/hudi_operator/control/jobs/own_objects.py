@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 
 import structlog
 
-from hudi_operator.api.base import GROUP
-from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.values.base import GROUP
 from hudi_operator.jobs.names import OWNING_JOB_NAME, OWNING_JOB_UID, run_of_executor
 from hudi_operator.kube.fields import Document, field, items, text
 from hudi_operator.runtime.documents import job_has_ended

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
-from hudi_operator.api.table_spec import DeletionPolicy
+from hudi_operator.api.spec.table import DeletionPolicy
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs

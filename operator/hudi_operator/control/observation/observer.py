@@ -7,9 +7,9 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 import asyncio
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.job_view import observe_jobs

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TableKey
 
 _PAUSE_PER_UNMOVED_SECOND = 0.1

@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 
-from hudi_operator.api.table_class import ObjectStore
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, Questions, read_snapshot
 from hudi_operator.control.snapshots.stores import StoreBusy, StoreThreads

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Self
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.table_status import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.planning.deletion.model import EndingObservation
 from hudi_operator.planning.model import JobObservation, JobPhase, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time

@@ -13,11 +13,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION
-from hudi_operator.api.table_class import JobQuota, JobSettings, RetrySettings
-from hudi_operator.api.table_spec import DeletionPolicy, ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus
+from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
+from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.deletion.model import (

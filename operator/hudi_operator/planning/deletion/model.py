@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.table_spec import DeletionPolicy
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.spec.table import DeletionPolicy
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model import Blocker, JobObservation, TimelineSnapshot
 
 SHORT_REQUEUE = 2.0

@@ -8,7 +8,7 @@ import hashlib
 
 from hudi_operator import __version__
 from hudi_operator.api.resources import HudiTableClass
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.status.table import ServiceStatus
 
 
 def circumstances_of(table_class: HudiTableClass | None, *, image: str) -> str | None:

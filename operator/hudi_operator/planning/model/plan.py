@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hudi_jobs.contract import Difference
-from hudi_operator.api.table_status import (
+from hudi_operator.api.status.table import (
     ActiveJob,
     OwnerStatus,
     PendingStatus,
@@ -12,7 +12,7 @@ from hudi_operator.api.table_status import (
     RunStatus,
     ServicesStatus,
 )
-from hudi_operator.api.takeover_status import TakeoverStatus
+from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model.observation import PodReference
 from hudi_operator.timeline import Instant
 

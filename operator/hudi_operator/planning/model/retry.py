@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from hudi_operator.api.base import parse_duration
-from hudi_operator.api.table_class import RetrySettings
+from hudi_operator.api.spec.table_class import RetrySettings
+from hudi_operator.api.values.base import parse_duration
 
 
 def retry_delay(failures: int, settings: RetrySettings) -> timedelta:

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from croniter import croniter
 from croniter.croniter import CroniterError
 
-from hudi_operator.api.base import parse_duration
-from hudi_operator.api.table_spec import Schedule
+from hudi_operator.api.spec.table import Schedule
+from hudi_operator.api.values.base import parse_duration
 
 _CHANCE = frozenset({"h", "r"})
 """Letters by which croniter draws a time by lot, another one each time; no month or weekday begins with them."""

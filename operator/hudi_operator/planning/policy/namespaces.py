@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from hudi_operator.api.namespaces import AllowedNamespaces, LabelRequirement, NamespaceSelector, SelectorOperator
 from hudi_operator.api.resources import HudiTableClass
+from hudi_operator.api.values.namespaces import AllowedNamespaces, LabelRequirement, NamespaceSelector, SelectorOperator
 from hudi_operator.planning.model import Blocker, BlockerReason
 
 _SHOWN = 500

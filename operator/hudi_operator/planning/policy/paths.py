@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from hudi_jobs.contract import Location, NotALocation, store_of
-from hudi_operator.api.paths import INNER_FOLDERS
+from hudi_operator.api.values.paths import INNER_FOLDERS
 
 
 def canonical_path(url: str) -> str:

@@ -1,7 +1,7 @@
 """Whether the timeline confirms what a run did."""
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
-from hudi_operator.api.table_status import ActiveJob
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.services.ingestion import INGESTION
 from hudi_operator.services.registry import definition_of

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
-from hudi_operator.api.table_class import RetrySettings
-from hudi_operator.api.table_status import RunStatus, ServiceStatus
+from hudi_operator.api.spec.table_class import RetrySettings
+from hudi_operator.api.status.table import RunStatus, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import entry_of, retry_of_word

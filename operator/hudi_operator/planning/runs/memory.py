@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, ServiceStatus
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed

@@ -8,7 +8,7 @@ driver's word is all there is.
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
-from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.base import parse_duration
-from hudi_operator.api.table_class import JobSettings
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.spec.table_class import JobSettings
+from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import (
     START_TROUBLES,
     Action,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from hudi_operator.api.table_status import ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.services.registry import SERVICES
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hudi_operator.api.table_services import CleaningPolicy
+from hudi_operator.api.spec.services import CleaningPolicy
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, by_count, unless_hudi_fails
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.services.view import ServiceView, left_alone, named

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.act_status import PendingOwner
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
-from hudi_operator.api.takeover_status import TakeoverStatus
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.table import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
+from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time

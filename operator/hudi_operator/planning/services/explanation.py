@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from hudi_operator.api.table_status import EXPLANATION_LIMIT, ServiceStatus
+from hudi_operator.api.status.table import EXPLANATION_LIMIT, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason, Surroundings, count_range
 from hudi_operator.planning.model.reasons import Retry
 from hudi_operator.planning.model.registry import words

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_spec import Schedule
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.spec.table import Schedule
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.model.times import format_time, parse_time

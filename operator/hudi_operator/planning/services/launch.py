@@ -1,7 +1,7 @@
 """The Job that is decided for a service that is due."""
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob
+from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.model import LaunchJob

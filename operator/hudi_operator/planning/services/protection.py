@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from hudi_jobs.contract import Outcome, SavepointStep, Service
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import RunStatus, ServiceStatus
-from hudi_operator.api.takeover_status import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
-from hudi_operator.api.table_class import JobQuota
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, ServicesStatus, ServiceStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.spec.table_class import JobQuota
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting

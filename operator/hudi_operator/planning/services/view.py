@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import RunMode, Service
-from hudi_operator.api.act_status import PendingOwner
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.table import PendingStatus, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE

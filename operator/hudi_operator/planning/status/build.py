@@ -3,12 +3,11 @@
 from datetime import datetime
 
 from hudi_jobs.contract import TableType
-from hudi_operator.api.base import quantity_bytes
-from hudi_operator.api.conditions import Condition
 from hudi_operator.api.resources import InvalidObject
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import (
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.status.table import (
     INSTANTS_SHOWN,
     FilesStatus,
     HudiTableStatus,
@@ -16,6 +15,7 @@ from hudi_operator.api.table_status import (
     TimelineStatus,
     service_name,
 )
+from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.decision import count_range
 from hudi_operator.planning.runs.windows import known_runs

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import differences_message
-from hudi_operator.api.act_status import PendingOwner
-from hudi_operator.api.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
 from hudi_operator.api.resources import InvalidObject
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import PendingStatus, ServiceStatus
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.conditions import MESSAGE_LIMIT, Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.table import PendingStatus, ServiceStatus
 from hudi_operator.planning.model import BlockerReason, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Outcome, Service, differences_message
-from hudi_operator.api.conditions import ConditionStatus
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ServiceStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.table_status import HudiTableStatus, RunStatus
+from hudi_operator.api.status.table import HudiTableStatus, RunStatus
 from hudi_operator.planning.model import Action, Release
 from hudi_operator.planning.status.transitions import Transition
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Effect
-from hudi_operator.api.act_status import PendingOwner
-from hudi_operator.api.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.status.acts import PendingOwner
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model.reasons import TableEvent, current_name
 from hudi_operator.planning.runs.affected import affected_message
 from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts

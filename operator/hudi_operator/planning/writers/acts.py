@@ -7,9 +7,9 @@ newest checkpoint that the timeline still has, so that the input of undone commi
 from collections.abc import Collection, Iterator, Mapping
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.act_status import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.resources import RESCAN_ANNOTATION
-from hudi_operator.api.table_status import RunStatus, ServicesStatus, TimelineStatus
+from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
+from hudi_operator.api.status.table import RunStatus, ServicesStatus, TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Self
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.planning.runs.windows import Window, windows_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, RunStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.planning.runs.windows import Window

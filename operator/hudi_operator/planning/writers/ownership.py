@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, OwnerStatus, RunStatus
 from hudi_operator.planning.model import Mark, Observation, TimelineSnapshot
 
 _SHOWN = 100

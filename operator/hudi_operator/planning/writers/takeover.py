@@ -14,11 +14,11 @@ from itertools import pairwise
 from statistics import median
 
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_operator.api.base import parse_duration
-from hudi_operator.api.table_class import TakeoverSettings
-from hudi_operator.api.table_spec import ManagementPolicy
-from hudi_operator.api.table_status import ActiveJob, RunStatus
-from hudi_operator.api.takeover_status import WRITERS_NAMED, Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.spec.table_class import TakeoverSettings
+from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.takeover import WRITERS_NAMED, Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import format_time, instant_time, parse_time
 from hudi_operator.planning.writers.foreign import may_lack_mark

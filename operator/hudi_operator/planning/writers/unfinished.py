@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
-from hudi_operator.api.base import parse_duration
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_services import ServiceMode
-from hudi_operator.api.table_status import PENDING_REMEMBERED, ActiveJob, RunStatus
-from hudi_operator.api.takeover_status import Protection
+from hudi_operator.api.spec.services import ServiceMode
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
+from hudi_operator.api.status.takeover import Protection
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunTrouble
 from hudi_operator.planning.runs.windows import SKEW

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_operator.api.base import Model, rules
+from hudi_operator.api.values.base import Model, rules
 
 _HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}"
 

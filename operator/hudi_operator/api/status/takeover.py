@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_operator.api.base import InstantTime, Model, Timestamp
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 WRITERS_NAMED = 6
 

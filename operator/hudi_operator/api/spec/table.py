@@ -12,17 +12,17 @@ from hudi_jobs.contract import (
     TableType,
     WriteOperation,
 )
-from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
-from hudi_operator.api.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
-from hudi_operator.api.paths import BasePath, QuarantinePath, SourcePath, apart
-from hudi_operator.api.table_concurrency import ConcurrencySpec
-from hudi_operator.api.table_index import INDEX_RULES, Index
-from hudi_operator.api.table_services import (
+from hudi_operator.api.spec.concurrency import ConcurrencySpec
+from hudi_operator.api.spec.index import INDEX_RULES, Index
+from hudi_operator.api.spec.services import (
     ArchivalSpec,
     CleaningSpec,
     ClusteringSpec,
     CompactionSpec,
 )
+from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
+from hudi_operator.api.values.paths import BasePath, QuarantinePath, SourcePath, apart
 
 OptionValue = Annotated[str, Field(max_length=1024)]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from hudi_operator.api.base import Model
+from hudi_operator.api.values.base import Model
 
 MESSAGE_LIMIT = 2000
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hudi_operator.api.base import Model
-from hudi_operator.api.conditions import Condition
+from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.values.base import Model
 
 
 class HudiTableClassStatus(Model):

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.base import Duration, Model, Name, Quantity, at_least, not_less, rules
-from hudi_operator.api.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
-from hudi_operator.api.paths import PathPrefix
-from hudi_operator.api.table_concurrency import Lock
-from hudi_operator.api.table_spec import Execution, OptionValue
+from hudi_operator.api.spec.concurrency import Lock
+from hudi_operator.api.spec.table import Execution, OptionValue
+from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
+from hudi_operator.api.values.paths import PathPrefix
 
 DEFAULT_CLASS_ANNOTATION = "hudi-operator.io/is-default-class"
 """On a HudiTableClass: `"true"` makes it the class of tables that name none."""

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
-from hudi_operator.api.act_status import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
-from hudi_operator.api.base import InstantTime, Model, Timestamp
-from hudi_operator.api.conditions import REASON_PATTERN, Condition
-from hudi_operator.api.takeover_status import TakeoverStatus
+from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
+from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.takeover import TakeoverStatus
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10

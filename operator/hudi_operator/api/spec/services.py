@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.base import Duration, Model, Quantity, at_least, not_less, rules
-from hudi_operator.api.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
+from hudi_operator.api.values.base import Duration, Model, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, AnyColumn
 
 # Hudi takes partitions as one text with commas between them, and puts some behind the base path without a check.
 PartitionPath = Annotated[

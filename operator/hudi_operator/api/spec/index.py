@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from hudi_operator.api.base import Model, rules
+from hudi_operator.api.values.base import Model, rules
 
 DEFAULT_BUCKETS = 256
 """Hudi's own default (`HoodieIndexConfig.BUCKET_INDEX_NUM_BUCKETS`)."""

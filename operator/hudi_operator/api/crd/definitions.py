@@ -4,9 +4,9 @@ from typing import Any
 
 import yaml
 
-from hudi_operator.api.base import GROUP, VERSION, rules
-from hudi_operator.api.crd_kinds import KINDS, ResourceKind
-from hudi_operator.api.crd_schema import Schema, structural_schema
+from hudi_operator.api.crd.kinds import KINDS, ResourceKind
+from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.values.base import GROUP, VERSION, rules
 
 __all__ = ["KINDS", "crd_document", "crd_yaml"]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_operator.api.base import rules
+from hudi_operator.api.values.base import rules
 
 _BUCKET = "s3[an]?://[a-z0-9][a-z0-9._-]*"
 """S3 has no buckets with capitals, and in a store that has, `Lake` is not the `lake` that a class allows."""

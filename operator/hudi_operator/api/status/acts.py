@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract import Effect
-from hudi_operator.api.base import InstantTime, Model
+from hudi_operator.api.values.base import InstantTime, Model
 
 ACTS_SHOWN = 10
 UNDONE_SHOWN = 10

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hudi_operator.api.base import GROUP
-from hudi_operator.api.conditions import ConditionType
-from hudi_operator.api.table_class import HudiTableClassSpec
-from hudi_operator.api.table_class_status import HudiTableClassStatus
-from hudi_operator.api.table_spec import HudiTableSpec
-from hudi_operator.api.table_status import HudiTableStatus
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.conditions import ConditionType
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_class import HudiTableClassStatus
+from hudi_operator.api.values.base import GROUP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_operator.api.base import Model, Name, rules
+from hudi_operator.api.values.base import Model, Name, rules
 
 LabelValue = Annotated[str, Field(pattern=r"^(([A-Za-z0-9][A-Za-z0-9._-]*)?[A-Za-z0-9])?$", max_length=63)]
 """The value of a label."""
