@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from hudi_jobs.contract import Service
+from hudi_operator.api.crd.kinds import KINDS, ResourceKind
 from hudi_operator.jobs.names import job_labels
 
 pytestmark = pytest.mark.chart
@@ -240,6 +241,19 @@ def test_each_tenant_gets_accounts_for_drivers_and_executors(documents: Any) -> 
     }
     bound = {subject["name"] for item in rendered if "subjects" in item for subject in item["subjects"]}
     assert bound == {"reader", "hudi-driver"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_operator_may_watch_every_kind_and_write_its_status(kind: ResourceKind, documents: Any) -> None:
+    granted: dict[str, set[str]] = {}
+    for role in (document for document in documents({}) if document["kind"] == "ClusterRole"):
+        if any("aggregate-to" in label for label in role["metadata"]["labels"]):
+            continue  # for people
+        for rule in role["rules"]:
+            for resource in rule["resources"]:
+                granted.setdefault(resource, set()).update(rule["verbs"])
+    assert granted[kind.plural] >= {"get", "list", "watch"}
+    assert granted[f"{kind.plural}/status"] >= {"get", "update"}
 
 
 def test_only_administrators_of_the_cluster_change_classes(documents: Any) -> None:
