@@ -16,6 +16,7 @@ from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 
 REPLACE_ACTION = "replacecommit"
 
+_PROPERTIES = "hoodie.properties"
 _META_FOLDER = ".hoodie"
 _RECORD_INDEX = "record_index"
 _LAYOUT_OF_HISTORY = 2
@@ -51,11 +52,13 @@ class HudiTable:
         configuration = hadoop_configuration(spark)
         folder = jvm.org.apache.hadoop.fs.Path(base_path, _META_FOLDER)
         filesystem = folder.getFileSystem(configuration)
-        if not filesystem.exists(folder):
-            return None
-        if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
-            filesystem.delete(folder, _RECURSIVELY)
-            return None
+        # A listing can fail while another writer removes files, so a table that is there is not listed.
+        if not filesystem.exists(jvm.org.apache.hadoop.fs.Path(folder, _PROPERTIES)):
+            if not filesystem.exists(folder):
+                return None
+            if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
+                filesystem.delete(folder, _RECURSIVELY)
+                return None
         storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         meta = builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(True).build()

@@ -49,12 +49,12 @@ def dead() -> Iterator[NeverAnswers]:
     released.set()
 
 
-def snapshots_beside(dead: NeverAnswers, **options: float) -> SnapshotReader:
+def snapshots_beside(dead: NeverAnswers, threads: int = 2, **options: float) -> SnapshotReader:
     def opener(_url: str, options: S3Options | None) -> tuple[FileSystem, str]:
         return dead if options is not None and options.endpoint == DEAD.endpoint else LocalFileSystem(), ""
 
     limits = {"timeout_seconds": 30.0, "patience_seconds": 0.2, **options}
-    return SnapshotReader(threads=2, opener=opener, **limits)
+    return SnapshotReader(threads=threads, opener=opener, **limits)
 
 
 async def test_a_store_that_never_answers_takes_no_thread_from_a_healthy_one(
@@ -93,6 +93,19 @@ async def test_a_read_that_takes_too_long_is_given_up_and_keeps_its_thread_until
 
     await eventually(answers)
     assert dead.asked > 2
+
+
+async def test_a_table_whose_namespace_waits_for_a_store_names_the_store(dead: NeverAnswers) -> None:
+    snapshots = snapshots_beside(dead, threads=8)
+    reads = [asyncio.create_task(snapshots.read(f"s3://dead/{each}", DEAD, namespace="one")) for each in range(8)]
+    ended, _ = await asyncio.wait(reads, timeout=2)
+    dead.released.set()
+    await asyncio.gather(*reads)
+    refused = [read.result() for read in ended]
+
+    waiting = f"The store {DEAD.endpoint} has not answered other reads of tables of namespace one yet"
+    assert [snapshot.trouble for snapshot in refused] == [TimelineTrouble.UNREACHABLE] * 2
+    assert [snapshot.message.partition(";")[0] for snapshot in refused] == [waiting] * 2
 
 
 async def test_the_fingerprint_is_that_of_a_whole_read_until_the_timeline_moves(tmp_path: Path) -> None:

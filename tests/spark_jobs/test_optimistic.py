@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.spark_jobs.foreign_writer import KEYS, reports_in, rows_after
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
+from hudi_jobs.table import HudiTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -85,6 +87,29 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     assert Counter(lake.rows("id", "v")) == rows_after(reports[-1].batches) + Counter([("first", 0)]), "at the end"
     assert not missing(outcomes, table_type)
     assert not any(outcome in {Outcome.FAILED, Outcome.FENCED} for _, outcome in outcomes), outcomes
+
+
+def test_a_table_is_opened_while_another_writer_removes_files_of_its_metadata_table(lake: Any) -> None:
+    lake.metadata_table = True
+    lake.put("a.csv", "id,v\nfirst,0\n")
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+    heartbeats, ended = lake.folder / "table/.hoodie/metadata/.hoodie/.heartbeat", threading.Event()
+
+    def beat() -> None:
+        while not ended.is_set():
+            for number in range(20):
+                (heartbeats / str(number)).touch()
+            for number in range(20):
+                (heartbeats / str(number)).unlink()
+
+    writer = threading.Thread(target=beat)
+    writer.start()
+    try:
+        opened = [HudiTable.open(lake.spark, lake.base_path) for _ in range(20)]
+    finally:
+        ended.set()
+        writer.join()
+    assert None not in opened
 
 
 def start_writer(lake: Any, installed_spark: Path, zookeeper: str, *, log: Path, end: Path) -> subprocess.Popen[bytes]:

@@ -35,6 +35,8 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.errors import ReadBudgetSpent
 from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
 
+_AGAIN = "it is asked again."
+
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]
 
@@ -130,10 +132,10 @@ class SnapshotReader:
             return await threads.run(read, timeout_seconds=self._timeout, namespace=namespace)
         except StoreBusy as busy:
             if busy.by_namespace:
-                return f"Other reads of tables of namespace {namespace} take long; this table is read again."
-            return f"{_name(store)} has not answered earlier reads yet; it is asked again."
+                return f"{_name(store)} has not answered other reads of tables of namespace {namespace} yet; {_AGAIN}"
+            return f"{_name(store)} has not answered earlier reads yet; {_AGAIN}"
         except TimeoutError:
-            return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; it is asked again."
+            return f"{_name(store)} did not answer for {base_path} within {self._timeout:.0f} s; {_AGAIN}"
 
     def _reader(self, filesystem: FileSystem, namespace: str) -> TimelineReader:
         budget = ReadBudget(heavy=lambda: self._heavy.of(namespace))
