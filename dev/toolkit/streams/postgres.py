@@ -21,8 +21,8 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _PROGRAMS = Path("/usr/lib/postgresql")
 _SETTINGS = {
     "wal_level": "logical",
-    "max_wal_senders": "20",
-    "max_replication_slots": "20",
+    "max_wal_senders": "100",
+    "max_replication_slots": "100",
     "wal_sender_timeout": "5s",
     "shared_buffers": "32MB",
     "unix_socket_directories": "",
