@@ -23,7 +23,11 @@ class Figures(TypedDict, total=False):
     files_read: int
     bytes_read: int
     files_skipped: int
+    records_skipped: int
     skipped: tuple[str, ...]
+    complete_up_to: str
+    backlog_records: int
+    backlog_bytes: int
     rescan: str | None
 
 
