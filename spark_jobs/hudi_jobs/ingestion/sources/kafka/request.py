@@ -25,7 +25,7 @@ _SERVERS = re.compile(rf"{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _FOLDER = re.compile(r"(?:/[A-Za-z0-9._-]+)+")
 _PIECE = r"(?:[A-Za-z0-9_-]|\\[.dw-]|\.|\[\^?[A-Za-z0-9._-]+\])[*+?]?"
-_PATTERN = re.compile(rf"(?:{_PIECE}|\||\((?!\))|\)(?![*+?]))+")
+_PATTERN = re.compile(rf"(?:{_PIECE}|\||\((?!\))|\)\??(?![*+?]))+")
 _LONGEST, _MOST_REPETITIONS, _MOST_TOPICS = 2000, 3, 10_000
 _INTERNAL = "__"
 
@@ -57,7 +57,7 @@ def topic_pattern(text: str) -> re.Pattern[str]:
     if len(text) > _LONGEST or not _PATTERN.fullmatch(text) or wild > _MOST_REPETITIONS:
         raise invalid(
             f"The topic pattern {text[:100]!a} is not one of letters, digits, '.', '[...]', '|' and '(...)', with at "
-            f"most {_MOST_REPETITIONS} signs '*' or '+' and none after a bracket ')'"
+            f"most {_MOST_REPETITIONS} signs '*' or '+' and neither after a bracket ')'"
         )
     try:
         return re.compile(text, re.ASCII)

@@ -31,7 +31,7 @@ class KafkaProgress:
         if checkpoint is None:
             return cls()
         with understood():
-            topics = {str(name): _topic(entry) for name, entry in dict(checkpoint.state["topics"]).items()}
+            topics = {str(name): _topic(entry) for name, entry in checkpoint.state["topics"].items()}
         return cls(checkpoint.sequence, checkpoint.source, topics)
 
     def advanced(self, *, source: str, topics: Mapping[str, TopicProgress]) -> "KafkaProgress":
