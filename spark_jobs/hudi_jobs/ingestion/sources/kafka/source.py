@@ -15,7 +15,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
@@ -153,9 +153,9 @@ class Kafka:
         )
         oldest = oldest_time(self._context.spark, self._source, waiting) if waiting else None
         if not waiting:
-            figures["complete_up_to"] = _rfc3339(asked_at)
+            figures["complete_up_to"] = rfc3339(asked_at)
         elif oldest is not None:
-            figures["complete_up_to"] = _rfc3339(min(asked_at, datetime.fromtimestamp(oldest / 1000, UTC)))
+            figures["complete_up_to"] = rfc3339(min(asked_at, of_milliseconds(oldest)))
         return figures
 
     def _pins(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> bool:
@@ -203,7 +203,3 @@ def _explained(losses: tuple[Loss, ...]) -> str:
         Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
     }
     return " ".join(text for cause, text in texts.items() if cause in causes)
-
-
-def _rfc3339(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
