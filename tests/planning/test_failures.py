@@ -44,6 +44,7 @@ KINDS: dict[StrEnum, FailureKind] = {
     **dict.fromkeys(FailureReason, JOB),
     **dict.fromkeys(PodTrouble, OUTSIDE),
     FailureReason.INTERRUPTED: OUTSIDE,
+    FailureReason.SOURCE_UNAVAILABLE: OUTSIDE,
     FailureReason.STORAGE_UNAVAILABLE: OUTSIDE,
     FailureReason.STORAGE_FULL: OUTSIDE,
     FailureReason.LOCK_UNAVAILABLE: OUTSIDE,

@@ -45,6 +45,15 @@ class FailureReason(StrEnum):
     SOURCE_UNREADABLE = "SourceUnreadable"
     """A source file is damaged or half-written."""
 
+    SOURCE_UNAVAILABLE = "SourceUnavailable"
+    """The brokers or the schema registry of the source do not answer the job."""
+
+    SOURCE_ACCESS_DENIED = "SourceAccessDenied"
+    """The brokers or the schema registry of the source refuse the credentials of the job."""
+
+    INPUT_LOST = "InputLost"
+    """Messages that have not been read are no longer in the topic."""
+
     BAD_RECORDS = "BadRecords"
     """Rows cannot be read with the declared columns."""
 
@@ -120,6 +129,8 @@ Text = Annotated[str, AfterValidator(_well_formed)]
 class TaskResult(Document):
     """What became of one task; times are RFC 3339 in UTC, sizes are bytes.
 
+    `records_skipped` are messages of a stream that were gone before they could be read, and `skipped` says which. The
+    input up to `complete_up_to` (RFC 3339) is in the table, and `backlog_records` and `backlog_bytes` are left to read.
     `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
     pending beyond it is somebody else's. None in both says that it is not known.
@@ -136,7 +147,11 @@ class TaskResult(Document):
     rows_read: int | None = None
     rows_quarantined: int | None = None
     files_skipped: int | None = None
+    records_skipped: int | None = None
     skipped: tuple[Text, ...] = ()
+    complete_up_to: str | None = None
+    backlog_records: int | None = None
+    backlog_bytes: int | None = None
     rescan: Text | None = None
     more_input: bool | None = None
     file_groups: int | None = None

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.kafka import KafkaSource
 
 _OTHER = "other"
 
@@ -46,7 +47,7 @@ class OtherSource(Document):
     model_config = ConfigDict(extra="allow")
 
 
-_KINDS = ("files",)
+_KINDS = ("files", "kafka")
 
 
 def _tag(value: object) -> str:
@@ -55,7 +56,7 @@ def _tag(value: object) -> str:
 
 
 AnySource = Annotated[
-    Annotated[FileSource, Tag("files")] | Annotated[OtherSource, Tag(_OTHER)],
+    Annotated[FileSource, Tag("files")] | Annotated[KafkaSource, Tag("kafka")] | Annotated[OtherSource, Tag(_OTHER)],
     Discriminator(_tag),
 ]
 """The document of any source."""

@@ -114,6 +114,12 @@ _FAILURES: _Table = {
     FailureReason.INVALID_REQUEST: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
     FailureReason.SOURCE_NOT_FOUND: (Retry.JOB, "Create the path, or correct it."),
     FailureReason.SOURCE_UNREADABLE: (Retry.JOB, "Replace or remove the file."),
+    FailureReason.SOURCE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Bring the brokers, or the schema registry, back."),
+    FailureReason.SOURCE_ACCESS_DENIED: (Retry.JOB, "Correct the Secret that the source names, and its rights."),
+    FailureReason.INPUT_LOST: (
+        Retry.JOB,
+        "Restore the messages, or accept their loss with `source.kafka.onDataLoss: Skip`.",
+    ),
     FailureReason.BAD_RECORDS: (Retry.JOB, "Correct the files, or set `badRecords.policy: Quarantine`."),
     FailureReason.COLUMN_MISSING: (Retry.JOB, "Add the column at the source or in the transform."),
     FailureReason.RECORD_KEY_NULL: (Retry.JOB, "Correct the files, or fill the key in the transform."),
