@@ -86,7 +86,12 @@ AllowedTopic = Annotated[
 """A topic, or the beginning of topics before a `*`; `{namespace}` stands for the table's namespace."""
 
 
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
 def _checked_moment(text: str) -> str:
+    if re.fullmatch(_MOMENT, text) is None:
+        raise ValueError(f"{text!r} is not a time such as 2026-11-01T00:00:00Z")
     datetime.fromisoformat(text)
     return text
 
@@ -95,9 +100,8 @@ Moment = Annotated[
     str,
     AfterValidator(_checked_moment),
     Field(
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$",
         max_length=40,
-        json_schema_extra={"format": "date-time"},
+        json_schema_extra={"format": "date-time", "pattern": _MOMENT},
     ),
 ]
 """RFC 3339 with a zone."""

@@ -204,6 +204,10 @@ _TABLES: _Table = {
     TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
     TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
+    TableReason.RECORDS_SKIPPED: (
+        Retry.NEVER,
+        "Bring the rows from elsewhere; keep messages for longer, or read more often. `onDataLoss: Fail` clears it.",
+    ),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 

@@ -10,6 +10,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
 from hudi_operator.api.status.table import RescanState, RescanStatus, RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.runs.failures import failure_kind
 
 _VALUE_SHOWN = 256
@@ -32,6 +33,11 @@ def rescan_after(
     problem = rescan_problem(value)
     if problem is None and table.spec.ingestion is None:
         problem = "The spec has no ingestion, so there are no files to read."
+    if problem is None and table.spec.ingestion is not None and table.spec.ingestion.source.files is None:
+        problem = (
+            "The source is Kafka, and only files are read again by request. To read messages again, restore the table "
+            "to an older commit, or write another table from them."
+        )
     if problem is not None:
         return RescanStatus(value=value[:_VALUE_SHOWN], state=RescanState.IGNORED, message=problem)
     if value in _served(observation, finished):
@@ -41,8 +47,22 @@ def rescan_after(
     return last
 
 
-def skipped_message(memory: ServiceStatus) -> str:
-    """Return the sentence of the condition `InputSkipped`."""
+def skipped_input(table: HudiTable, memory: ServiceStatus) -> tuple[TableReason, str] | None:
+    """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over."""
+    if table.passes_over_losses and memory.records_skipped:
+        where = f", last {', '.join(memory.skipped)}" if memory.skipped else ""
+        return TableReason.RECORDS_SKIPPED, (
+            f"{memory.records_skipped:,} messages of the source were gone before they could be read{where}. Their rows "
+            "are not in the table, and ingestion goes on, because onDataLoss is Skip. With onDataLoss Fail it stops at "
+            "the next loss, and this is counted no longer."
+        )
+    reads_files = table.spec.ingestion is not None and table.spec.ingestion.source.files is not None
+    if not reads_files or not memory.files_skipped:
+        return None
+    return TableReason.INPUT_SKIPPED, _skipped_files(memory)
+
+
+def _skipped_files(memory: ServiceStatus) -> str:
     named = ", ".join(memory.skipped)
     return (
         f"{memory.files_skipped:,} files of the source match and are not read, because they are older than what "
