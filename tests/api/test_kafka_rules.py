@@ -41,7 +41,7 @@ ACCEPTED: dict[str, Document] = {
     "a pattern of everything below a prefix": source(topics=None, topicPattern=r"team-a\.orders\..*"),
     "a pattern with a class and a choice": source(topics=None, topicPattern=r"(orders|returns\.eu)-[0-9]+.[a-z]*"),
     "the beginning": source(startingOffsets={"at": "Earliest"}),
-    "the end": source(startingOffsets={"at": "Latest"}),
+    "the end": source(startingOffsets={"at": "Latest"}, value={"columns": "id BIGINT"}),
     "a time": source(startingOffsets={"timestamp": "2026-11-01T00:00:00.5+02:00"}),
     "offsets by partition": source(
         startingOffsets={"partitions": [{"topic": "orders", "partition": one, "offset": 7} for one in range(2)]}
@@ -68,7 +68,14 @@ ACCEPTED: dict[str, Document] = {
     ),
     "Protobuf with a registry": source(value={"format": "Protobuf"}, registry=REGISTRY),
     "Protobuf with a descriptor": source(value={"format": "Protobuf", "protobuf": PROTOBUF}),
-    "tombstones that delete": source(tombstones="Delete"),
+    "tombstones that delete": source(tombstones="Delete", value={"columns": "id BIGINT"}),
+    "tombstones that delete in the order of the offsets": {
+        **source(
+            tombstones="Delete", value={"format": "Avro"}, registry=REGISTRY, columns={"offset": "o", "timestamp": "t"}
+        ),
+        "spec.orderingFields": ["t", "o"],
+    },
+    "the end, of Avro": source(startingOffsets={"at": "Latest"}, value={"format": "Avro"}, registry=REGISTRY),
     "tombstones that are left out, of an insert": {
         **source(tombstones="Skip"),
         "spec.ingestion.operation": "Insert",
@@ -132,8 +139,33 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "an empty list of topics": (source(topics=[]), TOPICS),
     "topics and a pattern": (source(topicPattern="orders.*"), TOPICS),
     "a topic twice": (source(topics=["a", "a"]), "Duplicate value"),
-    "a topic named by a dot": (source(topics=["."]), "a topic is not named . or .."),
-    "a topic named by two dots": (source(topics=[".."]), "a topic is not named . or .."),
+    **{
+        f"a topic named {topic}": (source(topics=[topic]), "a topic is not named ., .. or like Kafka's own, __")
+        for topic in (".", "..", "__consumer_offsets")
+    },
+    "the end, of JSON without columns": (
+        source(startingOffsets={"at": "Latest"}),
+        "startingOffsets.at Latest needs value.columns for format Json",
+    ),
+    "tombstones that delete by columns that nobody declared": (
+        source(tombstones="Delete", value={"format": "Json"}),
+        "tombstones Delete needs value.columns for format Json",
+    ),
+    "tombstones that delete beside change events": (
+        {**upsert_of_changes(tombstones="Delete"), "spec.ingestion.operation": "Upsert"},
+        "tombstones Delete is not for envelope Debezium",
+    ),
+    "tombstones that delete without the order of the table": (
+        {
+            **source(tombstones="Delete", value={"columns": "id BIGINT"}, columns={"offset": "o"}),
+            "spec.orderingFields": ["o", "version"],
+        },
+        "tombstones Delete needs orderingFields that a message without a value has",
+    ),
+    "partitions that are overwritten": (
+        {**source(), "spec.ingestion.operation": "InsertOverwrite"},
+        "operation InsertOverwrite is only for source.files",
+    ),
     "a topic of 250 characters": (source(topics=["t" * 250]), "may not be more than 249"),
     **{
         f"a topic {what}": (source(topics=[topic]), f"{AT}.topics[0] in body should match")

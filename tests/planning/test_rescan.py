@@ -165,14 +165,14 @@ def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> N
         Transition(
             warning=True,
             reason="RecordsSkipped",
-            message=f"Run {JOB} passed over 7 messages that were gone before they could be read: "
-            "orders/0: 100 to 106, orders/1: 100 to 106, orders/2: 100 to 106.",
+            message=f"Run {JOB} passed over messages that were gone before they could be read: 7 offsets that are "
+            "known, the last ones orders/0: 100 to 106, orders/1: 100 to 106, orders/2: 100 to 106.",
         )
     ]
     found = find_condition(first.conditions, ConditionType.INPUT_SKIPPED)
     assert found is not None
     assert found.reason == "RecordsSkipped"
-    assert "7 messages" in found.message
+    assert "7 offsets that are known" in found.message
     assert "orders/0: 100 to 106" in found.message
     second = after_run(again(running, first), succeeded(records_skipped=2, skipped=("orders/9: 0 to 1",)), committed)
     assert (second.services.ingestion.records_skipped, second.services.ingestion.skipped) == (9, ("orders/9: 0 to 1",))
@@ -183,6 +183,23 @@ def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> N
     strict = status_of(observe(table(status=quiet, ingestion={"source": KAFKA})))
     assert strict.services.ingestion.records_skipped == 0
     assert find_condition(strict.conditions, ConditionType.INPUT_SKIPPED) is None
+
+
+def test_a_loss_of_which_nobody_knows_how_much_it_was_is_said_too() -> None:
+    running = observe(table(status=status(active_jobs=(active(),)), ingestion={"source": LOSSY}))
+    names = ("orders-0: from 7 on, of the topic that was deleted",)
+    after = after_run(running, succeeded(records_skipped=0, skipped=names), snapshot((JOB, "20260310115900000")))
+    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    assert found is not None
+    assert names[0] in found.message
+    assert "RecordsSkipped" in {one.reason for one in transitions(running.table.status, after)}
+
+
+def test_files_that_were_passed_over_are_no_losses_of_the_topics_that_follow_them() -> None:
+    before = status(ingestion=memory(files_skipped=7, skipped=("a.csv",)))
+    after = status_of(observe(table(status=before, ingestion={"source": LOSSY})))
+    assert (after.services.ingestion.files_skipped, after.services.ingestion.skipped) == (0, ())
+    assert find_condition(after.conditions, ConditionType.INPUT_SKIPPED) is None
 
 
 def test_a_run_that_failed_has_lost_nothing_yet() -> None:

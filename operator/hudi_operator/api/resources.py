@@ -83,8 +83,13 @@ class HudiTable(Model):
         """The request to read files once more that the annotation holds, if it is one and has not been served."""
         value, last = self.metadata.annotations.get(RESCAN_ANNOTATION), self.status.rescan
         served = last is not None and last.state is RescanState.SERVED and last.value == value
-        no_files = self.spec.ingestion is not None and self.spec.ingestion.source.files is None
+        no_files = self.spec.ingestion is not None and not self.reads_files
         return None if value is None or served or no_files or rescan_problem(value) is not None else value
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the source of the table are files."""
+        return self.spec.ingestion is not None and self.spec.ingestion.source.files is not None
 
     @property
     def passes_over_losses(self) -> bool:

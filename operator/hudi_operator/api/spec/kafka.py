@@ -21,6 +21,10 @@ from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl,
 _MESSAGE_TYPE = r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$"
 _METADATA = ("key", "topic", "partition", "offset", "timestamp", "headers")
 _COLUMNS = " + ".join(f"(has(self.{one}) ? [self.{one}] : [])" for one in _METADATA)
+_HAS_COLUMNS = (
+    "(has(self.value) && ((has(self.value.format) && self.value.format != 'Json') || has(self.value.columns)))"
+)
+_SKIPS_TOMBSTONES = "!has(self.tombstones) || self.tombstones != 'Delete'"
 
 
 class PartitionOffsetSpec(Model):
@@ -275,6 +279,21 @@ class KafkaSourceSpec(Model):
                 "!has(self.startingOffsets) || !has(self.startingOffsets.partitions) || !has(self.topics) || "
                 "self.startingOffsets.partitions.all(one, one.topic in self.topics)",
                 "startingOffsets.partitions must be of topics that are named in topics",
+            ),
+            (
+                "!has(self.startingOffsets) || !has(self.startingOffsets.at) || self.startingOffsets.at != 'Latest' || "
+                f"{_HAS_COLUMNS}",
+                "startingOffsets.at Latest needs value.columns for format Json: the first run makes the table without "
+                "rows, so that the place where it began is kept",
+            ),
+            (
+                f"{_SKIPS_TOMBSTONES} || {_HAS_COLUMNS}",
+                "tombstones Delete needs value.columns for format Json: a key is read by the types of the columns",
+            ),
+            (
+                f"{_SKIPS_TOMBSTONES} || !has(self.value) || !has(self.value.envelope) || "
+                "self.value.envelope == 'None'",
+                "tombstones Delete is not for envelope Debezium, whose events say themselves what is deleted",
             ),
         )
     )

@@ -58,6 +58,10 @@ SOURCE_RULES = (
     ("!has(self.maxFilesPerRun) || has(self.source.files)", "maxFilesPerRun is only for source.files"),
     ("!has(self.maxRecordsPerRun) || has(self.source.kafka)", "maxRecordsPerRun is only for source.kafka"),
     (
+        "!has(self.source.kafka) || !has(self.operation) || self.operation != 'InsertOverwrite'",
+        "operation InsertOverwrite is only for source.files: a stream holds changes and no whole partitions",
+    ),
+    (
         "!has(self.source.kafka) || !has(self.source.kafka.tombstones) || self.source.kafka.tombstones != 'Delete' || "
         f"{_IS_UPSERT}",
         "source.kafka.tombstones Delete needs operation Upsert",
@@ -70,11 +74,21 @@ SOURCE_RULES = (
 )
 """What an ingestion must be for its source, as rules of its own model."""
 
-CHANGE_EVENTS_HAVE_AN_ORDER = (
-    "!has(self.ingestion) || !has(self.ingestion.source.kafka) || !has(self.ingestion.source.kafka.value) || "
-    "!has(self.ingestion.source.kafka.value.envelope) || "
-    "self.ingestion.source.kafka.value.envelope != 'Debezium' || "
-    "(has(self.orderingFields) && size(self.orderingFields) > 0)",
-    "envelope Debezium needs orderingFields: the column that tells which of two changes is the later one",
+_KAFKA = "self.ingestion.source.kafka"
+
+ORDER_RULES = (
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.envelope) || "
+        f"{_KAFKA}.value.envelope != 'Debezium' || (has(self.orderingFields) && size(self.orderingFields) > 0)",
+        "envelope Debezium needs orderingFields: the column that tells which of two changes is the later one",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.tombstones) || {_KAFKA}.tombstones != 'Delete' || "
+        f"!has(self.orderingFields) || (has({_KAFKA}.columns) && self.orderingFields.all(one, "
+        f"(has({_KAFKA}.columns.offset) && one == {_KAFKA}.columns.offset) || "
+        f"(has({_KAFKA}.columns.timestamp) && one == {_KAFKA}.columns.timestamp))) || size(self.orderingFields) == 0",
+        "tombstones Delete needs orderingFields that a message without a value has: those of columns.offset and "
+        "columns.timestamp, or none",
+    ),
 )
-"""The rule of a table that change events need an order."""
+"""What the order of a table must be for its source, as rules of the table."""

@@ -178,10 +178,10 @@ class RunStatus(Model):
     """Rows that were quarantined."""
 
     records_skipped: int | None = None
-    """Messages of a stream that were gone before they could be read."""
+    """Offsets of a stream that were gone before they could be read, as far as it is known how many."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
-    """Where they were, as `topic/partition` and offsets; at most 3."""
+    """Where they were, by partition; at most 3."""
 
     file_groups: int | None = None
     """File groups that were rewritten."""
@@ -304,10 +304,10 @@ class ServiceStatus(Model):
     """Files of the source that are not read, and of which it is not known that they ever were."""
 
     records_skipped: int = 0
-    """Messages of a stream that were gone before they could be read, since the source passes over such."""
+    """Offsets of a stream that were gone before they could be read, while the source passes over such."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
-    """Some of these files, by their paths below the source, or where the last of these messages were; at most 3."""
+    """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
 
     last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""

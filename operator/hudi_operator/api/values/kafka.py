@@ -33,10 +33,15 @@ TopicName = Annotated[
     Field(
         pattern="^[a-zA-Z0-9._-]{1,249}$",
         max_length=249,
-        json_schema_extra=rules(("self != '.' && self != '..'", "a topic is not named . or ..")),
+        json_schema_extra=rules(
+            (
+                "self != '.' && self != '..' && !self.startsWith('__')",
+                "a topic is not named ., .. or like Kafka's own, __",
+            )
+        ),
     ),
 ]
-"""The name of a topic, by Kafka's own rules."""
+"""The name of a topic, by Kafka's own rules; those that begin with two underscores are Kafka's own."""
 
 _LITERAL = r"[A-Za-z0-9_-]|\\\."
 _WILD = r"(\.|\[[A-Za-z0-9_.-]+\])[*+]?"

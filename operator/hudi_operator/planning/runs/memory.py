@@ -119,11 +119,13 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: I
 
 
 def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[RunStatus]) -> ServiceStatus:
-    """Count the messages that runs have passed over, for as long as the source allows it."""
-    if not table.passes_over_losses:
-        return memory.model_copy(update={"records_skipped": 0}) if memory.records_skipped else memory
-    for run in finished:
-        if run.service is Service.INGESTION and failure_kind(run) is None and run.records_skipped:
-            counted_now = memory.records_skipped + run.records_skipped
-            memory = memory.model_copy(update={"records_skipped": counted_now, "skipped": run.skipped or ()})
+    """Add up what runs have found gone of a stream, for as long as the source passes over such."""
+    if table.reads_files:
+        return memory.model_copy(update={"records_skipped": 0})
+    if not table.passes_over_losses or memory.files_skipped:
+        memory = memory.model_copy(update={"files_skipped": 0, "records_skipped": 0, "skipped": ()})
+    for run in finished if table.passes_over_losses else ():
+        if run.service is Service.INGESTION and failure_kind(run) is None and run.skipped:
+            known = memory.records_skipped + (run.records_skipped or 0)
+            memory = memory.model_copy(update={"records_skipped": known, "skipped": run.skipped})
     return memory

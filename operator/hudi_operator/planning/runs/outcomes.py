@@ -136,7 +136,7 @@ def _run(
         rows_read=result.rows_read if result else None,
         rows_quarantined=result.rows_quarantined if result else None,
         records_skipped=result.records_skipped if result else None,
-        skipped=shown_names(result) if result and result.records_skipped else None,
+        skipped=(shown_names(result) or None) if result and result.records_skipped is not None else None,
         file_groups=result.file_groups if result else None,
         files_written=result.files_written if result else None,
         files_deleted=result.files_deleted if result else None,

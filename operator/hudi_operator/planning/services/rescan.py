@@ -33,7 +33,7 @@ def rescan_after(
     problem = rescan_problem(value)
     if problem is None and table.spec.ingestion is None:
         problem = "The spec has no ingestion, so there are no files to read."
-    if problem is None and table.spec.ingestion is not None and table.spec.ingestion.source.files is None:
+    if problem is None and table.spec.ingestion is not None and not table.reads_files:
         problem = (
             "The source is Kafka, and only files are read again by request. To read messages again, restore the table "
             "to an older commit, or write another table from them."
@@ -49,17 +49,19 @@ def rescan_after(
 
 def skipped_input(table: HudiTable, memory: ServiceStatus) -> tuple[TableReason, str] | None:
     """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over."""
-    if table.passes_over_losses and memory.records_skipped:
-        where = f", last {', '.join(memory.skipped)}" if memory.skipped else ""
+    if table.passes_over_losses and (memory.records_skipped or memory.skipped):
         return TableReason.RECORDS_SKIPPED, (
-            f"{memory.records_skipped:,} messages of the source were gone before they could be read{where}. Their rows "
-            "are not in the table, and ingestion goes on, because onDataLoss is Skip. With onDataLoss Fail it stops at "
-            "the next loss, and this is counted no longer."
+            "Messages of the source were gone before they could be read: "
+            f"{losses(memory.records_skipped, memory.skipped)}. Their rows are not in the table, and ingestion goes "
+            "on, because onDataLoss is Skip. With onDataLoss Fail it stops at the next loss, and this is counted no "
+            "longer."
         )
-    reads_files = table.spec.ingestion is not None and table.spec.ingestion.source.files is not None
-    if not reads_files or not memory.files_skipped:
-        return None
-    return TableReason.INPUT_SKIPPED, _skipped_files(memory)
+    return (TableReason.INPUT_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
+
+
+def losses(known: int, last: Iterable[str]) -> str:
+    """Return which messages are gone, as part of a sentence; of some it is not known how many they were."""
+    return f"{known:,} offsets that are known, the last ones {', '.join(last)}"
 
 
 def _skipped_files(memory: ServiceStatus) -> str:

@@ -9,6 +9,7 @@ from hudi_operator.api.status.conditions import Condition, ConditionStatus, Cond
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model.reasons import TableEvent, TableReason, current_name
 from hudi_operator.planning.runs.affected import affected_message
+from hudi_operator.planning.services.rescan import losses
 from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts
 from hudi_operator.timeline import Action
 
@@ -54,12 +55,10 @@ def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transit
     """Yield the messages that runs which have ended since found gone."""
     reported = {run.job for run in before.history}
     for run in reversed(after.history):
-        if run.records_skipped and run.outcome is Outcome.SUCCEEDED and run.job not in reported:
-            where = f": {', '.join(run.skipped)}" if run.skipped else ""
-            message = (
-                f"Run {run.job} passed over {run.records_skipped:,} messages that were gone before they could be read"
-            )
-            yield Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=f"{message}{where}.")
+        if run.skipped and run.outcome is Outcome.SUCCEEDED and run.job not in reported:
+            gone = losses(run.records_skipped or 0, run.skipped)
+            message = f"Run {run.job} passed over messages that were gone before they could be read: {gone}."
+            yield Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
