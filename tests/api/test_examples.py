@@ -6,7 +6,18 @@ from typing import Any
 import pytest
 import yaml
 
-from hudi_jobs.contract import BadRecordPolicy, ConcurrencyMode, FileFormat, TableType, WriteOperation
+from hudi_jobs.contract import (
+    BadRecordPolicy,
+    ConcurrencyMode,
+    DataLossPolicy,
+    Envelope,
+    FileFormat,
+    MessageFormat,
+    SecurityProtocol,
+    TableType,
+    Tombstones,
+    WriteOperation,
+)
 from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
 from hudi_operator.api.spec.services import (
     CleaningPolicy,
@@ -56,11 +67,24 @@ def test_the_api_server_accepts_an_example(document: Document, tables: Any, clas
 
 def test_the_examples_show_every_choice_of_ingestion() -> None:
     ingestions = [ingestion for document in TABLES.values() if (ingestion := _table(document).spec.ingestion)]
-    assert {ingestion.source.files.format for ingestion in ingestions} == set(FileFormat)
+    files = [ingestion.source.files for ingestion in ingestions if ingestion.source.files is not None]
+    assert {one.format for one in files} == set(FileFormat)
     assert {ingestion.operation for ingestion in ingestions} == set(WriteOperation)
     assert {ingestion.bad_records.policy for ingestion in ingestions} == set(BadRecordPolicy)
     assert any(ingestion.schedule.cron for ingestion in ingestions)
     assert any(ingestion.transform for ingestion in ingestions)
+
+
+def test_the_examples_show_what_a_kafka_source_is_about() -> None:
+    ingestions = [ingestion for document in TABLES.values() if (ingestion := _table(document).spec.ingestion)]
+    sources = [ingestion.source.kafka for ingestion in ingestions if ingestion.source.kafka is not None]
+    assert {one.value.format for one in sources} >= {MessageFormat.JSON, MessageFormat.AVRO}
+    assert {one.value.envelope for one in sources} == set(Envelope)
+    assert {one.tombstones for one in sources} == set(Tombstones)
+    assert {one.on_data_loss for one in sources} == set(DataLossPolicy)
+    assert {one.security.protocol for one in sources} >= {SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_SSL}
+    assert any(one.topic_pattern for one in sources)
+    assert any(ingestion.max_records_per_run for ingestion in ingestions)
 
 
 def test_the_examples_show_cluster_mode_and_inline_services() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.api import test_service_rules
+from tests.api import test_kafka_rules, test_service_rules
 
 from hudi_operator.api.crd.kinds import TABLE
 
@@ -230,7 +230,6 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec.execution": {"executor": {"instances": 0}}},
         "spec.execution.executor.instances in body should be greater than or equal to 1",
     ),
-    "ingestion from nowhere": ({"spec.ingestion": {"source": {}}}, "spec.ingestion.source.files: Required value"),
     "a source path without a scheme": (
         {**INGESTION, "spec.ingestion.source.files.path": "landing/flights"},
         "path must look like s3a://bucket/folder or file:///folder, without '//' inside and with the bucket in lower",
@@ -469,7 +468,8 @@ def test_change_refused(first: Document, then: Document, message: str, tables: A
 
 def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
     messages, patterns = checks_of(TABLE)
-    refused = [*REFUSED.values(), *CHANGES_REFUSED.values(), *test_service_rules.REFUSED.values()]
+    elsewhere = (test_service_rules.REFUSED, test_kafka_rules.REFUSED)
+    refused = [*REFUSED.values(), *CHANGES_REFUSED.values(), *(case for cases in elsewhere for case in cases.values())]
     expected = [str(message) for *_, message in refused]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
     tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}

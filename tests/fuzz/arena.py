@@ -54,6 +54,9 @@ class Tenants(Cluster):
     """Namespaces are kept apart, and what one table's objects are called does not depend on the other's."""
 
     def add_job(self, manifest: Mapping[str, Any]) -> Document:
+        volumes = manifest["spec"]["template"]["spec"]["volumes"]
+        mounted = {volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
+        assert mounted <= set(ALLOWED_KAFKA["secretNames"]), "a Job mounts a Secret that no class allows"
         job = super().add_job(manifest)
         job["metadata"]["uid"] = f"uid-of-{job['metadata']['name']}"
         return job
@@ -121,6 +124,40 @@ def table_document(key: TableKey) -> Document:
     }
 
 
+def kafka_ingestion(key: TableKey) -> Document:
+    """Return the ingestion of a table that reads topics, with everything that it may name."""
+    return {
+        "source": {
+            "kafka": {
+                "bootstrapServers": ["kafka:9093"],
+                "topics": [f"{key.namespace}.orders"],
+                "startingOffsets": {"partitions": [{"topic": f"{key.namespace}.orders", "partition": 0, "offset": 1}]},
+                "onDataLoss": "Skip",
+                "value": {"format": "Avro", "envelope": "None"},
+                "columns": {"key": "message_key", "offset": "message_offset"},
+                "registry": {"url": "https://registry/v1", "credentialsSecretName": "kafka-user"},
+                "security": {
+                    "protocol": "SASL_SSL",
+                    "mechanism": "SCRAM-SHA-512",
+                    "credentialsSecretName": "kafka-user",
+                    "caSecretName": "kafka-ca",
+                    "certificateSecretName": "kafka-client",
+                },
+            }
+        },
+        "schedule": {"every": "10m"},
+        "maxRecordsPerRun": 1000,
+    }
+
+
+ALLOWED_KAFKA: Document = {
+    "bootstrapServers": ["kafka:9093"],
+    "topics": ["{namespace}.*"],
+    "registries": ["https://registry/v1"],
+    "secretNames": ["kafka-user", "kafka-ca", "kafka-client"],
+}
+
+
 @dataclass
 class Spent:
     """What a reconcile cost."""
@@ -142,7 +179,9 @@ class Arena:
     def __post_init__(self) -> None:
         self._now = BEGAN
         self.cluster.clock = lambda: self._now
-        self.cluster.classes["standard"] = class_document(jobQuota={"runningJobs": 4, "runningJobsPerNamespace": 2})
+        self.cluster.classes["standard"] = class_document(
+            jobQuota={"runningJobs": 4, "runningJobsPerNamespace": 2}, allowedKafka=[ALLOWED_KAFKA]
+        )
         for key in (GOOD, HOSTILE):
             self.cluster.tables[key.name] = table_document(key)
             self._restore(key)
@@ -217,7 +256,10 @@ class Arena:
 
     def _change_spec(self, dice: Random) -> None:
         table = self._current()
-        table["spec"] = changed(table_document(HOSTILE)["spec"], dice, times=dice.randrange(1, 3))
+        spec = table_document(HOSTILE)["spec"]
+        if dice.random() < 0.4:
+            spec["ingestion"] = kafka_ingestion(HOSTILE)
+        table["spec"] = changed(spec, dice, times=dice.randrange(1, 3))
         self.cluster.tables[HOSTILE.name] = self._as_stored(table)
 
     def _change_table(self, dice: Random) -> None:

@@ -79,7 +79,7 @@ def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
             warning=True,
             reason="Restored",
             message=f"Restored by restore {ago(10)} of another tool: undid {ago(40)}, {ago(30)}. Ingestion continues "
-            "from the newest checkpoint that the timeline holds, so that files of undone commits are read again.",
+            "from the newest checkpoint that the timeline holds, so that the input of undone commits is read again.",
         )
     ]
 
@@ -128,7 +128,9 @@ def test_a_rollback_of_a_commit_that_nobody_here_made_is_told_where_it_was_seen_
 
 def test_of_commits_that_others_follow_it_is_said_that_their_files_are_not_read_again() -> None:
     (event,) = told(seen(FIRST, THIRD, ROLLBACK, undoing=(40,), remembered=before()))
-    assert "ingestion does not read them again: ask for it with the annotation hudi-operator.io/rescan" in event.message
+    assert (
+        "ingestion does not read it again: where rows are missing, ask for files with the annotation" in event.message
+    )
 
 
 def test_a_compaction_that_completes_under_the_instant_that_was_rolled_back_is_not_undone() -> None:

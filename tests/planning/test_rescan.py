@@ -30,6 +30,7 @@ from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus, RescanState, RescanStatus
 from hudi_operator.jobs.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
+from hudi_operator.planning.status.transitions import Transition, transitions
 
 ANNOTATION = "hudi-operator.io/rescan"
 RECENTLY = memory(last_run=run(started_at=at(NOW - minutes(1))))
@@ -134,6 +135,80 @@ def test_skipped_files_are_reported_until_there_are_none() -> None:
     assert silent.services.ingestion.files_skipped == 7
     gone = after_run(known, succeeded(files_skipped=0), committed)
     assert find_condition(gone.conditions, ConditionType.INPUT_SKIPPED) is None
+
+
+KAFKA = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["orders"]}}
+LOSSY = {"kafka": {**KAFKA["kafka"], "onDataLoss": "Skip"}}
+
+
+def test_messages_are_not_read_again_by_request() -> None:
+    one = asked("read", ingestion={"source": KAFKA})
+    assert not starts(one)
+    assert given_to_runs(one) is None
+    after = status_of(one)
+    assert after.rescan.state is RescanState.IGNORED
+    assert "only files are read again by request" in after.rescan.message
+
+
+def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> None:
+    names = tuple(f"orders/{number}: 100 to 106" for number in range(5))
+    running = observe(table(status=status(active_jobs=(active(),)), ingestion={"source": LOSSY}))
+    committed = snapshot((JOB, "20260310115900000"))
+
+    first = after_run(running, succeeded(records_skipped=7, skipped=names, rows_read=3), committed)
+
+    assert first.services.ingestion.records_skipped == 7
+    assert first.services.ingestion.skipped == names[:3]
+    assert first.history[0].records_skipped == 7
+    assert first.history[0].skipped == names[:3]
+    assert [one for one in transitions(running.table.status, first) if one.reason == "RecordsSkipped"] == [
+        Transition(
+            warning=True,
+            reason="RecordsSkipped",
+            message=f"Run {JOB} passed over messages that were gone before they could be read: 7 offsets that are "
+            "known, the last ones orders/0: 100 to 106, orders/1: 100 to 106, orders/2: 100 to 106.",
+        )
+    ]
+    found = find_condition(first.conditions, ConditionType.INPUT_SKIPPED)
+    assert found is not None
+    assert found.reason == "RecordsSkipped"
+    assert "7 offsets that are known" in found.message
+    assert "orders/0: 100 to 106" in found.message
+    second = after_run(again(running, first), succeeded(records_skipped=2, skipped=("orders/9: 0 to 1",)), committed)
+    assert (second.services.ingestion.records_skipped, second.services.ingestion.skipped) == (9, ("orders/9: 0 to 1",))
+    quiet = after_run(again(running, second), succeeded(), committed)
+    assert quiet.services.ingestion.records_skipped == 9
+    assert HudiTableStatus.model_validate(quiet.to_document()) == quiet
+
+    strict = status_of(observe(table(status=quiet, ingestion={"source": KAFKA})))
+    assert strict.services.ingestion.records_skipped == 0
+    assert find_condition(strict.conditions, ConditionType.INPUT_SKIPPED) is None
+
+
+def test_a_loss_of_which_nobody_knows_how_much_it_was_is_said_too() -> None:
+    running = observe(table(status=status(active_jobs=(active(),)), ingestion={"source": LOSSY}))
+    names = ("orders-0: from 7 on, of the topic that was deleted",)
+    after = after_run(running, succeeded(records_skipped=0, skipped=names), snapshot((JOB, "20260310115900000")))
+    found = find_condition(after.conditions, ConditionType.INPUT_SKIPPED)
+    assert found is not None
+    assert names[0] in found.message
+    assert "RecordsSkipped" in {one.reason for one in transitions(running.table.status, after)}
+
+
+def test_files_that_were_passed_over_are_no_losses_of_the_topics_that_follow_them() -> None:
+    before = status(ingestion=memory(files_skipped=7, skipped=("a.csv",)))
+    after = status_of(observe(table(status=before, ingestion={"source": LOSSY})))
+    assert (after.services.ingestion.files_skipped, after.services.ingestion.skipped) == (0, ())
+    assert find_condition(after.conditions, ConditionType.INPUT_SKIPPED) is None
+
+
+def test_a_run_that_failed_has_lost_nothing_yet() -> None:
+    running = observe(table(status=status(active_jobs=(active(),)), ingestion={"source": LOSSY}))
+    after = after_run(running, succeeded(records_skipped=7, skipped=("a/0: 1 to 7",)), TimelineSnapshot())
+    assert after.history[0].outcome is Outcome.FAILED
+    assert after.services.ingestion.records_skipped == 0
+    assert "RecordsSkipped" not in {one.reason for one in transitions(running.table.status, after)}
+    assert find_condition(after.conditions, ConditionType.INPUT_SKIPPED) is None
 
 
 def test_a_run_that_found_nothing_to_read_again_has_served_the_request() -> None:

@@ -88,7 +88,7 @@ def test_after_a_rollback_of_the_newest_commit_its_file_is_read_again(lake: Any,
     later, told = seen_later(lake, before)
     assert [one.reason for one in told] == ["CommitsUndone"]
     assert newest in told[0].message
-    assert "files of undone commits are read again" in told[0].message
+    assert "the input of undone commits is read again" in told[0].message
     assert [one.instant for one in plan_for(later).history if one.undone_by] == [newest]
     result = lake.ingest(operation="Insert")
     assert (result.outcome, result.files_read) == (Outcome.SUCCEEDED, 1), result

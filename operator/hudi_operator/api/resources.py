@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from hudi_jobs.contract import InvalidRescan, parse_rescan
+from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
@@ -83,7 +83,19 @@ class HudiTable(Model):
         """The request to read files once more that the annotation holds, if it is one and has not been served."""
         value, last = self.metadata.annotations.get(RESCAN_ANNOTATION), self.status.rescan
         served = last is not None and last.state is RescanState.SERVED and last.value == value
-        return None if value is None or served or rescan_problem(value) is not None else value
+        no_files = self.spec.ingestion is not None and not self.reads_files
+        return None if value is None or served or no_files or rescan_problem(value) is not None else value
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the source of the table are files."""
+        return self.spec.ingestion is not None and self.spec.ingestion.source.files is not None
+
+    @property
+    def passes_over_losses(self) -> bool:
+        """Whether ingestion goes on where messages of the source were gone before they could be read."""
+        kafka = self.spec.ingestion.source.kafka if self.spec.ingestion is not None else None
+        return kafka is not None and kafka.on_data_loss is DataLossPolicy.SKIP
 
 
 class HudiTableClass(Model):

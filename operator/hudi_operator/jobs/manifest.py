@@ -26,6 +26,7 @@ from hudi_operator.jobs.names import (
     label_value,
 )
 from hudi_operator.jobs.sizing import Sizing
+from hudi_operator.jobs.source_secrets import SourceSecret, secrets_of
 from hudi_operator.jobs.spark_conf import (
     ACCESS_KEY_VARIABLE,
     EXECUTOR_TEMPLATE_FILE,
@@ -68,7 +69,7 @@ def build_job(
         DECIDED_AT_ANNOTATION: decided_at,
         GENERATION_ANNOTATION: "" if generation is None else str(generation),
     }
-    job = table_class.job
+    job, secrets = table_class.job, _secrets(table, service)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -90,15 +91,26 @@ def build_job(
                 "metadata": _pod_metadata(
                     table_class,
                     labels={**labels, ROLE_LABEL: "driver"},
-                    annotations=_documents(request, table_class=table_class, sizing=sizing, labels=labels),
+                    annotations=_documents(
+                        request, table_class=table_class, sizing=sizing, labels=labels, secrets=secrets
+                    ),
                 ),
-                "spec": _driver_pod(table_class, sizing=sizing, image=image),
+                "spec": _driver_pod(table_class, sizing=sizing, image=image, secrets=secrets),
             },
         },
     }
 
 
-def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str, str]) -> dict[str, Any]:
+def _secrets(table: HudiTable, service: Service) -> tuple[SourceSecret, ...]:
+    """Return the Secrets of the source, which no pod gets but those that read it."""
+    if service is not Service.INGESTION or table.spec.ingestion is None:
+        return ()
+    return secrets_of(table.spec.ingestion.source)
+
+
+def build_executor_template(
+    table_class: HudiTableClassSpec, *, labels: dict[str, str], secrets: tuple[SourceSecret, ...] = ()
+) -> dict[str, Any]:
     """Return the pod template that Spark completes for each executor."""
     return {
         "apiVersion": "v1",
@@ -111,10 +123,10 @@ def build_executor_template(table_class: HudiTableClassSpec, *, labels: dict[str
                 {
                     "name": EXECUTOR_CONTAINER,
                     "securityContext": _container_security(),
-                    "volumeMounts": [_scratch_mount()],
+                    "volumeMounts": [_scratch_mount(), *(secret.mount for secret in secrets)],
                 }
             ],
-            "volumes": [_scratch_volume()],
+            "volumes": [_scratch_volume(), *(secret.volume for secret in secrets)],
         },
     }
 
@@ -145,16 +157,23 @@ def _owner(table: HudiTable) -> dict[str, Any]:
 
 
 def _documents(
-    request: JobRequest, *, table_class: HudiTableClassSpec, sizing: Sizing, labels: dict[str, str]
+    request: JobRequest,
+    *,
+    table_class: HudiTableClassSpec,
+    sizing: Sizing,
+    labels: dict[str, str],
+    secrets: tuple[SourceSecret, ...],
 ) -> dict[str, str]:
     documents = {REQUEST_ANNOTATION: request.model_dump_json(by_alias=True, exclude_none=True)}
     if sizing.mode is ExecutionMode.CLUSTER:
-        template = build_executor_template(table_class, labels=labels)
+        template = build_executor_template(table_class, labels=labels, secrets=secrets)
         documents[EXECUTOR_TEMPLATE_ANNOTATION] = yaml.safe_dump(template, sort_keys=False)
     return documents
 
 
-def _driver_pod(table_class: HudiTableClassSpec, *, sizing: Sizing, image: str) -> dict[str, Any]:
+def _driver_pod(
+    table_class: HudiTableClassSpec, *, sizing: Sizing, image: str, secrets: tuple[SourceSecret, ...]
+) -> dict[str, Any]:
     in_cluster = sizing.mode is ExecutionMode.CLUSTER
     return {
         **_common_pod(table_class),
@@ -166,7 +185,7 @@ def _driver_pod(table_class: HudiTableClassSpec, *, sizing: Sizing, image: str) 
                 "name": DRIVER_CONTAINER,
                 "image": image,
                 "imagePullPolicy": "IfNotPresent",
-                "env": _environment(table_class),
+                "env": [*_environment(table_class), *(secret.presence for secret in secrets)],
                 "resources": {
                     "requests": {"cpu": sizing.driver.cpu, "memory": sizing.driver.memory},
                     "limits": {"memory": sizing.driver.memory},
@@ -176,10 +195,15 @@ def _driver_pod(table_class: HudiTableClassSpec, *, sizing: Sizing, image: str) 
                 "volumeMounts": [
                     _scratch_mount(),
                     {"name": "job", "mountPath": JOB_FOLDER, "readOnly": True},
+                    *(secret.mount for secret in secrets),
                 ],
             }
         ],
-        "volumes": [_scratch_volume(), _job_volume(executor_template=in_cluster)],
+        "volumes": [
+            _scratch_volume(),
+            _job_volume(executor_template=in_cluster),
+            *(secret.volume for secret in secrets),
+        ],
     }
 
 

@@ -17,6 +17,7 @@ from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
+from hudi_operator.jobs.source_request import source_document
 from hudi_operator.services.registry import makes_plans
 
 _LONGEST_NAME = 330
@@ -92,21 +93,15 @@ def _ingestion(table: HudiTable) -> IngestionTask | None:
     ingestion = table.spec.ingestion
     if ingestion is None:
         return None
-    files = ingestion.source.files
-    source = FileSource(
-        path=files.path,
-        format=files.format,
-        options=files.options,
-        schema_ddl=files.columns,
-        path_glob=files.path_glob,
-    )
+    source = source_document(ingestion.source)
     return IngestionTask(
         source=source,
-        files=source,
+        files=source if isinstance(source, FileSource) else None,
         transform_sql=ingestion.transform.sql if ingestion.transform else None,
         operation=ingestion.operation,
         max_bytes=quantity_bytes(ingestion.max_bytes_per_run) if ingestion.max_bytes_per_run else None,
         max_files=ingestion.max_files_per_run,
+        max_records=ingestion.max_records_per_run,
         bad_records=ingestion.bad_records.policy,
         quarantine_path=ingestion.bad_records.quarantine_path,
         schema_evolution=table.spec.schema_policy.evolution,

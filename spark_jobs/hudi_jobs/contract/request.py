@@ -142,6 +142,7 @@ class IngestionTask(Document):
     operation: WriteOperation = WriteOperation.UPSERT
     max_bytes: int | None = None
     max_files: int | None = None
+    max_records: int | None = None
     bad_records: BadRecordPolicy = BadRecordPolicy.FAIL
     quarantine_path: str | None = None
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS

@@ -92,7 +92,8 @@ class _OpenedTable:
 def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
     before = newest_progress(table)
     require_kind(before, task.source.kind)
-    batch = source.fetch_next(before, Limit(size=task.max_bytes, items=task.max_files))
+    items = task.max_records if task.max_files is None else task.max_files
+    batch = source.fetch_next(before, Limit(size=task.max_bytes, items=items))
     run = _Run(context, task, table, batch)
     if batch.rows is None and batch.checkpoint == before:
         return run.nothing()

@@ -7,7 +7,6 @@ from pydantic import ConfigDict, Field
 
 from hudi_jobs.contract import (
     BadRecordPolicy,
-    FileFormat,
     SchemaEvolution,
     TableType,
     WriteOperation,
@@ -20,11 +19,10 @@ from hudi_operator.api.spec.services import (
     ClusteringSpec,
     CompactionSpec,
 )
+from hudi_operator.api.spec.source import ORDER_RULES, SOURCE_RULES, OptionValue, Source
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
-from hudi_operator.api.values.paths import BasePath, QuarantinePath, SourcePath, apart
-
-OptionValue = Annotated[str, Field(max_length=1024)]
+from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
 
 
 class ManagementPolicy(StrEnum):
@@ -106,32 +104,6 @@ class MetadataTable(Model):
     enabled: bool | None = None
     """Whether the table keeps file listings and statistics in its metadata table. Without it a new table gets one, and
     a table that is there keeps what it has."""
-
-
-class FileSourceSpec(Model):
-    """Files under a prefix, on S3 or a file system that the Spark pods can reach."""
-
-    path: SourcePath
-    """Folder that is read recursively; names that start with `_` or `.` are ignored."""
-
-    format: FileFormat
-    """Format of the files."""
-
-    options: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 32})
-    """Options of Spark's reader, for example header, sep or multiLine."""
-
-    columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
-    """Columns as Spark DDL, for example `id BIGINT, at TIMESTAMP`; without it CSV columns are strings."""
-
-    path_glob: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    """Only files whose name matches this pattern, for example `*.csv`; a wider one brings older files too."""
-
-
-class Source(Model):
-    """Where input comes from: exactly one kind."""
-
-    files: FileSourceSpec
-    """Files under a prefix."""
 
 
 class Transform(Model):
@@ -222,10 +194,13 @@ class Ingestion(Model):
     """When a run is due; a run with no new input makes no commit."""
 
     max_bytes_per_run: Quantity | None = None
-    """Most bytes of source files that one run reads; at least one file is read."""
+    """Most bytes of source files or messages that one run reads; at least one file or message is read."""
 
     max_files_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most source files that one run reads."""
+    """Most source files that one run reads; only for files."""
+
+    max_records_per_run: Annotated[int, Field(ge=1)] | None = None
+    """Most messages that one run reads; only for Kafka."""
 
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
@@ -238,11 +213,12 @@ class Ingestion(Model):
                 "bulkInsert is only for operation BulkInsert",
             ),
             (
-                "!has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
+                "!has(self.source.files) || !has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
                 + apart("self.badRecords.quarantinePath", "self.source.files.path")
                 + ")",
                 "quarantinePath and source.files.path must not lie inside one another: bad rows would be read again",
             ),
+            *SOURCE_RULES,
         )
     )
 
@@ -424,7 +400,9 @@ class HudiTableSpec(Model):
                 "cleaning needs the commits that it keeps",
             ),
             (
-                "!has(self.ingestion) || (" + apart("self.basePath", "self.ingestion.source.files.path") + ")",
+                "!has(self.ingestion) || !has(self.ingestion.source.files) || ("
+                + apart("self.basePath", "self.ingestion.source.files.path")
+                + ")",
                 "basePath and ingestion.source.files.path must not lie inside one another: the table would read itself",
             ),
             (
@@ -434,5 +412,6 @@ class HudiTableSpec(Model):
                 + ")",
                 "basePath and ingestion.badRecords.quarantinePath must not lie inside one another",
             ),
+            *ORDER_RULES,
         )
     )

@@ -5,8 +5,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.concurrency import Lock
-from hudi_operator.api.spec.table import Execution, OptionValue
+from hudi_operator.api.spec.source import OptionValue
+from hudi_operator.api.spec.table import Execution
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
 from hudi_operator.api.values.paths import PathPrefix
@@ -185,6 +187,9 @@ class HudiTableClassSpec(Model):
 
     allowed_quarantine_paths: Annotated[tuple[PathPrefix, ...], Field(max_length=64)] = ()
     """Prefixes that tables may quarantine bad rows below; none by default. `{namespace}` is the table's namespace."""
+
+    allowed_kafka: Annotated[tuple[AllowedKafka, ...], Field(max_length=32)] = ()
+    """Kafka clusters that tables may read from, with their topics, registries and Secrets; none by default."""
 
     allowed_namespaces: AllowedNamespaces | None = None
     """Namespaces whose tables may use the class; every namespace by default."""

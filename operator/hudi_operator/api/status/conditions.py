@@ -56,7 +56,8 @@ class ConditionType(StrEnum):
     """A serialized table has commits of another writer that nobody accepted; only there while true."""
 
     INPUT_SKIPPED = "InputSkipped"
-    """Files of the source are not read although they may never have been; only there while true."""
+    """Files of the source are not read although they may never have been, or messages were gone before they could be
+    read; only there while true."""
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
     """Another operator owns the table, so nothing starts; only there while true."""

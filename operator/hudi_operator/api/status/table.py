@@ -177,6 +177,12 @@ class RunStatus(Model):
     rows_quarantined: int | None = None
     """Rows that were quarantined."""
 
+    records_skipped: int | None = None
+    """Offsets of a stream that were gone before they could be read, as far as it is known how many."""
+
+    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
+    """Where they were, by partition; at most 3."""
+
     file_groups: int | None = None
     """File groups that were rewritten."""
 
@@ -297,8 +303,11 @@ class ServiceStatus(Model):
     files_skipped: int = 0
     """Files of the source that are not read, and of which it is not known that they ever were."""
 
+    records_skipped: int = 0
+    """Offsets of a stream that were gone before they could be read, while the source passes over such."""
+
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
-    """Some of these files, by their paths below the source; at most 3."""
+    """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
 
     last_no_op_instant: InstantTime | None = None
     """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
@@ -411,7 +420,7 @@ class RescanState(StrEnum):
     """The files count as unread, or have been read; it is not served again."""
 
     IGNORED = "Ignored"
-    """The request is not understood."""
+    """The request is not understood, or the table reads no files."""
 
 
 class RescanStatus(Model):

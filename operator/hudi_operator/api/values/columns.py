@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from hudi_operator.api.values.base import rules
+
 _PLAIN = "^[A-Za-z_][A-Za-z0-9_]*$"
 _TAKEN = "^(?i:_hoodie_|_corrupt_record$)"
 
@@ -35,3 +37,19 @@ AnyColumn = Annotated[str, Field(max_length=256)]
 
 ColumnName = Annotated[AnyColumn, AfterValidator(_checked)]
 """A plain name. A table that was stored with another one has never had a run that succeeded."""
+
+PlainColumn = Annotated[
+    str,
+    AfterValidator(_checked),
+    Field(
+        max_length=256,
+        json_schema_extra=rules(
+            (
+                f"self.matches('{_PLAIN}') && !self.matches('{_TAKEN}')",
+                "a column name holds letters, digits and underscores, does not begin with a digit, and is none of "
+                "Hudi's own (_hoodie_...)",
+            )
+        ),
+    ),
+]
+"""A plain name of one column."""

@@ -26,6 +26,9 @@ class BlockerReason(StrEnum):
     PATH_NOT_ALLOWED = "PathNotAllowed"
     """A path lies outside of what the class allows, is the whole of it, or lies inside of a table."""
 
+    SOURCE_NOT_ALLOWED = "SourceNotAllowed"
+    """A broker, topic, registry or Secret of a Kafka source is none that the class allows."""
+
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
 

@@ -97,6 +97,9 @@ class TableReason(StrEnum):
     INPUT_SKIPPED = "FilesSkipped"
     """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
 
+    RECORDS_SKIPPED = "RecordsSkipped"
+    """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
+
     OVERDUE = "Overdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
 

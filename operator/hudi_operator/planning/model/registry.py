@@ -64,6 +64,7 @@ _BLOCKERS: _Table = {
     BlockerReason.CLASS_INVALID: (Retry.INTERVENTION, "Correct the class."),
     BlockerReason.CLASS_NOT_ALLOWED: (Retry.INTERVENTION, f"Name another class, or {_ASK}"),
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
+    BlockerReason.SOURCE_NOT_ALLOWED: (Retry.INTERVENTION, f"Name what one entry of `allowedKafka` has, or {_ASK}"),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
@@ -90,7 +91,7 @@ _PODS: _Table = {
     PodTrouble.UNSCHEDULABLE: (Retry.INFRASTRUCTURE, "No node has room for it: ask for less, or add nodes."),
     PodTrouble.CONFIGURATION: (
         Retry.INFRASTRUCTURE,
-        "A Secret or service account that the class names is missing in the namespace.",
+        "A Secret or service account that the class or the source names, or a key of it, is missing in the namespace.",
     ),
     PodTrouble.FORBIDDEN: (
         Retry.INFRASTRUCTURE,
@@ -203,6 +204,10 @@ _TABLES: _Table = {
     TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
     TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
+    TableReason.RECORDS_SKIPPED: (
+        Retry.NEVER,
+        "Bring the rows from elsewhere; keep messages for longer, or read more often. `onDataLoss: Fail` clears it.",
+    ),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 

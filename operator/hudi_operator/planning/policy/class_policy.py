@@ -15,6 +15,7 @@ from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
 from hudi_operator.jobs.spark_conf import owned_spark_conf
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule
+from hudi_operator.planning.policy.kafka import kafka_blockers
 from hudi_operator.planning.policy.paths import contains_prefix, is_allowed, path_problem
 
 
@@ -24,6 +25,7 @@ def policy_blockers(table: HudiTable, table_class: HudiTableClass) -> tuple[Bloc
         *_paths(table, table_class),
         *_settings(table, table_class),
         *_reader_options(table),
+        *kafka_blockers(table, table_class),
         *_sizes(table, table_class),
         *_schedule(table),
         *_lock(table, table_class),
@@ -36,8 +38,9 @@ def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)
     if spec.ingestion is None:
         return
-    source, quarantine = spec.ingestion.source.files.path, spec.ingestion.bad_records.quarantine_path
-    yield from _path(table, table_class, "ingestion.source.files.path", source, policy.allowed_source_paths)
+    files, quarantine = spec.ingestion.source.files, spec.ingestion.bad_records.quarantine_path
+    if files is not None:
+        yield from _path(table, table_class, "ingestion.source.files.path", files.path, policy.allowed_source_paths)
     if quarantine is not None:
         field = "ingestion.badRecords.quarantinePath"
         yield from _path(table, table_class, field, quarantine, policy.allowed_quarantine_paths)
@@ -91,9 +94,9 @@ def _settings(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker
 
 
 def _reader_options(table: HudiTable) -> Iterator[Blocker]:
-    if table.spec.ingestion is None:
+    files = table.spec.ingestion.source.files if table.spec.ingestion is not None else None
+    if files is None:
         return
-    files = table.spec.ingestion.source.files
     for sentence in refused_reader_options(files.options, files.format):
         yield Blocker(
             reason=BlockerReason.SETTING_NOT_ALLOWED,

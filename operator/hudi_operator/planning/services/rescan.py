@@ -10,6 +10,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
 from hudi_operator.api.status.table import RescanState, RescanStatus, RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.runs.failures import failure_kind
 
 _VALUE_SHOWN = 256
@@ -32,6 +33,11 @@ def rescan_after(
     problem = rescan_problem(value)
     if problem is None and table.spec.ingestion is None:
         problem = "The spec has no ingestion, so there are no files to read."
+    if problem is None and table.spec.ingestion is not None and not table.reads_files:
+        problem = (
+            "The source is Kafka, and only files are read again by request. To read messages again, restore the table "
+            "to an older commit, or write another table from them."
+        )
     if problem is not None:
         return RescanStatus(value=value[:_VALUE_SHOWN], state=RescanState.IGNORED, message=problem)
     if value in _served(observation, finished):
@@ -41,8 +47,24 @@ def rescan_after(
     return last
 
 
-def skipped_message(memory: ServiceStatus) -> str:
-    """Return the sentence of the condition `InputSkipped`."""
+def skipped_input(table: HudiTable, memory: ServiceStatus) -> tuple[TableReason, str] | None:
+    """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over."""
+    if table.passes_over_losses and (memory.records_skipped or memory.skipped):
+        return TableReason.RECORDS_SKIPPED, (
+            "Messages of the source were gone before they could be read: "
+            f"{losses(memory.records_skipped, memory.skipped)}. Their rows are not in the table, and ingestion goes "
+            "on, because onDataLoss is Skip. With onDataLoss Fail it stops at the next loss, and this is counted no "
+            "longer."
+        )
+    return (TableReason.INPUT_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
+
+
+def losses(known: int, last: Iterable[str]) -> str:
+    """Return which messages are gone, as part of a sentence; of some it is not known how many they were."""
+    return f"{known:,} offsets that are known, the last ones {', '.join(last)}"
+
+
+def _skipped_files(memory: ServiceStatus) -> str:
     named = ", ".join(memory.skipped)
     return (
         f"{memory.files_skipped:,} files of the source match and are not read, because they are older than what "

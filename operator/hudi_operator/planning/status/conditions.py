@@ -17,7 +17,7 @@ from hudi_operator.planning.model.reasons import TableReason, Waiting
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
-from hudi_operator.planning.services.rescan import skipped_message
+from hudi_operator.planning.services.rescan import skipped_input
 from hudi_operator.planning.services.slots import RESTING
 from hudi_operator.planning.status.readiness import Readiness, readiness
 from hudi_operator.planning.writers.foreign import foreign_message
@@ -81,9 +81,8 @@ def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: Cond
     if plan.foreign:
         message = foreign_message(plan.foreign, plan.acceptance_ignored)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, TableReason.FOREIGN_WRITER, message)
-    if observation.table.spec.ingestion is not None and plan.services.ingestion.files_skipped:
-        message = skipped_message(plan.services.ingestion)
-        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, TableReason.INPUT_SKIPPED, message)
+    if (skipped := skipped_input(observation.table, plan.services.ingestion)) is not None:
+        yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, *skipped)
     if plan.drift:
         message = differences_message(plan.drift)
         yield make(ConditionType.DRIFT, ConditionStatus.TRUE, drift_reason(plan.drift), message)

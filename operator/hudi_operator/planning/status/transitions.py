@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Effect
+from hudi_jobs.contract import Effect, Outcome
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.model.reasons import TableEvent, current_name
+from hudi_operator.planning.model.reasons import TableEvent, TableReason, current_name
 from hudi_operator.planning.runs.affected import affected_message
+from hudi_operator.planning.services.rescan import losses
 from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts
 from hudi_operator.timeline import Action
 
@@ -38,7 +39,7 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
         for kind in _WATCHED
         if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
     ]
-    return (*found, *_affected(before, after), *_acts(before, after))
+    return (*found, *_affected(before, after), *_losses(before, after), *_acts(before, after))
 
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -48,6 +49,16 @@ def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Trans
         for one in run.affected or () if run.job not in reported else ():
             warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
             yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
+
+
+def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    """Yield the messages that runs which have ended since found gone."""
+    reported = {run.job for run in before.history}
+    for run in reversed(after.history):
+        if run.skipped and run.outcome is Outcome.SUCCEEDED and run.job not in reported:
+            gone = losses(run.records_skipped or 0, run.skipped)
+            message = f"Run {run.job} passed over messages that were gone before they could be read: {gone}."
+            yield Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:

@@ -137,12 +137,13 @@ def act_message(act: ActStatus) -> str:
     undid = f"{what} by {act.action} {act.time} of another tool: undid {_named(act.undone, act.undone_count)}."
     if act.input_lost:
         return (
-            f"{undid} Later commits count the files that these had read as read, so that ingestion does not read them "
-            f"again: ask for it with the annotation {RESCAN_ANNOTATION}, where rows are missing."
+            f"{undid} Later commits count what these had read as read, so that ingestion does not read it again: where "
+            f"rows are missing, ask for files with the annotation {RESCAN_ANNOTATION}; messages have to be brought "
+            "otherwise."
         )
     return (
-        f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that files of undone "
-        "commits are read again."
+        f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that the input of "
+        "undone commits is read again."
     )
 
 

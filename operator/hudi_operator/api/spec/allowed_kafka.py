@@ -1,0 +1,28 @@
+"""What of Kafka the tables of a class may reach, as the platform team allows it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.values.base import Model, Name
+from hudi_operator.api.values.kafka import AllowedTopic, BootstrapServer, RegistryUrl
+
+
+class AllowedKafka(Model):
+    """One Kafka cluster and what belongs to it. All that a table names must be allowed by one and the same entry.
+
+    So a Secret never goes to brokers or a registry that it is not for. Hosts are compared whole, without regard to
+    case; there are no wildcards in them.
+    """
+
+    bootstrap_servers: Annotated[tuple[BootstrapServer, ...], Field(min_length=1, max_length=64)]
+    """Brokers that tables may name, as host:port."""
+
+    topics: Annotated[tuple[AllowedTopic, ...], Field(min_length=1, max_length=64)]
+    """Topics that tables may read: names, or beginnings that end with `*`; `{namespace}` is the table's namespace."""
+
+    registries: Annotated[tuple[RegistryUrl, ...], Field(max_length=16)] = ()
+    """URLs of schema registries that tables may name; none by default."""
+
+    secret_names: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
+    """Secrets of the table's namespace that tables may name for these brokers and registries; none by default."""

@@ -1,0 +1,299 @@
+"""A Kafka source as a table owner declares it: which topics, from where on, and what their messages hold."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract import (
+    DataLossPolicy,
+    Envelope,
+    Isolation,
+    MessageFormat,
+    OffsetReset,
+    SaslMechanism,
+    SecurityProtocol,
+    Tombstones,
+)
+from hudi_operator.api.values.base import Model, Name, rules
+from hudi_operator.api.values.columns import PlainColumn
+from hudi_operator.api.values.kafka import BootstrapServer, Moment, RegistryUrl, TopicName, TopicPattern
+
+_MESSAGE_TYPE = r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$"
+_METADATA = ("key", "topic", "partition", "offset", "timestamp", "headers")
+_COLUMNS = " + ".join(f"(has(self.{one}) ? [self.{one}] : [])" for one in _METADATA)
+_HAS_COLUMNS = (
+    "(has(self.value) && ((has(self.value.format) && self.value.format != 'Json') || has(self.value.columns)))"
+)
+_SKIPS_TOMBSTONES = "!has(self.tombstones) || self.tombstones != 'Delete'"
+
+
+class PartitionOffsetSpec(Model):
+    """Where one partition begins."""
+
+    topic: TopicName
+    """Name of the topic."""
+
+    partition: Annotated[int, Field(ge=0, le=1_000_000)]
+    """Number of the partition."""
+
+    offset: Annotated[int, Field(ge=0)]
+    """Offset of the first message that is read."""
+
+
+class StartingOffsetsSpec(Model):
+    """Where partitions begin of which nothing has been read: exactly one of an end, a time, and offsets by partition.
+
+    A table that has a checkpoint continues from there, whatever is written here.
+    """
+
+    at: OffsetReset | None = None
+    """Earliest reads all that the topics hold, Latest only what comes after the first run."""
+
+    timestamp: Moment | None = None
+    """Messages from this time on, such as `2026-11-01T00:00:00Z`."""
+
+    partitions: Annotated[
+        tuple[PartitionOffsetSpec, ...],
+        Field(
+            max_length=1024,
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["topic", "partition"],
+            },
+        ),
+    ] = ()
+    """Offsets of partitions; one that is not named begins at its earliest message."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.at) ? 1 : 0) + (has(self.timestamp) ? 1 : 0) + "
+                "(has(self.partitions) && size(self.partitions) > 0 ? 1 : 0) == 1",
+                "exactly one of at, timestamp and partitions must be set",
+            )
+        )
+    )
+
+
+class ProtobufSpec(Model):
+    """The message of Protobuf values that no registry describes."""
+
+    message_type: Annotated[str, Field(pattern=_MESSAGE_TYPE, max_length=256)]
+    """Full name of the message, such as `shop.v1.Order`."""
+
+    descriptor: Annotated[str, Field(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=65536)]
+    """File descriptor set in base64: `protoc --include_imports --descriptor_set_out=/dev/stdout order.proto | base64`,
+    without line breaks."""
+
+
+class MessageValueSpec(Model):
+    """What the value of a message holds."""
+
+    format: MessageFormat = MessageFormat.JSON
+    """Raw gives the value as it is, as bytes in the column `value`."""
+
+    columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
+    """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred from each run without it."""
+
+    protobuf: ProtobufSpec | None = None
+    """The message of Protobuf values; only without a registry."""
+
+    envelope: Envelope = Envelope.NONE
+    """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.columns) || !has(self.format) || self.format == 'Json'",
+                "value.columns is only for format Json: the others bring their schema with them",
+            ),
+            (
+                "!has(self.protobuf) || (has(self.format) && self.format == 'Protobuf')",
+                "value.protobuf is only for format Protobuf",
+            ),
+            (
+                "!has(self.envelope) || self.envelope != 'Debezium' || !has(self.format) || "
+                "self.format in ['Json', 'Avro']",
+                "envelope Debezium is only for formats Json and Avro",
+            ),
+        )
+    )
+
+
+class MessageColumnsSpec(Model):
+    """Columns that hold what a message has beside its value; none is added without a name."""
+
+    key: PlainColumn | None = None
+    """Column for the key, as text."""
+
+    topic: PlainColumn | None = None
+    """Column for the name of the topic."""
+
+    partition: PlainColumn | None = None
+    """Column for the number of the partition."""
+
+    offset: PlainColumn | None = None
+    """Column for the offset."""
+
+    timestamp: PlainColumn | None = None
+    """Column for the message's timestamp."""
+
+    headers: PlainColumn | None = None
+    """Column for the headers."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                f"({_COLUMNS}).all(one, ({_COLUMNS}).exists_one(other, other.lowerAscii() == one.lowerAscii()))",
+                "no two of columns may have the same name, and Spark takes names that differ only in case for one",
+            )
+        )
+    )
+
+
+class SchemaRegistrySpec(Model):
+    """A schema registry that speaks the API of Confluent's. Secrets are those of the table's namespace."""
+
+    url: RegistryUrl
+    """URL of the registry."""
+
+    subject: Annotated[str, Field(pattern="^[A-Za-z0-9._-]+$", max_length=256)] | None = None
+    """Subject whose newest schema the rows are read as; `<topic>-value` by default."""
+
+    credentials_secret_name: Name | None = None
+    """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
+
+    ca_secret_name: Name | None = None
+    """Secret whose `ca.crt` the registry's certificate is checked by; the authorities of the image without it."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.caSecretName) || self.url.startsWith('https://')",
+                "registry.caSecretName needs a url that begins with https://",
+            )
+        )
+    )
+
+
+class KafkaSecuritySpec(Model):
+    """How the brokers are reached. Secrets are those of the table's namespace, and the class must allow their names."""
+
+    protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
+    """Kafka's security.protocol."""
+
+    mechanism: SaslMechanism | None = None
+    """Kafka's sasl.mechanism."""
+
+    credentials_secret_name: Name | None = None
+    """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
+
+    ca_secret_name: Name | None = None
+    """Secret whose `ca.crt` the brokers' certificates are checked by; the authorities of the image without it."""
+
+    certificate_secret_name: Name | None = None
+    """Secret with `tls.crt` and `tls.key`, as of type kubernetes.io/tls: the client's own certificate."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.protocol) && self.protocol.startsWith('SASL')) == has(self.mechanism)",
+                "mechanism goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it",
+            ),
+            (
+                "(has(self.protocol) && self.protocol.startsWith('SASL')) == has(self.credentialsSecretName)",
+                "credentialsSecretName goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it",
+            ),
+            (
+                "(!has(self.caSecretName) && !has(self.certificateSecretName)) || "
+                "(has(self.protocol) && self.protocol.endsWith('SSL'))",
+                "caSecretName and certificateSecretName need the protocol SSL or SASL_SSL",
+            ),
+        )
+    )
+
+
+class KafkaSourceSpec(Model):
+    """Topics of one Kafka cluster."""
+
+    bootstrap_servers: Annotated[
+        tuple[BootstrapServer, ...],
+        Field(min_length=1, max_length=16, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    ]
+    """Brokers to begin with, as host:port; they name the others."""
+
+    topics: Annotated[
+        tuple[TopicName, ...], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"})
+    ] = ()
+    """Topics by their names."""
+
+    topic_pattern: TopicPattern | None = None
+    """Topics by a regular expression that their whole name matches, such as `team-a\\.orders\\..+`."""
+
+    starting_offsets: StartingOffsetsSpec = StartingOffsetsSpec(at=OffsetReset.EARLIEST)
+    """Where partitions begin of which nothing has been read; at their earliest messages by default."""
+
+    isolation: Isolation = Isolation.READ_COMMITTED
+    """Whether messages of transactions that are open or were aborted are read."""
+
+    on_data_loss: DataLossPolicy = DataLossPolicy.FAIL
+    """What happens when messages that have not been read are no longer in the topic: Fail reads nothing more, Skip
+    continues with what is there and says so in the condition InputSkipped."""
+
+    tombstones: Tombstones = Tombstones.SKIP
+    """Messages without a value are left out, or delete the record of their key; Delete needs operation Upsert."""
+
+    value: MessageValueSpec = MessageValueSpec()
+    """What the value of a message holds."""
+
+    columns: MessageColumnsSpec = MessageColumnsSpec()
+    """Columns that hold what a message has beside its value."""
+
+    registry: SchemaRegistrySpec | None = None
+    """The schema registry of Avro and Protobuf values."""
+
+    security: KafkaSecuritySpec = KafkaSecuritySpec()
+    """How the brokers are reached."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.topics) && size(self.topics) > 0) != has(self.topicPattern)",
+                "exactly one of topics and topicPattern must be set",
+            ),
+            (
+                "has(self.registry) || !has(self.value) || !has(self.value.format) || self.value.format != 'Avro'",
+                "format Avro needs a registry",
+            ),
+            (
+                "!has(self.value) || !has(self.value.format) || self.value.format != 'Protobuf' || "
+                "has(self.registry) != has(self.value.protobuf)",
+                "format Protobuf needs either a registry or value.protobuf",
+            ),
+            (
+                "!has(self.registry) || (has(self.value) && has(self.value.format) && "
+                "self.value.format in ['Avro', 'Protobuf'])",
+                "registry is only for formats Avro and Protobuf",
+            ),
+            (
+                "!has(self.startingOffsets) || !has(self.startingOffsets.partitions) || !has(self.topics) || "
+                "self.startingOffsets.partitions.all(one, one.topic in self.topics)",
+                "startingOffsets.partitions must be of topics that are named in topics",
+            ),
+            (
+                "!has(self.startingOffsets) || !has(self.startingOffsets.at) || self.startingOffsets.at != 'Latest' || "
+                f"{_HAS_COLUMNS}",
+                "startingOffsets.at Latest needs value.columns for format Json: the first run makes the table without "
+                "rows, so that the place where it began is kept",
+            ),
+            (
+                f"{_SKIPS_TOMBSTONES} || {_HAS_COLUMNS}",
+                "tombstones Delete needs value.columns for format Json: a key is read by the types of the columns",
+            ),
+            (
+                f"{_SKIPS_TOMBSTONES} || !has(self.value) || !has(self.value.envelope) || "
+                "self.value.envelope == 'None'",
+                "tombstones Delete is not for envelope Debezium, whose events say themselves what is deleted",
+            ),
+        )
+    )

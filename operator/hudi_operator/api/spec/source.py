@@ -1,0 +1,94 @@
+"""Where the input of a table comes from: exactly one kind of source."""
+
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from hudi_jobs.contract import FileFormat
+from hudi_operator.api.spec.kafka import KafkaSourceSpec
+from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.paths import SourcePath
+
+OptionValue = Annotated[str, Field(max_length=1024)]
+
+
+class FileSourceSpec(Model):
+    """Files under a prefix, on S3 or a file system that the Spark pods can reach."""
+
+    path: SourcePath
+    """Folder that is read recursively; names that start with `_` or `.` are ignored."""
+
+    format: FileFormat
+    """Format of the files."""
+
+    options: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 32})
+    """Options of Spark's reader, for example header, sep or multiLine."""
+
+    columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
+    """Columns as Spark DDL, for example `id BIGINT, at TIMESTAMP`; without it CSV columns are strings."""
+
+    path_glob: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    """Only files whose name matches this pattern, for example `*.csv`; a wider one brings older files too."""
+
+
+class Source(Model):
+    """Where input comes from: exactly one kind."""
+
+    files: FileSourceSpec | None = None
+    """Files under a prefix."""
+
+    kafka: KafkaSourceSpec | None = None
+    """Topics of a Kafka cluster."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(("has(self.files) != has(self.kafka)", "exactly one of files and kafka must be set"))
+    )
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        """Refuse what a newer definition has accepted: a kind of source that this version does not know."""
+        if (self.files is None) == (self.kafka is None):
+            raise ValueError("exactly one of files and kafka must be set, and this version knows no other source")
+        return self
+
+
+_IS_UPSERT = "(!has(self.operation) || self.operation == 'Upsert')"
+
+SOURCE_RULES = (
+    ("!has(self.maxFilesPerRun) || has(self.source.files)", "maxFilesPerRun is only for source.files"),
+    ("!has(self.maxRecordsPerRun) || has(self.source.kafka)", "maxRecordsPerRun is only for source.kafka"),
+    (
+        "!has(self.source.kafka) || !has(self.operation) || self.operation != 'InsertOverwrite'",
+        "operation InsertOverwrite is only for source.files: a stream holds changes and no whole partitions",
+    ),
+    (
+        "!has(self.source.kafka) || !has(self.source.kafka.tombstones) || self.source.kafka.tombstones != 'Delete' || "
+        f"{_IS_UPSERT}",
+        "source.kafka.tombstones Delete needs operation Upsert",
+    ),
+    (
+        "!has(self.source.kafka) || !has(self.source.kafka.value) || !has(self.source.kafka.value.envelope) || "
+        f"self.source.kafka.value.envelope != 'Debezium' || {_IS_UPSERT}",
+        "source.kafka.value.envelope Debezium needs operation Upsert: change events replace and delete rows",
+    ),
+)
+"""What an ingestion must be for its source, as rules of its own model."""
+
+_KAFKA = "self.ingestion.source.kafka"
+
+ORDER_RULES = (
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.envelope) || "
+        f"{_KAFKA}.value.envelope != 'Debezium' || (has(self.orderingFields) && size(self.orderingFields) > 0)",
+        "envelope Debezium needs orderingFields: the column that tells which of two changes is the later one",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.tombstones) || {_KAFKA}.tombstones != 'Delete' || "
+        f"!has(self.orderingFields) || (has({_KAFKA}.columns) && self.orderingFields.all(one, "
+        f"(has({_KAFKA}.columns.offset) && one == {_KAFKA}.columns.offset) || "
+        f"(has({_KAFKA}.columns.timestamp) && one == {_KAFKA}.columns.timestamp))) || size(self.orderingFields) == 0",
+        "tombstones Delete needs orderingFields that a message without a value has: those of columns.offset and "
+        "columns.timestamp, or none",
+    ),
+)
+"""What the order of a table must be for its source, as rules of the table."""

@@ -1,0 +1,146 @@
+"""Brokers, registries, topics and patterns of Kafka as users write them, with the rules of the API server.
+
+All of them are compared with what a class allows, so each has one spelling that is read alike everywhere: no user in a
+URL, no wildcards in a host, and of regular expressions only what a topic can be compared with by hand.
+"""
+
+import re
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from hudi_operator.api.values.base import rules
+
+_HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])"
+_PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+
+BootstrapServer = Annotated[str, Field(pattern=f"^{_HOST}:{_PORT}$", max_length=260)]
+"""A broker as `host:port`; an address of IPv6 stands in brackets."""
+
+RegistryUrl = Annotated[
+    str,
+    Field(
+        pattern=rf"^https?://{_HOST}(:{_PORT})?(/[A-Za-z0-9._~-]+)*/?$",
+        max_length=512,
+        json_schema_extra=rules(("!self.matches('/[.][.]?(/|$)')", "url must have no '.' or '..' segments")),
+    ),
+]
+"""The URL of a schema registry, without a user, a query or escapes."""
+
+TopicName = Annotated[
+    str,
+    Field(
+        pattern="^[a-zA-Z0-9._-]{1,249}$",
+        max_length=249,
+        json_schema_extra=rules(
+            (
+                "self != '.' && self != '..' && !self.startsWith('__')",
+                "a topic is not named ., .. or like Kafka's own, __",
+            )
+        ),
+    ),
+]
+"""The name of a topic, by Kafka's own rules; those that begin with two underscores are Kafka's own."""
+
+_LITERAL = r"[A-Za-z0-9_-]|\\\."
+_WILD = r"(\.|\[[A-Za-z0-9_.-]+\])[*+]?"
+_CHOICE = rf"\(({_LITERAL})+(\|({_LITERAL})+)*\)"
+_PIECE = re.compile(rf"(?P<literal>{_LITERAL})|{_WILD}|{_CHOICE}")
+
+MOST_REPETITIONS = 3
+"""Of `*` and `+` in one pattern: a topic has 249 characters at most, and each of them multiplies the tries."""
+
+TopicPattern = Annotated[
+    str,
+    Field(
+        pattern=rf"^({_LITERAL}|{_WILD}|{_CHOICE})+$",
+        max_length=256,
+        json_schema_extra=rules(
+            (
+                rf"!self.matches('([*+].*){{{MOST_REPETITIONS + 1}}}')",
+                f"topicPattern must repeat at most {MOST_REPETITIONS} times, by * and +",
+            )
+        ),
+    ),
+]
+r"""A regular expression that whole names of topics match.
+
+It is made of letters, digits, `_`, `-` and `\.`, of `.` and classes such as `[a-z0-9]`, which may be repeated by `*` or
+`+`, and of choices between texts such as `(orders|returns)`.
+"""
+
+AllowedTopic = Annotated[
+    str,
+    Field(
+        pattern=r"^([a-zA-Z0-9._{}-]+\*?|\*)$",
+        max_length=256,
+        json_schema_extra=rules(
+            (
+                "!self.replace('{namespace}', '').matches('[{}]')",
+                "of what stands in braces, a topic may hold {namespace} only",
+            ),
+            (
+                "!self.matches('[{]namespace[}][^._]')",
+                "{namespace} must stand at the end or before a dot or an underscore: else the topics of one namespace "
+                "would be those of another whose name goes on",
+            ),
+        ),
+    ),
+]
+"""A topic, or the beginning of topics before a `*`; `{namespace}` stands for the table's namespace."""
+
+
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
+def _checked_moment(text: str) -> str:
+    if re.fullmatch(_MOMENT, text) is None:
+        raise ValueError(f"{text!r} is not a time such as 2026-11-01T00:00:00Z")
+    datetime.fromisoformat(text)
+    return text
+
+
+Moment = Annotated[
+    str,
+    AfterValidator(_checked_moment),
+    Field(
+        max_length=40,
+        json_schema_extra={"format": "date-time", "pattern": _MOMENT},
+    ),
+]
+"""RFC 3339 with a zone."""
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why a text is no pattern of topics, or None; for what was stored before the rules above."""
+    position = 0
+    while position < len(pattern):
+        piece = _PIECE.match(pattern, position)
+        if piece is None:
+            return f"holds {pattern[position]!r}, where a pattern of topics has no such part"
+        position = piece.end()
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return f"is no regular expression: {error}"
+    return None
+
+
+def literal_prefix(pattern: str) -> tuple[str, bool]:
+    """Return with what every topic begins that matches a pattern, and whether that is the whole of the topic."""
+    prefix, position = "", 0
+    while position < len(pattern):
+        piece = _PIECE.match(pattern, position)
+        if piece is None or piece["literal"] is None:
+            return prefix, False
+        prefix += piece["literal"].removeprefix("\\")
+        position = piece.end()
+    return prefix, True
+
+
+def compared(place: str) -> str:
+    """Return a broker or the URL of a registry as it is compared: its host in lower case, no slash at its end."""
+    scheme, separator, rest = place.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}{separator}{host.lower()}{slash}{path}".rstrip("/")

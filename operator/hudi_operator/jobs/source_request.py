@@ -1,0 +1,100 @@
+"""The source of a table as the request says it: one function for each kind of source."""
+
+from hudi_jobs.contract import (
+    FileSource,
+    KafkaSecurity,
+    KafkaSource,
+    MessageColumns,
+    MessageValue,
+    OffsetReset,
+    PartitionOffset,
+    SchemaRegistry,
+    StartingOffsets,
+)
+from hudi_operator.api.spec.kafka import (
+    KafkaSecuritySpec,
+    KafkaSourceSpec,
+    MessageValueSpec,
+    SchemaRegistrySpec,
+    StartingOffsetsSpec,
+)
+from hudi_operator.api.spec.source import FileSourceSpec, Source
+from hudi_operator.jobs.source_secrets import (
+    KAFKA_AUTHORITY,
+    KAFKA_CERTIFICATE,
+    KAFKA_CREDENTIALS,
+    REGISTRY_AUTHORITY,
+    REGISTRY_CREDENTIALS,
+)
+
+
+def source_document(source: Source) -> FileSource | KafkaSource:
+    """Return what the driver is told of a source."""
+    if source.kafka is not None:
+        return _kafka(source.kafka)
+    if source.files is not None:
+        return _files(source.files)
+    raise ValueError("a source has exactly one kind")
+
+
+def _files(files: FileSourceSpec) -> FileSource:
+    return FileSource(
+        path=files.path,
+        format=files.format,
+        options=files.options,
+        schema_ddl=files.columns,
+        path_glob=files.path_glob,
+    )
+
+
+def _kafka(kafka: KafkaSourceSpec) -> KafkaSource:
+    return KafkaSource(
+        bootstrap_servers=",".join(kafka.bootstrap_servers),
+        topics=kafka.topics,
+        topic_pattern=kafka.topic_pattern,
+        starting_offsets=_starting_offsets(kafka.starting_offsets),
+        isolation=kafka.isolation,
+        on_data_loss=kafka.on_data_loss,
+        tombstones=kafka.tombstones,
+        value=_value(kafka.value),
+        columns=MessageColumns(**kafka.columns.model_dump()),
+        registry=None if kafka.registry is None else _registry(kafka.registry),
+        security=_security(kafka.security),
+    )
+
+
+def _starting_offsets(offsets: StartingOffsetsSpec) -> StartingOffsets:
+    return StartingOffsets(
+        reset=offsets.at or OffsetReset.EARLIEST,
+        timestamp=offsets.timestamp,
+        partitions=tuple(PartitionOffset(**one.model_dump()) for one in offsets.partitions),
+    )
+
+
+def _value(value: MessageValueSpec) -> MessageValue:
+    return MessageValue(
+        format=value.format,
+        schema_ddl=value.columns,
+        descriptor=value.protobuf.descriptor if value.protobuf else None,
+        message_type=value.protobuf.message_type if value.protobuf else None,
+        envelope=value.envelope,
+    )
+
+
+def _registry(registry: SchemaRegistrySpec) -> SchemaRegistry:
+    return SchemaRegistry(
+        url=registry.url.rstrip("/"),
+        subject=registry.subject,
+        credentials_folder=REGISTRY_CREDENTIALS if registry.credentials_secret_name else None,
+        ca_file=f"{REGISTRY_AUTHORITY}/ca.crt" if registry.ca_secret_name else None,
+    )
+
+
+def _security(security: KafkaSecuritySpec) -> KafkaSecurity:
+    return KafkaSecurity(
+        protocol=security.protocol,
+        mechanism=security.mechanism,
+        credentials_folder=KAFKA_CREDENTIALS if security.credentials_secret_name else None,
+        ca_file=f"{KAFKA_AUTHORITY}/ca.crt" if security.ca_secret_name else None,
+        certificate_folder=KAFKA_CERTIFICATE if security.certificate_secret_name else None,
+    )

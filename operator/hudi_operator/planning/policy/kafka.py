@@ -1,0 +1,76 @@
+"""What of Kafka a class allows: brokers, topics, registries and Secrets, all of them by one entry."""
+
+from collections.abc import Iterable, Iterator
+
+from hudi_operator.api.resources import HudiTable, HudiTableClass
+from hudi_operator.api.spec.allowed_kafka import AllowedKafka
+from hudi_operator.api.spec.kafka import KafkaSourceSpec
+from hudi_operator.api.values.kafka import compared, literal_prefix, pattern_problem
+from hudi_operator.jobs.source_secrets import secrets_of
+from hudi_operator.planning.model import Blocker, BlockerReason
+
+_FIELD = "ingestion.source.kafka"
+_NAMED = 8
+
+
+def kafka_blockers(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
+    """Yield what stands in the way of a Kafka source, if the table has one."""
+    ingestion = table.spec.ingestion
+    if ingestion is None or ingestion.source.kafka is None:
+        return
+    kafka = ingestion.source.kafka
+    if kafka.topic_pattern is not None and (problem := pattern_problem(kafka.topic_pattern)) is not None:
+        message = f"{_FIELD}.topicPattern {problem}; correct it."
+        yield Blocker(reason=BlockerReason.INVALID_PATTERN, message=message, hides=False)
+        return
+    entries = table_class.spec.allowed_kafka
+    secrets = tuple(dict.fromkeys(secret.name for secret in secrets_of(ingestion.source)))
+    left_out = [list(_not_allowed(kafka, secrets, entry, table.metadata.namespace)) for entry in entries]
+    if any(not one for one in left_out):
+        return
+    yield Blocker(
+        reason=BlockerReason.SOURCE_NOT_ALLOWED,
+        message=_message(table_class.metadata.name, min(left_out, key=len, default=[])),
+        hides=False,
+    )
+
+
+def _not_allowed(kafka: KafkaSourceSpec, secrets: Iterable[str], entry: AllowedKafka, namespace: str) -> Iterator[str]:
+    """Yield what of a source one entry does not allow."""
+    brokers = {compared(one) for one in entry.bootstrap_servers}
+    yield from (f"broker {one}" for one in kafka.bootstrap_servers if compared(one) not in brokers)
+    topics = [one.replace("{namespace}", namespace) for one in entry.topics if _is_sound(one)]
+    yield from (f"topic {one}" for one in kafka.topics if not _covers(topics, one, whole=True))
+    if kafka.topic_pattern is not None:
+        prefix, whole = literal_prefix(kafka.topic_pattern)
+        if not _covers(topics, prefix, whole=whole):
+            yield f"topics that match {kafka.topic_pattern}"
+    if kafka.registry is not None and compared(kafka.registry.url) not in {compared(one) for one in entry.registries}:
+        yield f"registry {kafka.registry.url}"
+    yield from (f"Secret {one}" for one in secrets if one not in entry.secret_names)
+
+
+def _is_sound(topic: str) -> bool:
+    """Whether `{namespace}` ends in an allowed topic where no name of a namespace goes on; the API server asks too."""
+    return all(rest[:1] in {"", ".", "_"} for rest in topic.split("{namespace}")[1:])
+
+
+def _covers(allowed: Iterable[str], text: str, *, whole: bool) -> bool:
+    """Whether all topics are allowed that are `text`, or begin with it where it is not the whole."""
+    return any(
+        text.startswith(one.removesuffix("*")) if one.endswith("*") else whole and text == one for one in allowed
+    )
+
+
+def _message(class_name: str, left_out: list[str]) -> str:
+    if not left_out:
+        return (
+            f"{_FIELD}: class {class_name} allows no Kafka cluster: ask the platform team for an entry of "
+            "allowedKafka, or use a class that has one."
+        )
+    named = ", ".join(left_out[:_NAMED]) + (f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else "")
+    return (
+        f"{_FIELD}: no entry of allowedKafka of class {class_name} allows all that the source names; the nearest lacks "
+        f"{named}: name what one entry allows, or ask the platform team to add it. Of a topicPattern the part before "
+        "the first wildcard must lie inside what is allowed."
+    )

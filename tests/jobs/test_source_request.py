@@ -1,0 +1,246 @@
+"""A Kafka source on its way from the spec to the request and the pods."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from tests.jobs.pod_security import violations
+from tests.planning.world import IMAGE, JOB, OPERATOR, active, class_spec, observe, table, table_class
+
+from hudi_jobs.contract import (
+    DataLossPolicy,
+    Envelope,
+    FileSource,
+    IngestionTask,
+    Isolation,
+    KafkaSecurity,
+    KafkaSource,
+    MessageColumns,
+    MessageFormat,
+    MessageValue,
+    OffsetReset,
+    PartitionOffset,
+    SaslMechanism,
+    SchemaRegistry,
+    SecurityProtocol,
+    Service,
+    StartingOffsets,
+    Tombstones,
+)
+from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.request import build_request
+
+SMALLEST: dict[str, Any] = {"bootstrapServers": ["kafka-0:9092", "kafka-1:9092"], "topics": ["orders", "returns"]}
+SECURED: dict[str, Any] = {
+    **SMALLEST,
+    "value": {"format": "Avro"},
+    "registry": {
+        "url": "https://registry.example.com/v1/",
+        "subject": "orders-value",
+        "credentialsSecretName": "registry-user",
+        "caSecretName": "registry-ca",
+    },
+    "security": {
+        "protocol": "SASL_SSL",
+        "mechanism": "SCRAM-SHA-512",
+        "credentialsSecretName": "kafka-user",
+        "caSecretName": "kafka-ca",
+        "certificateSecretName": "kafka-client",
+    },
+}
+
+
+def ingestion(kafka: dict[str, Any], **fields: Any) -> IngestionTask:
+    request = build_request(
+        table=table(ingestion={"source": {"kafka": kafka}, **fields}),
+        table_class=class_spec(),
+        service=Service.INGESTION,
+        run=JOB,
+        spark_conf={},
+        operator=OPERATOR,
+    )
+    found = type(request).model_validate_json(request.model_dump_json(by_alias=True, exclude_none=True))
+    assert found == request
+    assert request.tasks[0].ingestion is not None
+    return request.tasks[0].ingestion
+
+
+def source(kafka: dict[str, Any]) -> KafkaSource:
+    found = ingestion(kafka).source
+    assert isinstance(found, KafkaSource)
+    return found
+
+
+def test_the_smallest_source_has_the_defaults_of_the_contract() -> None:
+    expected = KafkaSource(bootstrap_servers="kafka-0:9092,kafka-1:9092", topics=("orders", "returns"))
+    assert source(SMALLEST) == expected
+
+
+def test_a_driver_of_the_release_before_is_not_given_kafka_as_files() -> None:
+    assert ingestion(SMALLEST).files is None
+
+
+def test_everything_that_a_source_declares_reaches_the_driver() -> None:
+    declared = {
+        "bootstrapServers": ["kafka-0:9092"],
+        "topicPattern": r"team-a\.orders\..*",
+        "startingOffsets": {"at": "Latest"},
+        "isolation": "ReadUncommitted",
+        "onDataLoss": "Skip",
+        "tombstones": "Delete",
+        "value": {"format": "Json", "columns": "id BIGINT", "envelope": "Debezium"},
+        "columns": {"key": "k", "topic": "t", "partition": "p", "offset": "o", "timestamp": "at", "headers": "h"},
+    }
+    assert source(declared) == KafkaSource(
+        bootstrap_servers="kafka-0:9092",
+        topic_pattern=r"team-a\.orders\..*",
+        starting_offsets=StartingOffsets(reset=OffsetReset.LATEST),
+        isolation=Isolation.READ_UNCOMMITTED,
+        on_data_loss=DataLossPolicy.SKIP,
+        tombstones=Tombstones.DELETE,
+        value=MessageValue(format=MessageFormat.JSON, schema_ddl="id BIGINT", envelope=Envelope.DEBEZIUM),
+        columns=MessageColumns(key="k", topic="t", partition="p", offset="o", timestamp="at", headers="h"),
+    )
+
+
+def test_a_start_by_time_or_by_offsets_reaches_the_driver() -> None:
+    moment = source({**SMALLEST, "startingOffsets": {"timestamp": "2026-11-01T00:00:00Z"}})
+    assert moment.starting_offsets == StartingOffsets(timestamp="2026-11-01T00:00:00Z")
+    partitions = source(
+        {**SMALLEST, "startingOffsets": {"partitions": [{"topic": "orders", "partition": 2, "offset": 7}]}}
+    )
+    assert partitions.starting_offsets.partitions == (PartitionOffset(topic="orders", partition=2, offset=7),)
+
+
+def test_a_descriptor_reaches_the_driver() -> None:
+    value = {"format": "Protobuf", "protobuf": {"messageType": "shop.v1.Order", "descriptor": "CgA="}}
+    assert source({**SMALLEST, "value": value}).value == MessageValue(
+        format=MessageFormat.PROTOBUF, message_type="shop.v1.Order", descriptor="CgA="
+    )
+
+
+def test_secrets_are_told_by_the_folders_that_they_are_mounted_at() -> None:
+    found = source(SECURED)
+    assert found.registry == SchemaRegistry(
+        url="https://registry.example.com/v1",
+        subject="orders-value",
+        credentials_folder="/etc/hudi-secrets/registry-credentials",
+        ca_file="/etc/hudi-secrets/registry-ca/ca.crt",
+    )
+    assert found.security == KafkaSecurity(
+        protocol=SecurityProtocol.SASL_SSL,
+        mechanism=SaslMechanism.SCRAM_SHA_512,
+        credentials_folder="/etc/hudi-secrets/kafka-credentials",
+        ca_file="/etc/hudi-secrets/kafka-ca/ca.crt",
+        certificate_folder="/etc/hudi-secrets/kafka-certificate",
+    )
+
+
+def test_limits_of_messages_and_of_files_are_told_apart() -> None:
+    limited = ingestion(SMALLEST, maxRecordsPerRun=7, maxBytesPerRun="1Ki")
+    assert (limited.max_records, limited.max_files, limited.max_bytes) == (7, None, 1024)
+    files = build_request(
+        table=table(ingestion={"source": {"files": {"path": "s3a://a/b", "format": "csv"}}, "maxFilesPerRun": 3}),
+        table_class=class_spec(),
+        service=Service.INGESTION,
+        run=JOB,
+        spark_conf={},
+        operator=OPERATOR,
+    )
+    task = files.tasks[0].ingestion
+    assert task is not None
+    assert isinstance(task.source, FileSource)
+    assert (task.max_files, task.max_records) == (3, None)
+
+
+def manifest(kafka: dict[str, Any], *, mode: str = "Local", service: Service = Service.INGESTION) -> dict[str, Any]:
+    one = table(ingestion={"source": {"kafka": kafka}}, execution={"mode": mode})
+    observation = observe(one, table_class=table_class())
+    return build_manifest(observation, active(service=service), default_image=IMAGE)
+
+
+def driver(job: dict[str, Any]) -> dict[str, Any]:
+    pod: dict[str, Any] = job["spec"]["template"]["spec"]
+    return pod
+
+
+def executor(job: dict[str, Any]) -> dict[str, Any]:
+    annotations = job["spec"]["template"]["metadata"]["annotations"]
+    pod: dict[str, Any] = yaml.safe_load(annotations["hudi-operator.io/executor-template"])["spec"]
+    return pod
+
+
+MOUNTED = {
+    "/etc/hudi-secrets/registry-credentials": ("registry-user", ["username", "password"]),
+    "/etc/hudi-secrets/registry-ca": ("registry-ca", ["ca.crt"]),
+    "/etc/hudi-secrets/kafka-credentials": ("kafka-user", ["username", "password"]),
+    "/etc/hudi-secrets/kafka-ca": ("kafka-ca", ["ca.crt"]),
+    "/etc/hudi-secrets/kafka-certificate": ("kafka-client", ["tls.crt", "tls.key"]),
+}
+
+
+def mounted(pod: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
+    """The Secrets of a pod by the folders that they are mounted at, with their keys."""
+    secrets = {volume["name"]: volume["secret"] for volume in pod["volumes"] if "secret" in volume}
+    assert all(secret["defaultMode"] == 0o440 for secret in secrets.values())
+    assert all(item["key"] == item["path"] for secret in secrets.values() for item in secret["items"])
+    mounts = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] in secrets]
+    assert all(mount["readOnly"] is True for mount in mounts)
+    return {
+        mount["mountPath"]: (
+            secrets[mount["name"]]["secretName"],
+            [item["key"] for item in secrets[mount["name"]]["items"]],
+        )
+        for mount in mounts
+    }
+
+
+@pytest.mark.parametrize("mode", ["Local", "Cluster"])
+def test_the_driver_gets_the_keys_that_it_needs_as_files_of_its_group(mode: str) -> None:
+    pod = driver(manifest(SECURED, mode=mode))
+    assert mounted(pod) == MOUNTED
+    assert pod["securityContext"]["fsGroup"] == 185
+    assert violations(pod) == []
+
+
+def test_executors_get_the_same_and_meet_the_restricted_standard() -> None:
+    pod = executor(manifest(SECURED, mode="Cluster"))
+    assert mounted(pod) == MOUNTED
+    assert violations(pod) == []
+
+
+def test_no_folder_of_a_secret_lies_in_that_of_the_request() -> None:
+    """The folder of the request is read-only, so that nothing can be mounted below it."""
+    assert not any(f"{folder}/".startswith("/etc/hudi-job/") for folder in MOUNTED)
+
+
+def test_a_missing_secret_keeps_the_driver_from_starting_with_a_word_in_the_status_of_its_pod() -> None:
+    """The kubelet tells nobody but Events of a volume whose Secret is missing; of a variable it says it in the pod."""
+    pod = driver(manifest(SECURED))
+    assert all(volume["secret"]["optional"] for volume in pod["volumes"] if "secret" in volume)
+    asked = {
+        (one["valueFrom"]["secretKeyRef"]["name"], one["valueFrom"]["secretKeyRef"]["key"])
+        for one in pod["containers"][0]["env"]
+        if "secretKeyRef" in one.get("valueFrom", {}) and not one["valueFrom"]["secretKeyRef"].get("optional")
+    }
+    assert asked == {(name, keys[0]) for name, keys in MOUNTED.values()}
+    assert {key for _, key in asked} & {"password", "tls.key"} == set()
+
+
+@pytest.mark.parametrize("service", set(Service) - {Service.INGESTION, Service.DELETION})
+def test_no_other_service_gets_the_secrets_of_the_source(service: Service) -> None:
+    assert mounted(driver(manifest(SECURED, service=service))) == {}
+
+
+def test_a_source_without_secrets_mounts_none() -> None:
+    assert mounted(driver(manifest(SMALLEST))) == {}
+
+
+def test_what_is_in_a_secret_is_nowhere_in_the_job() -> None:
+    text = json.dumps(manifest(SECURED, mode="Cluster"))
+    assert "/etc/hudi-secrets/kafka-credentials" in text
+    request = json.loads(manifest(SECURED)["spec"]["template"]["metadata"]["annotations"]["hudi-operator.io/request"])
+    assert not any(name in json.dumps(request) for name in ("kafka-user", "kafka-client", "registry-user"))
