@@ -189,6 +189,7 @@ _WAITING: _Table = {
     Waiting.BLOCKED: (Retry.INTERVENTION, "See the condition Stalled."),
     Waiting.CLASS_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobs`."),
     Waiting.NAMESPACE_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobsPerNamespace`."),
+    Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,
         "Stop the other writers, or make all of them Optimistic under a lock.",
@@ -203,6 +204,9 @@ _TABLES: _Table = {
     TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
     TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
+    TableReason.FRESH: (Retry.NEVER, ""),
+    TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
+    TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See the condition Ingested."),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 
