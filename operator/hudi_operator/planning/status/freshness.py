@@ -84,10 +84,10 @@ def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
     if spec.suspend:
         return "The table is suspended, and no run has said how far its source has been read."
     if last is None or failure_kind(last) is not None:
-        return f"No run of this source has brought input yet: how far the table is behind is not known. {ingestion.message}".strip()
+        return f"No run of this source has ended well yet: how far behind it is, is not known. {ingestion.message}"
     return (
         "No run of this source has said yet how far it was read; the next one will, unless its Spark image is older "
-        f"than the operator. {ingestion.message}".strip()
+        f"than the operator. {ingestion.message}"
     )
 
 
