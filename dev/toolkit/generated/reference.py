@@ -43,8 +43,8 @@ def _metrics() -> str:
         for one in metrics.descriptions
     ]
     text = (
-        "Served at `/metrics`, beside those of the process and of Python. Only those about the freshness of tables have "
-        "labels for the\ntable.\n\n"
+        "Served at `/metrics`, beside those of the process and of Python. Only those about the freshness of tables\n"
+        "have labels for the table.\n\n"
     )
     return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
