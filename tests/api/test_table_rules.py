@@ -53,6 +53,17 @@ ACCEPTED: dict[str, Document] = {
         **INGESTION,
         "spec.ingestion.schedule": {"cron": "*/5 8-18 * * MON-FRI", "timeZone": "America/New_York"},
     },
+    "a freshness": {**INGESTION, "spec.ingestion.freshness": "5m"},
+    "a freshness as long as the schedule": {
+        **INGESTION,
+        "spec.ingestion.freshness": "1m",
+        "spec.ingestion.schedule": {"every": "60s"},
+    },
+    "a freshness with a cron expression": {
+        **INGESTION,
+        "spec.ingestion.freshness": "1m",
+        "spec.ingestion.schedule": {"cron": "0 6 * * *"},
+    },
     "a limit of bytes per run": {**INGESTION, "spec.ingestion.maxBytesPerRun": "1Gi"},
     "quarantine with a path": {
         **INGESTION,
@@ -293,6 +304,26 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a limit of bytes that is no quantity": (
         {**INGESTION, "spec.ingestion.maxBytesPerRun": "1GB"},
         "spec.ingestion.maxBytesPerRun in body should match",
+    ),
+    "a freshness that is too short": (
+        {**INGESTION, "spec.ingestion.freshness": "59s", "spec.ingestion.schedule": {"every": "1s"}},
+        "freshness must be at least 1m",
+    ),
+    "a freshness in days": (
+        {**INGESTION, "spec.ingestion.freshness": "1d"},
+        "spec.ingestion.freshness in body should match",
+    ),
+    "a freshness shorter than the schedule": (
+        {**INGESTION, "spec.ingestion.freshness": "10m", "spec.ingestion.schedule": {"every": "11m"}},
+        "freshness must not be shorter than schedule.every",
+    ),
+    "a freshness shorter than the schedule by default": (
+        {**INGESTION, "spec.ingestion.freshness": "4m59s"},
+        "freshness must not be shorter than schedule.every",
+    ),
+    "a freshness without an ingestion": (
+        {"spec.freshness": "10m"},
+        'unknown field "spec.freshness"',
     ),
     "a limit of no bytes": ({**INGESTION, "spec.ingestion.maxBytesPerRun": 0}, "maxBytesPerRun must be at least 1"),
     "a limit of no files": (

@@ -214,6 +214,17 @@ def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:
         assert 'job="hudi-hudi-operator-metrics", namespace="hudi-system"' in alert["expr"]
 
 
+def test_the_alert_on_tables_that_are_behind_holds_each_against_its_own_target(documents: Any) -> None:
+    (rule,) = [document for document in documents(EVERYTHING) if document["kind"] == "PrometheusRule"]
+    (alert,) = [one for one in rule["spec"]["groups"][0]["rules"] if one["alert"] == "HudiTableBehind"]
+    here = '{job="hudi-hudi-operator-metrics", namespace="hudi-system"}'
+    assert " ".join(alert["expr"].split()) == (
+        f"time() - hudi_operator_table_complete_up_to_timestamp_seconds{here} > on (table_namespace, table) "
+        f"hudi_operator_table_freshness_target_seconds{here}"
+    )
+    assert "{{ $labels.table_namespace }}/{{ $labels.table }}" in alert["annotations"]["summary"]
+
+
 def test_the_tag_defaults_to_the_version_of_the_chart(documents: Any, chart: Any) -> None:
     version = yaml.safe_load((chart / "Chart.yaml").read_text())["appVersion"]
     (container,) = _deployment(documents({}))["spec"]["template"]["spec"]["containers"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.model.lake import TOOL_ROWS, Checkpoint, Entry
-from tests.model.world import Run, World
+from tests.model.world import Run, World, moment
 
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, TaskResult
+from hudi_operator.planning.model.times import format_time
 
 LEASE = 120
 WAITS_FOR_CLOCK = 60
@@ -33,6 +34,7 @@ def end(
         instant=instant,
         more_input=more,
         savepoint=world.lake.savepoint if run.savepoint_seen else None,
+        complete_up_to=None if world.scenario.lag is None else format_time(moment(world.now - world.scenario.lag)),
     )
     run.result, run.exit_code, run.step, run.is_alive = JobOutcome(results=(result,)), 0, "ended", False
     if run.pod != "gone":

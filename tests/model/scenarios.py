@@ -90,6 +90,17 @@ REQUESTS = Scenario(
     happenings=frozenset({"driver dies", "fault"}),
 )
 
+BEHIND = Scenario(
+    name="behind its source",
+    spec={
+        **_SPEC,
+        "ingestion": {"schedule": {"every": "3m"}, "freshness": "1m"},
+        "cleaning": {"retainCommits": 2, "trigger": {"commits": 3}},
+    },
+    arrivals=tuple(range(0, 3000, 100)),
+    lag=600,
+    happenings=frozenset({"driver dies", "fault", "spec edited"}),
+)
 REFUSED = Scenario(
     name="refused",
     spec=_SPEC,
@@ -142,6 +153,6 @@ ADOPTION = Scenario(
 
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
-    REQUESTS, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
+    REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
 )  # fmt: skip

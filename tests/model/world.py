@@ -42,6 +42,8 @@ class Scenario:
     """Whether automation asks for a run with every file."""
     unreadable: tuple[tuple[int, int], ...] = ()
     """When the source cannot be read, from and until."""
+    lag: int | None = None
+    """By how much the source is ahead of the table after every run, where drivers report that."""
     annotations: tuple[tuple[str, str], ...] = ()
     wrong_class: int | None = None
     """The version of the class with which every run is refused by its driver."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import aiohttp
 import pytest
 
@@ -36,6 +38,28 @@ def test_active_jobs_are_counted_over_all_tables_and_never_drift() -> None:
     metrics.set_active_jobs("n/never-seen", [])
     assert sample(metrics, "jobs_active", service="Ingestion") == 0
     assert sample(metrics, "jobs_active", service="Compaction") == 1
+
+
+def test_how_far_a_table_is_behind_is_shown_as_long_as_it_is_known_and_the_table_is_there() -> None:
+    metrics = Metrics()
+    one, other = {"table_namespace": "n", "table": "a"}, {"table_namespace": "n", "table": "b"}
+    moment = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+    names = ("complete_up_to_timestamp_seconds", "backlog_records", "backlog_bytes", "freshness_target_seconds")
+
+    def shown(**labels: str) -> list[float | None]:
+        return [sample(metrics, f"table_{name}", **labels) for name in names]
+
+    target = timedelta(minutes=10)
+    metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=0, backlog_bytes=7, target=target)
+    metrics.set_freshness("n", "b", complete_up_to=moment)
+    assert shown(**one) == [moment.timestamp(), 0, 7, 600]
+    assert shown(**other) == [moment.timestamp(), None, None, None]
+    metrics.set_freshness("n", "a", complete_up_to=moment, backlog_records=3)
+    assert shown(**one) == [moment.timestamp(), 3, None, None]
+    metrics.set_freshness("n", "a")
+    metrics.set_freshness("n", "never-seen")
+    assert shown(**one) == [None] * 4
+    assert shown(**other) == [moment.timestamp(), None, None, None]
 
 
 def test_ended_jobs_are_counted_by_service_and_outcome() -> None:

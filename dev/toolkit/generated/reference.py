@@ -42,7 +42,10 @@ def _metrics() -> str:
         (f"`{one.name}`", one.kind, ", ".join(f"`{label}`" for label in one.labels), one.text)
         for one in metrics.descriptions
     ]
-    text = "Served at `/metrics`, beside those of the process and of Python. No metric has a label for the table.\n\n"
+    text = (
+        "Served at `/metrics`, beside those of the process and of Python. Only those about the freshness of tables\n"
+        "have labels for the table.\n\n"
+    )
     return text + _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
 

@@ -223,6 +223,7 @@ class Reconciler:
         self._running.forget(key)
         metrics.set_active_jobs(str(key), ())
         metrics.set_overdue(str(key), overdue=False)
+        metrics.set_freshness(key.namespace, key.name)
 
     async def _count_running(self) -> None:
         """Count the Jobs that are there when the process begins, so that limits hold across a restart."""

@@ -23,6 +23,7 @@ from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.services.evaluation import Case, evaluate_all, make_case
+from hudi_operator.planning.services.freshness import freshness_changes_at
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
@@ -92,6 +93,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         case = replace(case, services=_reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
     late, alarm_at = _overdue(case)
+    missed_at = freshness_changes_at(observation.table.spec, services.ingestion, now=now)
     return Plan(
         actions=(*tracked.actions, *started.launches),
         services=explained(case, decisions, started, blocker),
@@ -108,7 +110,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
-        changes_in=_changes_in(decisions, started, blocker, (alarm_at, tracked.late_at, takeover.until), now=now),
+        changes_in=_changes_in(
+            decisions, started, blocker, (alarm_at, missed_at, tracked.late_at, takeover.until), now=now
+        ),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
         takeover=reported,

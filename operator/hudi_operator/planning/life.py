@@ -9,6 +9,7 @@ from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
+from hudi_operator.planning.status.freshness import freshness_figures
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import transitions
 
@@ -27,6 +28,7 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
         running=_running(observation, plan),
         waits_for_place=any(plan.services.of(service).reason in _QUOTAS_REACHED for service in Service),
         overdue=bool(plan.overdue),
+        freshness=freshness_figures(observation.table.spec, status.services.ingestion.freshness, now=now),
     )
 
 

@@ -1,12 +1,14 @@
 """The operator's metrics. Names start with `hudi_operator_`; units are seconds.
 
-No metric has a label for the table: with thousands of tables that would be too many series.
+Only the freshness of tables has labels for the table, four series for each that ingests: with thousands of tables
+more would be too many.
 """
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from time import perf_counter
 
 from prometheus_client import (
@@ -29,6 +31,8 @@ disable_created_metrics()
 _PREFIX = "hudi_operator_"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
+_TABLE = ("table_namespace", "table")
+"""Labels that a scrape does not overwrite as it does `namespace`, which is the operator's own."""
 
 _DELAY_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 
@@ -54,6 +58,7 @@ class Metrics:
         self._describe_loop()
         self._describe_runs()
         self._describe_timelines()
+        self._describe_freshness()
         self._describe_watching()
         self._active: dict[str, Tally[str]] = {}
         self._overdue: set[str] = set()
@@ -92,6 +97,24 @@ class Metrics:
         )
         self._overdue_tables = self._gauge(
             "tables_with_overdue_instants", "Tables with an instant that has been pending for longer than it should be."
+        )
+
+    def _describe_freshness(self) -> None:
+        self._complete_up_to = self._gauge(
+            "table_complete_up_to_timestamp_seconds",
+            "Up to when everything that was in the source of a table is in the table, since 1970.",
+            *_TABLE,
+        )
+        self._backlog_records = self._gauge(
+            "table_backlog_records", "Records that the newest run of a table left to read in its source.", *_TABLE
+        )
+        self._backlog_bytes = self._gauge(
+            "table_backlog_bytes", "Bytes that the newest run of a table left to read in its source.", *_TABLE
+        )
+        self._freshness_target = self._gauge(
+            "table_freshness_target_seconds",
+            "How far a table may be behind its source by its spec; absent while it is suspended or observed.",
+            *_TABLE,
         )
 
     def _describe_watching(self) -> None:
@@ -157,6 +180,29 @@ class Metrics:
         else:
             self._overdue.discard(table)
         self._overdue_tables.set(len(self._overdue))
+
+    def set_freshness(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        complete_up_to: datetime | None = None,
+        backlog_records: int | None = None,
+        backlog_bytes: int | None = None,
+        target: timedelta | None = None,
+    ) -> None:
+        """Say how far a table is behind its source; what is None has no series."""
+        figures = (
+            (self._complete_up_to, complete_up_to.timestamp() if complete_up_to else None),
+            (self._backlog_records, backlog_records),
+            (self._backlog_bytes, backlog_bytes),
+            (self._freshness_target, target.total_seconds() if target else None),
+        )
+        for gauge, figure in figures:
+            if figure is None:
+                gauge.remove_by_labels({"table_namespace": namespace, "table": name})
+            else:
+                gauge.labels(namespace, name).set(figure)
 
     def resync_ended(self, *, succeeded: bool) -> None:
         """Count one listing of all tables and classes."""

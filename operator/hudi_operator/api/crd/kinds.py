@@ -123,6 +123,13 @@ TABLE = ResourceKind(
             description="How the last ingestion ended",
             wide=True,
         ),
+        PrinterColumn(
+            name="Complete up to",
+            json_path=".status.services.ingestion.freshness.completeUpTo",
+            type="date",
+            description="How far the table is behind its source: all that was there before then is in the table",
+            wide=True,
+        ),
         *(
             PrinterColumn(
                 name=kind.value,

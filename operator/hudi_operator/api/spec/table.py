@@ -193,6 +193,10 @@ class Ingestion(Model):
     schedule: Schedule = Schedule(every="5m")
     """When a run is due; a run with no new input makes no commit."""
 
+    freshness: Duration | None = None
+    """How far the table may be behind its source: the condition Fresh says whether it is further, and ingestion goes
+    before table services then."""
+
     max_bytes_per_run: Quantity | None = None
     """Most bytes of source files or messages that one run reads; at least one file or message is read."""
 
@@ -208,6 +212,13 @@ class Ingestion(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             not_less("maxBytesPerRun", "1"),
+            at_least("freshness", "1m"),
+            (
+                "!has(self.freshness) || (has(self.mode) && self.mode != 'Batch') || "
+                "(has(self.schedule) && !has(self.schedule.every)) || duration(self.freshness) >= "
+                "duration(has(self.schedule) ? self.schedule.every : '5m')",
+                "freshness must not be shorter than schedule.every (default 5m): it would be missed between two runs",
+            ),
             (
                 "!has(self.bulkInsert) || (has(self.operation) && self.operation == 'BulkInsert')",
                 "bulkInsert is only for operation BulkInsert",

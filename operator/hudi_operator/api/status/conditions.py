@@ -46,6 +46,9 @@ class ConditionType(StrEnum):
     ARCHIVED = "Archived"
     """The last archiving had success or nothing to do."""
 
+    FRESH = "Fresh"
+    """The table is no further behind its source than `spec.ingestion.freshness` asks; only where that is set."""
+
     PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
     """An instant has been pending for longer than the class allows; only there while true."""
 

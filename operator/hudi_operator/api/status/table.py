@@ -9,6 +9,7 @@ from pydantic import Field
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
 from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -299,6 +300,9 @@ class ServiceStatus(Model):
 
     more_input: bool = False
     """Whether the last run left input behind because of its limits."""
+
+    freshness: FreshnessStatus | None = None
+    """How far the table is behind its source; absent until a run has said it."""
 
     files_skipped: int = 0
     """Files of the source that are not read, and of which it is not known that they ever were."""

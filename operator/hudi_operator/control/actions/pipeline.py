@@ -49,5 +49,14 @@ class Pipeline:
         self._running.record(key, class_name=step.class_name, jobs=step.running)
         metrics.set_active_jobs(str(key), [service_name(job.service) for job in step.status.active_jobs])
         metrics.set_overdue(str(key), overdue=step.overdue)
+        behind = step.freshness
+        metrics.set_freshness(
+            key.namespace,
+            key.name,
+            complete_up_to=behind.complete_up_to,
+            backlog_records=behind.backlog_records,
+            backlog_bytes=behind.backlog_bytes,
+            target=behind.target,
+        )
         if step.waits_for_place:
             self._running.wait(key, class_name=step.class_name)

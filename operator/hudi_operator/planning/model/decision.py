@@ -84,8 +84,12 @@ class Reason(StrEnum):
 
 
 class Priority(IntEnum):
-    """Which of several due services goes first; equal ones go in the order of `SERVICES`."""
+    """Which of several due services goes first; equal ones go in the order of `SERVICES`.
 
+    `BEHIND` is an ingestion of a table that misses its freshness.
+    """
+
+    BEHIND = -1
     PENDING = 0
     REQUESTED = 1
     STARVING = 2

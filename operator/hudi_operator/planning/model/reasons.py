@@ -69,6 +69,9 @@ class Waiting(StrEnum):
     NAMESPACE_QUOTA_REACHED = "NamespaceQuotaReached"
     """As many Jobs of the class run in the namespace as it allows."""
 
+    INGESTION_FIRST = "IngestionFirst"
+    """The table misses its freshness, so its ingestion goes first; a service that was passed over ten times follows."""
+
     WAITING_FOR_QUIET = "WaitingForQuiet"
     """Others wrote the table, and it has not been still for as long as its class asks."""
 
@@ -99,6 +102,14 @@ class TableReason(StrEnum):
 
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
+    FRESH = "Fresh"
+    """The table is no further behind its source than `ingestion.freshness` asks."""
+
+    FRESHNESS_MISSED = "FreshnessMissed"
+    """The table is further behind its source than `ingestion.freshness` asks; the message names what it waits for."""
+
+    FRESHNESS_UNKNOWN = "FreshnessUnknown"
+    """No run has said how far the source, as it is declared now, has been read."""
 
     OVERDUE = "Overdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""

@@ -190,6 +190,7 @@ _WAITING: _Table = {
     Waiting.BLOCKED: (Retry.INTERVENTION, "See the condition Stalled."),
     Waiting.CLASS_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobs`."),
     Waiting.NAMESPACE_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobsPerNamespace`."),
+    Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,
         "Stop the other writers, or make all of them Optimistic under a lock.",
@@ -208,6 +209,9 @@ _TABLES: _Table = {
         Retry.NEVER,
         "Bring the rows from elsewhere; keep messages for longer, or read more often. `onDataLoss: Fail` clears it.",
     ),
+    TableReason.FRESH: (Retry.NEVER, ""),
+    TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
+    TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See the condition Ingested."),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 

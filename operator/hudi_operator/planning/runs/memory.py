@@ -11,6 +11,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
 from hudi_operator.planning.runs.outcomes import shown_names
+from hudi_operator.planning.runs.freshness import freshness_after
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 
@@ -103,9 +104,9 @@ def _next_memory(
     return grown_memory(current, table_class.limits.driver_memory) or memory.driver_memory
 
 
-def _learn_progress(memory: ServiceStatus, observation: Observation, finished: Iterable[RunStatus]) -> ServiceStatus:
+def _learn_progress(memory: ServiceStatus, observation: Observation, finished: tuple[RunStatus, ...]) -> ServiceStatus:
     """Take over how far the source has been read, and whether the last run left input behind."""
-    changes: dict[str, object] = {}
+    changes: dict[str, object] = {"freshness": freshness_after(memory.freshness, observation, finished)}
     if observation.snapshot.trouble is None and not observation.snapshot.damaged:
         changes["checkpoint"] = observation.snapshot.checkpoint
     for run in finished:

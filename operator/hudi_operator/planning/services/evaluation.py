@@ -16,6 +16,7 @@ from hudi_operator.planning.model.decision import Decision, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
 from hudi_operator.planning.services import ingestion
+from hudi_operator.planning.services.freshness import before_services
 from hudi_operator.planning.services.pending import pending_statuses
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
 from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone
@@ -109,9 +110,10 @@ def evaluate(case: Case, service: Service) -> Decision:
     memory = case.services.of(service)
     evaluation = evaluation_of(service)
     if evaluation is None:
-        return ingestion.evaluate(
+        found = ingestion.evaluate(
             memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
         )
+        return before_services(found, case.table.spec, memory, now=case.now)
     found = (
         _left_over(case, service, evaluation)
         or _switched_off(case, service, evaluation)

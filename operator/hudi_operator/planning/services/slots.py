@@ -18,6 +18,7 @@ from hudi_operator.planning.policy.drift import (
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.explanation import explain
+from hudi_operator.planning.services.freshness import misses_freshness
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import (
@@ -31,24 +32,32 @@ from hudi_operator.services.registry import SERVICES
 RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
 """Reasons for which nothing starts until a person has done something."""
 
-_FIRST = Priority.PENDING - 1
+_FIRST = Priority.BEHIND - 2
+_BEFORE_THE_WRITER = Priority.BEHIND - 1
+
+PATIENCE = 10
+"""How often a due service is passed over before it goes first, whatever else is pending, requested or late."""
 
 ServiceBlocker = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
-
-
-PATIENCE = 10
-"""How often a due service is passed over before it goes first, whatever else is pending or requested."""
 
 
 def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> list[Service]:
     """Return the due services in the order in which they may start.
 
     Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
-    turns with services that are far behind.
+    turns with services that are far behind. An ingestion of a table that misses its freshness goes before services,
+    except a pending clustering, which would fail its updates.
     """
     due = [service for service in SERVICES if decisions[service].due]
-    return sorted(due, key=lambda service: _rank(decisions[service], service, memory.of(service).passed_over))
+    is_behind = any(decisions[service].priority is Priority.BEHIND for service in due)
+
+    def rank(service: Service) -> tuple[int, int, str, int]:
+        found = _rank(decisions[service], service, memory.of(service).passed_over)
+        clears_the_way = service is Service.CLUSTERING and found[0] == Priority.PENDING
+        return (_BEFORE_THE_WRITER, *found[1:]) if is_behind and clears_the_way else found
+
+    return sorted(due, key=rank)
 
 
 def _rank(decision: Decision, service: Service, passed_over: int) -> tuple[int, int, str, int]:
@@ -107,11 +116,31 @@ def explained(
         memory = case.services.of(service)
         if decision.reason is Reason.BELOW_THRESHOLD:
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
+        passed_over = _passed_over(case, service, decision, launched)
         waits = None if service in launched else _waits_for(case, service, started.active, blocker)
+        if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
+            waits = _behind_ingestion(waits, passed_over)
         beside = surroundings(case, service)
-        memory = memory.model_copy(update={"passed_over": _passed_over(case, service, decision, launched)})
+        memory = memory.model_copy(update={"passed_over": passed_over})
         after[service] = explain(memory, decision, blocker=waits, now=case.now, surroundings=beside)
     return case.services.replaced(after)
+
+
+def _ingestion_goes_first(case: Case, service: Service, started: Started) -> bool:
+    """Whether a table service waits while the ingestion of a table runs that misses its freshness."""
+    runs = any(job.service is Service.INGESTION for job in started.active)
+    is_missed = misses_freshness(case.table.spec, case.services.ingestion, now=case.now)
+    return service is not Service.INGESTION and runs and is_missed
+
+
+def _behind_ingestion(waits: ServiceBlocker, passed_over: int) -> ServiceBlocker:
+    reason, message = waits
+    times = "once" if passed_over == 1 else f"{passed_over} times"
+    why = (
+        "Ingestion goes first, because the table misses its freshness: this was passed over "
+        f"{times}, and goes before it after {PATIENCE}."
+    )
+    return Waiting.INGESTION_FIRST if reason == Waiting.RUNNING else reason, f"{message} {why}"
 
 
 def _passed_over(case: Case, service: Service, decision: Decision, launched: Collection[Service | None]) -> int:

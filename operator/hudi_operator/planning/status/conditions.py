@@ -19,6 +19,7 @@ from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
 from hudi_operator.planning.services.rescan import skipped_input
 from hudi_operator.planning.services.slots import RESTING
+from hudi_operator.planning.status.freshness import fresh_answers
 from hudi_operator.planning.status.readiness import Readiness, readiness
 from hudi_operator.planning.writers.foreign import foreign_message
 from hudi_operator.services.ingestion import INGESTION
@@ -33,6 +34,7 @@ def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> 
         make(ConditionType.READY, found.ready, found.reason, found.message),
         *_abnormal(observation, plan, found, make),
         *_services(observation.table.spec, plan, make),
+        *(make(ConditionType.FRESH, *answer) for answer in fresh_answers(observation.table.spec, plan, now=now)),
     )
 
 

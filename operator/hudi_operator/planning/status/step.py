@@ -1,6 +1,7 @@
 """What one pass carries out: the same for a table that lives and for one that is deleted."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
@@ -10,13 +11,23 @@ from hudi_operator.planning.status.transitions import Transition
 
 
 @dataclass(frozen=True, kw_only=True)
+class Freshness:
+    """How far a table is behind its source, for the metrics; `target` is how far it may be, where that is asked."""
+
+    complete_up_to: datetime | None = None
+    backlog_records: int | None = None
+    backlog_bytes: int | None = None
+    target: timedelta | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """Write the status, count the runs that have finished, post the notices, then act, in this order.
 
     The step that releases the table leaves its status as it is. `running` Jobs count towards the limits of the class
     `class_name`; with `waits_for_place` the table is woken when one of the class ends. `overdue` says that an instant
-    has been pending for too long. `requeue` are the seconds until the next reconcile, None after the last one and where
-    `requeue_after` says it.
+    has been pending for too long, and `freshness` how far the table is behind. `requeue` are the seconds until the next
+    reconcile, None after the last one and where `requeue_after` says it.
     """
 
     status: HudiTableStatus
@@ -27,6 +38,7 @@ class Step:
     running: int = 0
     waits_for_place: bool = False
     overdue: bool = False
+    freshness: Freshness = Freshness()
     requeue: float | None = None
 
     @property

@@ -29,7 +29,8 @@ _ALARMS = (
     ConditionType.DRIFT,
     ConditionType.PENDING_INSTANT_OVERDUE,
 )
-_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, *_ALARMS)
+_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, ConditionType.FRESH, *_ALARMS)
+_MAY_BE_FALSE = frozenset({ConditionType.READY, ConditionType.FRESH})
 
 
 def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transition, ...]:
@@ -75,9 +76,18 @@ def _transition(before: Condition | None, after: Condition | None) -> Transition
         return None
     if before is not None and before.status is after.status and _word(before) == _word(after):
         return None
-    not_ready = after.type is ConditionType.READY and after.status is ConditionStatus.FALSE
-    warning = not_ready or after.type in _ALARMS
+    if after.type is ConditionType.FRESH and _says_nothing(before, after):
+        return None
+    is_bad = after.type in _MAY_BE_FALSE and after.status is ConditionStatus.FALSE
+    warning = is_bad or after.type in _ALARMS
     return Transition(warning=warning, reason=after.reason, message=after.message)
+
+
+def _says_nothing(before: Condition | None, after: Condition) -> bool:
+    """Whether a table is as fresh as it was when its freshness was last known, or it has just come to be asked for."""
+    if after.status is ConditionStatus.FALSE:
+        return False
+    return after.status is ConditionStatus.UNKNOWN or before is None
 
 
 def _word(condition: Condition) -> str:

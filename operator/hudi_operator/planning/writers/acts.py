@@ -6,7 +6,7 @@ newest checkpoint that the timeline still has, so that the input of undone commi
 
 from collections.abc import Collection, Iterator, Mapping
 
-from hudi_jobs.contract import Outcome
+from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.status.table import RunStatus, ServicesStatus, TimelineStatus
@@ -41,7 +41,17 @@ def mark_undone(
         for service, run in last.items()
         if run is not None and run.instant in undone
     }
-    return services.replaced(marked), tuple(_marked(run, undone) for run in history)
+    lost = any(run.service is Service.INGESTION and _is_news(run, undone) for run in known_runs(services, history))
+    services = services.replaced(marked)
+    if lost:
+        # What was in the table is not any more: how far it is behind its source, the next run says.
+        unsure = services.ingestion.model_copy(update={"freshness": None})
+        services = services.replaced({Service.INGESTION: unsure})
+    return services, tuple(_marked(run, undone) for run in history)
+
+
+def _is_news(run: RunStatus, undone: Mapping[str, str]) -> bool:
+    return run.instant in undone and run.undone_by is None
 
 
 def _marked(run: RunStatus, undone: Mapping[str, str]) -> RunStatus:

@@ -1,0 +1,107 @@
+"""The condition Fresh: whether a table is further behind its source than its spec asks, and what helps."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
+from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.freshness import FreshnessStatus
+from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.planning.model import Plan
+from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.model.freshness import Lag, known_up_to, lag_of, target_of
+from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.failures import attempts, failure_kind
+from hudi_operator.planning.status.step import Freshness
+
+_Answer = tuple[ConditionStatus, str, str]
+
+
+def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator[_Answer]:
+    """Yield how fresh a table is that has to be; nothing for another one.
+
+    Nothing of it makes the table not ready. The sentences change with runs, and when the table is twice as far behind.
+    """
+    if spec.ingestion is None or spec.ingestion.freshness is None:
+        return
+    ingestion = plan.services.ingestion
+    lag = lag_of(spec, ingestion.freshness, now=now)
+    if spec.management_policy is ManagementPolicy.OBSERVE:
+        message = "The table is only observed: nothing is ingested, and how far others have brought it is not known."
+        yield ConditionStatus.UNKNOWN, Waiting.OBSERVED, message
+    elif lag is None:
+        yield ConditionStatus.UNKNOWN, TableReason.FRESHNESS_UNKNOWN, _unknown(spec, ingestion)
+    elif lag.is_missed(now):
+        message = _missed(lag, spec.ingestion.freshness, ingestion.freshness, now=now)
+        help_ = _what_helps(ingestion, suspended=spec.suspend)
+        yield ConditionStatus.FALSE, TableReason.FRESHNESS_MISSED, f"{message} {help_}".strip()
+    else:
+        yield ConditionStatus.TRUE, TableReason.FRESH, f"{_complete(lag)}{_left(ingestion.freshness)}."
+
+
+def freshness_figures(spec: HudiTableSpec, known: FreshnessStatus | None, *, now: datetime) -> Freshness:
+    """Return how far behind a table is for the metrics: nobody is alarmed for one that somebody has stopped."""
+    moment = known_up_to(known, now=now)
+    asked = spec.ingestion.freshness if spec.ingestion else None
+    rests = spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE
+    return Freshness(
+        complete_up_to=moment,
+        backlog_records=known.backlog_records if known else None,
+        backlog_bytes=known.backlog_bytes if known else None,
+        target=target_of(asked) if asked is not None and not rests else None,
+    )
+
+
+def _complete(lag: Lag) -> str:
+    return f"Everything that was in the source up to {format_time(lag.complete_up_to)} is in the table"
+
+
+def _missed(lag: Lag, asked: str, known: FreshnessStatus | None, *, now: datetime) -> str:
+    behind = _duration(lag.at_least(now))
+    return (
+        f"{_complete(lag)}{_left(known)}. It may be {asked} behind: that is missed since {format_time(lag.missed_at)}, "
+        f"and it is at least {behind} behind now."
+    )
+
+
+def _left(known: FreshnessStatus | None) -> str:
+    """Return how much the newest run has left to read, as the end of a sentence."""
+    figures = () if known is None else ((known.backlog_records, "record"), (known.backlog_bytes, "byte"))
+    left = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in figures if number is not None]
+    return f", and its newest run left {' or '.join(left)} to read" if left else ""
+
+
+def _duration(length: timedelta) -> str:
+    hours, seconds = divmod(round(length.total_seconds()), 3600)
+    minutes, seconds = divmod(seconds, 60)
+    parts = ((hours, "h"), (minutes, "m"), (seconds, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+
+
+def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
+    last = ingestion.last_run
+    if spec.suspend:
+        return "The table is suspended, and no run has said how far its source has been read."
+    if last is None or failure_kind(last) is not None:
+        return f"No run of this source has ended well yet: how far behind it is, is not known. {ingestion.message}"
+    return (
+        "No run of this source has said yet how far it was read; the next one will, unless its Spark image is older "
+        f"than the operator. {ingestion.message}"
+    )
+
+
+def _what_helps(ingestion: ServiceStatus, *, suspended: bool) -> str:
+    """Return what the table waits for, and what a person can do about it."""
+    if suspended:
+        return "The table is suspended: nothing is ingested until spec.suspend is false."
+    if attempts(ingestion):
+        return f"The last run failed: see the condition Ingested. {ingestion.message}"
+    if ingestion.more_input:
+        return (
+            "Runs leave input behind at their limits: raise maxBytesPerRun or maxFilesPerRun, or give the driver more "
+            f"under spec.execution. {ingestion.message}"
+        )
+    if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
+        return f"A shorter schedule reads sooner. {ingestion.message}"
+    return ingestion.message
