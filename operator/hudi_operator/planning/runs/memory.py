@@ -10,8 +10,8 @@ from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
-from hudi_operator.planning.runs.outcomes import shown_names
 from hudi_operator.planning.runs.freshness import freshness_after
+from hudi_operator.planning.runs.outcomes import shown_names
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 
