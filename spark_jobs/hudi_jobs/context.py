@@ -17,8 +17,8 @@ class TaskContext:
     """The task, the name of its run, and a Spark session that it shares with nobody.
 
     `affected` gathers what the run does to instants that it did not begin, and `totals` what a continuous run has
-    committed, so that a run that fails tells it too. `stopping` is set once the pod has been asked to end. `batch` is the
-    number of the batch of a continuous run, from 1.
+    committed, so that a run that fails tells it too. `stopping` is set once the pod has been asked to end. `batch` is
+    the number of the batch of a continuous run, from 1.
     """
 
     spark: SparkSession

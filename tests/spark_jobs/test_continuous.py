@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.trials import LEASE
 
+from hudi_jobs import as_found
 from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Progress, ProgressState, decode_progress
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import write
@@ -66,11 +67,12 @@ def test_each_batch_is_one_commit_and_waiting_makes_none(lake: Any, program: Cal
 
     assert lake.instants() == before, "waiting makes no commit"
     assert (result.outcome, result.batches, result.rows_read, result.files_read) == (Outcome.SUCCEEDED, 3, 4, 3)
-    assert len(before) == 3 and result.instant == before[-1].partition("_")[0]
+    assert (len(before), result.instant) == (3, before[-1].partition("_")[0])
     assert sequences(lake) == [1, 2, 3]
     found = progress_of(lake)
     assert (found.state, found.batches, found.rows_read) == (ProgressState.ENDING, 3, 4)
-    assert found.instant == result.instant and found.polls > polls
+    assert found.instant == result.instant
+    assert found.polls > polls
     assert ids(lake) == ["1", "2", "20", "30"]
 
 
@@ -94,7 +96,8 @@ def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
         assert ids(lake) == ["1", "2"], "no further batch begins"
     else:
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INTERRUPTED), result
-        assert result.batches == 1 and result.instant is not None, "what was committed before stays counted"
+        assert result.batches == 1, "what was committed before stays counted"
+        assert result.instant is not None
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     assert ids(lake) == ["1", "2", "3"]
 
@@ -105,7 +108,8 @@ def test_a_run_begins_anew_when_its_time_is_over(lake: Any) -> None:
     first, second = lake.ingest(continuous=short), lake.ingest(continuous=short)
     assert (first.outcome, first.batches) == (Outcome.SUCCEEDED, 1)
     assert (second.outcome, second.batches, second.instant) == (Outcome.NOTHING_TO_DO, 0, None)
-    assert "begin anew" in second.message and len(lake.instants()) == 1
+    assert "begin anew" in second.message
+    assert len(lake.instants()) == 1
 
 
 def test_a_batch_that_fails_ends_the_run_and_what_was_committed_stays_counted(lake: Any) -> None:
@@ -123,7 +127,7 @@ def test_a_write_that_fails_is_not_taken_for_the_commit_of_the_batch_before(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All commits of a run carry its name, so the name alone would confirm a write that never was."""
-    real, calls = write.kept_as_found, list[int]()
+    real, calls = as_found.kept_as_found, list[int]()
 
     def failing(*given: Any) -> Any:
         calls.append(1)

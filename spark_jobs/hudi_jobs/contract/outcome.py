@@ -131,7 +131,7 @@ class TaskResult(Document):
 
     `records_skipped` are messages of a stream that were gone before they could be read, and `skipped` says which. The
     input up to `complete_up_to` (RFC 3339) is in the table, and `backlog_records` and `backlog_bytes` are left to read.
-    Of a continuous ingestion, `batches` are the commits that it made, rows, files and bytes are summed up over them, and
+    Of a continuous ingestion, `batches` are the commits that it made, rows, files and bytes are sums over them, and
     `instant` is the newest.
     `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is

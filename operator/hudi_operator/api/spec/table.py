@@ -13,6 +13,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
+from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
 from hudi_operator.api.spec.services import (
     ArchivalSpec,
@@ -45,6 +46,7 @@ class IngestionMode(StrEnum):
     """How input reaches the table."""
 
     BATCH = "Batch"
+    CONTINUOUS = "Continuous"
 
 
 class BulkInsertSortMode(StrEnum):
@@ -204,7 +206,10 @@ class Ingestion(Model):
     """How input is brought into the table."""
 
     mode: IngestionMode = IngestionMode.BATCH
-    """Batch: one Job for each run."""
+    """Batch: one Job for each run. Continuous: one Job whose driver goes on reading, batch after batch."""
+
+    continuous: Continuous = Continuous()
+    """How a driver goes on; only for mode Continuous."""
 
     source: Source
     """Where input comes from."""
@@ -219,13 +224,13 @@ class Ingestion(Model):
     """How a bulk insert arranges rows; only for operation BulkInsert."""
 
     schedule: Schedule = Schedule(every="5m")
-    """When a run is due; a run with no new input makes no commit."""
+    """When a run is due in mode Batch; a run with no new input makes no commit."""
 
     max_bytes_per_run: Quantity | None = None
-    """Most bytes of source files that one run reads; at least one file is read."""
+    """Most bytes of source files that one run, or batch, reads; at least one file is read."""
 
     max_files_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most source files that one run reads."""
+    """Most source files that one run, or batch, reads."""
 
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
@@ -233,6 +238,7 @@ class Ingestion(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             not_less("maxBytesPerRun", "1"),
+            *CONTINUOUS_RULES,
             (
                 "!has(self.bulkInsert) || (has(self.operation) && self.operation == 'BulkInsert')",
                 "bulkInsert is only for operation BulkInsert",
@@ -245,6 +251,11 @@ class Ingestion(Model):
             ),
         )
     )
+
+    @property
+    def continues(self) -> bool:
+        """Whether one driver goes on reading."""
+        return self.mode is IngestionMode.CONTINUOUS
 
 
 class Resources(Model):

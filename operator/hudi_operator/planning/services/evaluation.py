@@ -110,7 +110,12 @@ def evaluate(case: Case, service: Service) -> Decision:
     evaluation = evaluation_of(service)
     if evaluation is None:
         return ingestion.evaluate(
-            memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
+            memory,
+            table=case.table,
+            table_class=case.table_class,
+            requested=case.requested,
+            now=case.now,
+            active=case.active,
         )
     found = (
         _left_over(case, service, evaluation)
