@@ -27,6 +27,7 @@ from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lock import require_lock
 from hudi_jobs.tasks import runner_of
+from hudi_jobs.totals import Totals
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 
@@ -37,17 +38,22 @@ _OUT_OF_MEMORY_EXITS = frozenset({3, -9, 137})
 
 
 class Driver:
-    """Runs one request. `stop` may be called from a signal handler at any time."""
+    """Runs one request. `stop` may be called from a signal handler at any time.
+
+    A continuous ingestion may end the batch that is under way, for as long as its request says; everything else is
+    cancelled at once.
+    """
 
     def __init__(self, request: JobRequest, open_session: SessionOpener) -> None:
         self._request = request
         self._open_session = open_session
         self._stopping = threading.Event()
+        self._cancelling = threading.Event()
         self._finished = threading.Event()
         self._spark: SparkSession | None = None
 
     def stop(self) -> None:
-        """Begin nothing new and cancel what Spark is doing."""
+        """Begin nothing new and, at once or after a while, cancel what Spark is doing."""
         if not self._stopping.is_set():
             self._stopping.set()
             threading.Thread(target=self._cancel_jobs, daemon=True).start()
@@ -62,6 +68,9 @@ class Driver:
             _LOGGER.warning("the Spark session did not end cleanly", exc_info=True)
 
     def _cancel_jobs(self) -> None:
+        if self._finished.wait(max(map(_drain_seconds, self._request.tasks))):
+            return
+        self._cancelling.set()
         # Again and again: the task may be about to start its next Spark job.
         while not self._finished.wait(_CANCEL_EVERY_SECONDS):
             if self._spark is not None and not _jvm_has_ended():
@@ -82,19 +91,28 @@ class Driver:
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
         started, made_before = _now(), _newest_made(spark)
         fields = {"run": self._request.run, "task": task.id, "service": task.service}
-        affected: list[AffectedInstant] = []
+        affected, totals = list[AffectedInstant](), Totals()
         _LOGGER.info("task begins", extra={"fields": fields})
         try:
             self._require_running()
             require_lock(task.hudi_options)
-            runner = runner_of(task.service)
-            context = TaskContext(spark=spark.newSession(), run=self._request.run, task=task, affected=affected)
+            runner = runner_of(task)
+            context = TaskContext(
+                spark=spark.newSession(),
+                run=self._request.run,
+                task=task,
+                affected=affected,
+                totals=totals,
+                stopping=self._stopping,
+            )
             result = runner(context)
             result = result.model_copy(update={"started_at": started, "finished_at": _now()})
         except Exception as error:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
+        if _is_continuous(task):
+            result = result.model_copy(update=totals.figures)
         made = _made_since(made_before, _newest_made(spark))
         result = result.model_copy(update={"affected": tuple(affected[:MOST_AFFECTED]), "newest_instant": made})
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
@@ -108,11 +126,21 @@ class Driver:
         gone = _jvm_failure(error)
         if gone is not None:
             return gone
-        if self._stopping.is_set():
+        if self._cancelling.is_set() or isinstance(error, DriverStopping):
             return TaskFailed(
                 FailureReason.INTERRUPTED, "The pod was asked to end, so the task was stopped; it can be repeated."
             )
         return _failure(error)
+
+
+def _is_continuous(task: TableTask) -> bool:
+    return task.ingestion is not None and task.ingestion.continuous is not None
+
+
+def _drain_seconds(task: TableTask) -> float:
+    """Return for how long a task may go on after the pod has been asked to end."""
+    continuous = task.ingestion.continuous if task.ingestion is not None else None
+    return 0.0 if continuous is None else continuous.drain_seconds
 
 
 def _newest_made(spark: SparkSession) -> str | None:

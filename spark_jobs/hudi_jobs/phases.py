@@ -1,6 +1,7 @@
 """Named moments of a run at which tests stop the driver in order to kill it there.
 
-With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase.
+With `HUDI_JOB_PAUSE_AT=<phase>` in its environment the driver stops itself (SIGSTOP) when it gets to that phase, with
+`HUDI_JOB_PAUSE_AT=<phase>:<n>` when it gets there for the nth time, as in the nth batch of a continuous ingestion.
 Without it a phase costs one read of the environment. The time during which Hudi itself writes has no phase: a test
 watches the timeline from outside and kills when it sees the inflight instant. In a container the driver must not be
 process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
@@ -8,6 +9,7 @@ process 1 for this: the kernel ignores a SIGSTOP that process 1 sends to itself.
 
 import os
 import signal
+from collections import Counter
 from enum import StrEnum
 
 PAUSE_VARIABLE = "HUDI_JOB_PAUSE_AT"
@@ -24,10 +26,16 @@ class Phase(StrEnum):
     PLANNED = "planned"
     DELETING = "deleting"
     AFTER_COMMIT = "after-commit"
+    BETWEEN_BATCHES = "between-batches"
     BEFORE_OUTCOME = "before-outcome"
+
+
+_REACHED: Counter[Phase] = Counter()
 
 
 def reach(phase: Phase) -> None:
     """Stop here when the environment asks for it."""
-    if os.environ.get(PAUSE_VARIABLE) == phase:
+    _REACHED[phase] += 1
+    name, _, time = os.environ.get(PAUSE_VARIABLE, "").partition(":")
+    if name == phase and _REACHED[phase] == int(time or 1):
         os.kill(os.getpid(), signal.SIGSTOP)

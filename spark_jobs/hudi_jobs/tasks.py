@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Never
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, Service, TaskResult
+from hudi_jobs.contract import FailureReason, Service, TableTask, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.continuous import ingest_continuously
 from hudi_jobs.ingestion.run import ingest
 from hudi_jobs.services.archival import archive
 from hudi_jobs.services.cleaning import clean
@@ -16,15 +17,16 @@ from hudi_jobs.services.deletion import delete
 Runner = Callable[[TaskContext], TaskResult]
 
 
-def runner_of(service: Service) -> Runner:
-    """Return the function that runs a service; mypy finds one that none runs.
+def runner_of(task: TableTask) -> Runner:
+    """Return the function that runs the service of a task; mypy finds one that none runs.
 
     Raises `TaskFailed` for a service of a newer operator.
     """
     runner: Runner
-    match service:
+    match task.service:
         case Service.INGESTION:
-            runner = ingest
+            continues = task.ingestion is not None and task.ingestion.continuous is not None
+            runner = ingest_continuously if continues else ingest
         case Service.COMPACTION:
             runner = compact
         case Service.CLUSTERING:
@@ -36,7 +38,7 @@ def runner_of(service: Service) -> Runner:
         case Service.DELETION:
             runner = delete
         case _:
-            raise _unknown(service)
+            raise _unknown(task.service)
     return runner
 
 

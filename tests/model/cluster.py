@@ -12,7 +12,7 @@ from tests.model.lake import Lake
 from tests.model.world import Run, World, moment
 from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spec, spec, story
 
-from hudi_jobs.contract import OwnerRecord
+from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
@@ -20,6 +20,7 @@ from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,
+    CONTINUOUS_ANNOTATION,
     DECIDED_AT_ANNOTATION,
     GENERATION_ANNOTATION,
     ROLE_LABEL,
@@ -32,6 +33,8 @@ from hudi_operator.timeline.rules.counters import COMMITS
 COMMITS_READ = 10
 DEADLINE = 7200
 TTL = 3600
+GRACE = 100
+"""How long a pod that is asked to end may take; a batch takes less."""
 
 
 @dataclass
@@ -136,7 +139,7 @@ def snapshot_of(world: World) -> TimelineSnapshot:
     """One snapshot of the table, as `control/snapshots/reader.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
-        return TimelineSnapshot(owner=_owner(lake))
+        return TimelineSnapshot(owner=_owner(lake), progress=_progress(lake))
     clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
     names = frozenset(name for one in lake.entries.values() for name in one.files)
     zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
@@ -164,6 +167,23 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
         operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),
         marks=tuple(_marks(newest, lake)),
         owner=_owner(lake),
+        progress=_progress(lake),
+    )
+
+
+def _progress(lake: Lake) -> Progress | None:
+    if lake.progress is None:
+        return None
+    run, polls, batches, instant, state = lake.progress
+    return Progress(
+        run=run,
+        sequence=polls,
+        state=ProgressState(state),
+        written_at=at(CREATED),
+        polled_at=at(CREATED),
+        polls=polls,
+        batches=batches,
+        instant=instant or None,
     )
 
 
@@ -200,10 +220,13 @@ def job_observations(world: World, index: int) -> tuple[JobObservation, ...]:
 def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
     """What is seen of one Job; it is the same again while neither it nor the minute of its age changes."""
     decided = run.decided
+    if run.killed_at:
+        return observe_jobs([], [_pod_document(run)] if run.pod != "deleted" else [], now=moment(now))
     age = min((now - run.created) // 60, 10)
     key = (
         decided.name, decided.attempt, decided.started_at, decided.generation, decided.base_instant,
-        decided.driver_memory, run.uid, run.created, run.pod, run.sidecar, run.exit_code, run.queued_until,
+        decided.driver_memory, decided.live and decided.live.class_version,
+        run.uid, run.created, run.pod, run.sidecar, run.exit_code, run.queued_until,
         run.result and run.result.results[0], age,
     )  # fmt: skip
     if key not in _OBSERVED:
@@ -239,6 +262,8 @@ def _job_document(run: Run) -> dict[str, Any]:
         DECIDED_AT_ANNOTATION: run.decided.started_at,
         GENERATION_ANNOTATION: str(run.decided.generation or ""),
     }
+    if run.decided.live is not None:
+        annotations[CONTINUOUS_ANNOTATION] = run.decided.live.class_version or ""
     container = {"image": IMAGE, "resources": {"limits": {"memory": run.decided.driver_memory or "2Gi"}}}
     return {
         "metadata": {
@@ -312,7 +337,18 @@ def create_job(world: World, index: int, decided: ActiveJob) -> bool:
 
 
 def delete_job(world: World, index: int, name: str) -> None:
-    """Delete a Job; its pod is stopped at once."""
+    """Delete a Job; its pod is stopped at once, or asked to end where it is a continuous one."""
     for run in world.runs:
         if run.cluster == index and run.decided.name == name and run.pod != "deleted":
-            run.is_alive, run.pod = False, "deleted"
+            if run.continues and run.pod == "running" and run.is_alive:
+                run.killed_at = run.killed_at or world.now + GRACE
+                run.waits_until = 0 if run.step == "between" else run.waits_until
+            else:
+                run.is_alive, run.pod = False, "deleted"
+
+
+def kill_overdue(world: World) -> None:
+    """Kill the pods that were asked to end and have not in time, frozen ones too."""
+    for run in world.runs:
+        if run.killed_at and run.killed_at <= world.now and run.pod == "running":
+            run.is_alive, run.is_frozen, run.pod = False, False, "deleted"

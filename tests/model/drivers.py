@@ -28,17 +28,18 @@ def end(
     """Report and exit."""
     result = TaskResult(
         id=TASK,
+        batches=run.batches if run.continues else None,
         outcome=outcome,
         reason=reason,
         message=f"It ended: {reason}.",
-        instant=instant,
+        instant=(run.committed or None) if run.continues else instant,
         more_input=more,
         savepoint=world.lake.savepoint if run.savepoint_seen else None,
         complete_up_to=None if world.scenario.lag is None else format_time(moment(world.now - world.scenario.lag)),
     )
     run.result, run.exit_code, run.step, run.is_alive = JobOutcome(results=(result,)), 0, "ended", False
     if run.pod != "gone":
-        run.pod = "ended"
+        run.pod = "deleted" if run.killed_at else "ended"
     release(world, run)
 
 
@@ -46,7 +47,7 @@ def kill(run: Run) -> None:
     """Die without a word; the lease stays held."""
     run.exit_code, run.is_alive, run.is_frozen = 137, False, False
     if run.pod != "gone":
-        run.pod = "ended"
+        run.pod = "deleted" if run.killed_at else "ended"
 
 
 def release(world: World, run: Run) -> None:

@@ -69,6 +69,16 @@ def _freeze(world: World, index: int) -> None:
     run.is_frozen, run.thaws = True, world.now + FREEZES[index % len(FREEZES)]
 
 
+def _continuous(world: World) -> list[int]:
+    return [index for index in _running(world) if world.runs[index].continues]
+
+
+def _hang(world: World, index: int) -> None:
+    """The process stands still for good, and its lease is renewed all the same, as where one thread waits for ever."""
+    run = world.runs[index]
+    run.hangs = True
+
+
 def _force_delete(world: World, index: int) -> None:
     """The API server forgets the pod; its process continues, on a node that does not answer for a while."""
     _freeze(world, index)
@@ -212,6 +222,7 @@ def _never_twice(name: str) -> _Count:
 _HAPPENINGS: dict[str, tuple[_Count, _Act]] = {
     "driver dies": (_running, _die),
     "driver freezes": (_each_time(_running), _freeze),
+    "driver hangs": (_continuous, _hang),
     "pod force-deleted": (_each_time(_in_pod), _force_delete),
     "job deleted": (_deletable, _delete),
     "fault": (lambda _: range(len(FAULTS)), _fault),

@@ -24,6 +24,11 @@ from tests.model.world import Run, World
 
 from hudi_jobs.contract import FailureReason, Outcome
 
+MIN_INTERVAL = 40
+POLL = 120
+"""Seconds between two looks at a source without input; it is what a driver takes when it has nothing to do."""
+RECYCLE = 3600
+
 
 def step_ingestion(world: World, run: Run) -> None:
     """One step of `ingestion/run.py`."""
@@ -45,6 +50,9 @@ def _read(world: World, run: Run) -> None:
     checkpoint = world.lake.checkpoint(by_number=world.rules.orders_checkpoints)
     run.sources = unread(world, checkpoint)
     run.seen = checkpoint.number
+    if run.continues and not run.sources:
+        _look_around(world, run, "Waiting")
+        return
     if not run.sources:
         end(world, run, Outcome.NOTHING_TO_DO, more=False)
         return
@@ -99,10 +107,27 @@ def _inline(world: World, run: Run) -> None:
     """Services inside the writer, after its commit; they leave no name of the run in what they commit."""
     run_inline(world, run)
     run.step = "report"
+    if run.continues:
+        run.batches, run.committed, run.instant = run.batches + 1, run.instant or "", None
+        _look_around(world, run, "Ingesting")
 
 
 def _report(world: World, run: Run) -> None:
     end(world, run, Outcome.SUCCEEDED, instant=run.instant, more=False)
+
+
+def _look_around(world: World, run: Run, state: str) -> None:
+    """What `ingestion/continuous.py` does between two batches."""
+    run.polls += 1
+    world.lake.progress = (run.decided.name, run.polls, run.batches, run.committed, state)
+    run.step, run.waits_until = "between", world.now + (POLL if state == "Waiting" else MIN_INTERVAL)
+
+
+def _between(world: World, run: Run) -> None:
+    if run.killed_at or world.now >= run.created + RECYCLE:
+        end(world, run, Outcome.SUCCEEDED if run.batches else Outcome.NOTHING_TO_DO)
+        return
+    _read(world, run)
 
 
 _INGESTION: dict[str, Callable[[World, Run], None]] = {
@@ -112,4 +137,5 @@ _INGESTION: dict[str, Callable[[World, Run], None]] = {
     "complete": _complete,
     "inline": _inline,
     "report": _report,
+    "between": _between,
 }

@@ -13,6 +13,7 @@ from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import CreateJob, JobPhase, LaunchJob, Observation, Plan
 from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.services.registry import SERVICES
 
 STARVING = 6
@@ -98,7 +99,8 @@ def check_creation(world: World, index: int, action: LaunchJob | CreateJob) -> N
 def check_stop(world: World, index: int, name: str) -> None:
     """Only what cannot start is stopped."""
     for run in world.runs:
-        if run.cluster == index and run.decided.name == name and run.queued_until > world.now:
+        is_held = run.cluster == index and run.decided.name == name and run.queued_until > world.now
+        if is_held and not run.continues:
             world.wrong("a Job that waits in a queue is deleted")
 
 
@@ -147,7 +149,7 @@ def unrest(world: World) -> str | None:
 def _at_work(world: World) -> Iterator[str]:
     if world.arrived < len(world.scenario.arrivals):
         yield "files are still to arrive"
-    if any(one.is_alive for one in world.runs):
+    if any(one.is_alive and not (one.continues and one.step == "between" and not one.killed_at) for one in world.runs):
         yield "a driver runs"
     if any(one.is_alive for one in world.tools):
         yield "another tool is at work"
@@ -163,7 +165,7 @@ def _unfinished(world: World) -> Iterator[str]:
 
 def _owed(world: World, stalled: str | None) -> Iterator[str]:
     status = _owner(world).status
-    if status.active_jobs:
+    if any(job.live is None or not is_healthy(job) for job in status.active_jobs):
         yield "a Job is not told"
     for service in SERVICES:
         if service is not Service.INGESTION and status.services.of(service).due:

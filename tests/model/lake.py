@@ -63,6 +63,8 @@ class Lake:
     """Whose the lease is, and whether it is held; None before anybody had it."""
     owner: tuple[str, str] | None = None
     """The operator that the store names as the owner, and the run that did so last."""
+    progress: tuple[str, int, int, str, str] | None = None
+    """What a continuous driver has said last: its run, how often it has looked, its commits, the newest, its state."""
     savepoint: str = ""
     """The commit that the operator's savepoint keeps; what it blocks is not modelled."""
     cleaned: tuple[str, str] | None = None
@@ -80,6 +82,7 @@ class Lake:
             self.owner,
             self.cleaned,
             self.savepoint,
+            self.progress,
         )
 
     @property

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 
 from tests.model import happenings
-from tests.model.cluster import Cluster, collect
+from tests.model.cluster import Cluster, collect, kill_overdue
 from tests.model.happenings import Deviation
 from tests.model.invariants import check_writers, unrest
 from tests.model.lake import Entry
 from tests.model.operator import events_of, must_reconcile, reconcile
 from tests.model.running import step
 from tests.model.tools import step_tool
-from tests.model.world import Scenario, Tool, World, instant_text
+from tests.model.world import Run, Scenario, Tool, World, instant_text
 from tests.planning.world import UID
 
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION
@@ -45,7 +45,7 @@ def advance(world: World) -> None:
     world.ticks += 1
     moving = [one for one in world.runs if one.moves or one.is_frozen]
     tools = [one for one in world.tools if one.is_alive]
-    waits = [one.waits_until or one.thaws or one.queued_until for one in moving] + [one.waits_until for one in tools]
+    waits = [_next_of(one) for one in moving] + [one.waits_until for one in tools]
     if waits and min(waits) <= world.now + STEP:
         world.now += STEP
     else:
@@ -55,6 +55,7 @@ def advance(world: World) -> None:
             run.is_frozen, run.thaws = False, 0
         if run.moves:
             step(world, run)
+    kill_overdue(world)
     for tool in tools:
         step_tool(world, tool)
     world.calm_since = max([world.calm_since, *(end for _, end in world.scenario.unreadable if end <= world.now)])
@@ -69,6 +70,12 @@ def advance(world: World) -> None:
             cluster.seen = events_of(world, index)
             if cluster.saved is None and len(cluster.told) > 1:
                 cluster.saved = cluster.status
+
+
+def _next_of(run: Run) -> int:
+    """When a run that is not stuck gets on; 0 for at once."""
+    until = run.thaws or run.waits_until or run.queued_until
+    return min(until, run.killed_at) if run.killed_at else until
 
 
 def _coming(world: World) -> list[int]:

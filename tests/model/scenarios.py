@@ -151,8 +151,49 @@ ADOPTION = Scenario(
     happenings=frozenset({"tool dies", "driver dies", "fault", "status lost"}),
 )
 
+_CONTINUOUS: dict[str, Any] = {
+    **_SPEC,
+    "ingestion": {
+        "mode": "Continuous",
+        "continuous": {"recycleAfter": "1h", "progressDeadline": "10m", "serviceInterval": "3m"},
+    },
+}
+CONTINUOUS = Scenario(
+    name="continuous",
+    spec=_CONTINUOUS,
+    updates=False,
+    arrivals=(0, 100, 200, 300, 900),
+    happenings=frozenset({"driver dies", "driver freezes", "pod force-deleted", "job deleted", "fault", "status lost"}),
+)
+CONTINUOUS_PEOPLE = Scenario(
+    name="people and a continuous driver",
+    spec=_CONTINUOUS,
+    arrivals=(0, 100, 200, 300, 900),
+    happenings=frozenset({"driver dies", "driver hangs", "spec edited", "request", "class edited", "job deleted"}),
+)
+CONTINUOUS_UPSERTS = Scenario(
+    name="continuous upserts",
+    spec=_CONTINUOUS,
+    arrivals=(0, 100, 200, 300, 900),
+    happenings=frozenset({"driver dies", "service disabled", "fault", "clock skewed", "pod trouble", "restore"}),
+)
+CONTINUOUS_STRANGERS = Scenario(
+    name="strangers beside a continuous driver",
+    spec=_CONTINUOUS,
+    arrivals=(0, 200, 400),
+    happenings=frozenset({"tool", "tool dies", "driver dies", "second operator"}),
+)
+CONTINUOUS_SHARED = Scenario(
+    name="continuous shared",
+    spec={**_CONTINUOUS, **_LOCK},
+    optimistic=True,
+    arrivals=(0, 100, 200, 300, 900),
+    happenings=frozenset({"tool", "tool dies", "driver dies", "driver hangs", "driver freezes", "job deleted"}),
+)
+
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
+    CONTINUOUS, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
 )  # fmt: skip

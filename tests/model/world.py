@@ -79,17 +79,31 @@ class Run:
     """Whether it has looked for the savepoint of the takeover."""
     sidecar: bool = False
     queued_until: int = 0
+    batches: int = 0
+    polls: int = 0
+    committed: str = ""
+    """The newest commit of a continuous run."""
+    hangs: bool = False
+    """Whether it does nothing any more and lives on."""
+    killed_at: int = 0
+    """When a pod that was asked to end is killed; 0 where nobody has asked."""
+
+    @property
+    def continues(self) -> bool:
+        """Whether it goes on batch after batch."""
+        return self.decided.live is not None
 
     @property
     def moves(self) -> bool:
         """Whether the process gets on by itself."""
-        return self.is_alive and not self.is_frozen and self.pod != "stuck"
+        return self.is_alive and not self.is_frozen and self.pod != "stuck" and not self.hangs
 
     @property
     def key(self) -> tuple[object, ...]:
         return (
             self.decided.name, self.uid, self.skew, self.step, self.waits_until, self.is_alive, self.is_frozen,
             self.thaws, self.has_lease, self.took_over, self.instant, self.sources, self.seen, self.exit_code, self.pod,
+            self.batches, self.polls, self.committed, self.hangs, self.killed_at,
             self.sidecar, self.savepoint_seen, self.queued_until, self.result and self.result.results[0].outcome,
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hudi_jobs.contract import JobRequest, Service
+from hudi_jobs.contract import ContinuousTask, JobRequest, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ExecutionMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
@@ -17,6 +17,7 @@ from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,
     CLASS_LABEL,
+    CONTINUOUS_ANNOTATION,
     DECIDED_AT_ANNOTATION,
     EXECUTOR_TEMPLATE_ANNOTATION,
     GENERATION_ANNOTATION,
@@ -55,6 +56,7 @@ def build_job(
     base_instant: str | None,
     decided_at: str = "",
     generation: int | None = None,
+    class_version: str | None = None,
 ) -> dict[str, Any]:
     """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod.
 
@@ -69,6 +71,9 @@ def build_job(
         DECIDED_AT_ANNOTATION: decided_at,
         GENERATION_ANNOTATION: "" if generation is None else str(generation),
     }
+    continuous = _continuous(request)
+    if continuous is not None:
+        annotations[CONTINUOUS_ANNOTATION] = class_version or ""
     job, secrets = table_class.job, _secrets(table, service)
     return {
         "apiVersion": "batch/v1",
@@ -85,7 +90,7 @@ def build_job(
             "completions": 1,
             "parallelism": 1,
             "podReplacementPolicy": "Failed",
-            "activeDeadlineSeconds": int(parse_duration(job.deadline).total_seconds()),
+            "activeDeadlineSeconds": _deadline_seconds(table_class, continuous),
             "ttlSecondsAfterFinished": int(parse_duration(job.ttl_after_finished).total_seconds()),
             "template": {
                 "metadata": _pod_metadata(
@@ -95,7 +100,9 @@ def build_job(
                         request, table_class=table_class, sizing=sizing, labels=labels, secrets=secrets
                     ),
                 ),
-                "spec": _driver_pod(table_class, sizing=sizing, image=image, secrets=secrets),
+                "spec": _driver_pod(
+                    table_class, sizing=sizing, image=image, secrets=secrets, grace=_grace_seconds(continuous)
+                ),
             },
         },
     }
@@ -171,15 +178,32 @@ def _documents(
     return documents
 
 
+def _continuous(request: JobRequest) -> ContinuousTask | None:
+    ingestion = request.tasks[0].ingestion
+    return ingestion.continuous if ingestion is not None else None
+
+
+def _deadline_seconds(table_class: HudiTableClassSpec, continuous: ContinuousTask | None) -> int:
+    """Return how long a Job may take; of a continuous one, which ends by itself, the last batch as long as a run."""
+    deadline = parse_duration(table_class.job.deadline).total_seconds()
+    if continuous is None:
+        return int(deadline)
+    return int(continuous.recycle_after_seconds + continuous.drain_seconds + deadline)
+
+
+def _grace_seconds(continuous: ContinuousTask | None) -> int:
+    return _GRACE_SECONDS if continuous is None else _GRACE_SECONDS + int(continuous.drain_seconds)
+
+
 def _driver_pod(
-    table_class: HudiTableClassSpec, *, sizing: Sizing, image: str, secrets: tuple[SourceSecret, ...]
+    table_class: HudiTableClassSpec, *, sizing: Sizing, image: str, secrets: tuple[SourceSecret, ...], grace: int
 ) -> dict[str, Any]:
     in_cluster = sizing.mode is ExecutionMode.CLUSTER
     return {
         **_common_pod(table_class),
         **({"serviceAccountName": table_class.job.driver_service_account_name} if in_cluster else {}),
         "automountServiceAccountToken": in_cluster,
-        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "terminationGracePeriodSeconds": grace,
         "containers": [
             {
                 "name": DRIVER_CONTAINER,

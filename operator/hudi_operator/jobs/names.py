@@ -38,6 +38,9 @@ DECIDED_AT_ANNOTATION = "hudi-operator.io/decided-at"
 GENERATION_ANNOTATION = "hudi-operator.io/generation"
 """On Jobs: the generation of the spec that the run works by."""
 
+CONTINUOUS_ANNOTATION = "hudi-operator.io/continuous"
+"""On Jobs of continuous ingestion: the fingerprint of the class that they work by."""
+
 REQUEST_ANNOTATION = "hudi-operator.io/request"
 """On drivers' pods: the request, which the driver reads from a file."""
 

@@ -1,6 +1,7 @@
 """The request document of a run."""
 
 from hudi_jobs.contract import (
+    ContinuousTask,
     FileSource,
     IngestionTask,
     JobRequest,
@@ -14,8 +15,9 @@ from hudi_jobs.contract import (
     TableTask,
 )
 from hudi_operator.api.resources import TAKE_OVER_ANNOTATION, HudiTable
+from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.values.base import quantity_bytes
+from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
 from hudi_operator.jobs.source_request import source_document
 from hudi_operator.services.registry import makes_plans
@@ -50,7 +52,7 @@ def build_request(
         hudi_options=build_hudi_options(table, table_class, service),
         concurrency=table.spec.concurrency.mode,
         abandoned=abandoned,
-        ingestion=_ingestion(table) if service is Service.INGESTION else None,
+        ingestion=_ingestion(table, table_class) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if makes_plans(service) else None,
         savepoint=SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
         owner=TableOwner(
@@ -89,7 +91,18 @@ def definition_of(table: HudiTable) -> TableDefinition:
     )
 
 
-def _ingestion(table: HudiTable) -> IngestionTask | None:
+def _continuous(ingestion: Ingestion, table_class: HudiTableClassSpec) -> ContinuousTask | None:
+    if not ingestion.continues:
+        return None
+    settings = ingestion.continuous
+    return ContinuousTask(
+        min_interval_seconds=parse_duration(settings.min_interval).total_seconds(),
+        recycle_after_seconds=parse_duration(settings.recycle_after).total_seconds(),
+        drain_seconds=parse_duration(table_class.job.drain_timeout).total_seconds(),
+    )
+
+
+def _ingestion(table: HudiTable, table_class: HudiTableClassSpec) -> IngestionTask | None:
     ingestion = table.spec.ingestion
     if ingestion is None:
         return None
@@ -106,4 +119,5 @@ def _ingestion(table: HudiTable) -> IngestionTask | None:
         quarantine_path=ingestion.bad_records.quarantine_path,
         schema_evolution=table.spec.schema_policy.evolution,
         rescan=table.open_rescan,
+        continuous=_continuous(ingestion, table_class),
     )

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, HudiTableClass
-from hudi_operator.api.status.table import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
@@ -18,6 +18,7 @@ from hudi_operator.planning.model.decision import Decision, concealed, seconds_u
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.policy.drift import drift_of
+from hudi_operator.planning.runs.continuous import STOPPED
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
@@ -36,6 +37,7 @@ from hudi_operator.planning.services.slots import (
     table_blocker,
     waits_for_stranger,
 )
+from hudi_operator.planning.services.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import check_writers
 from hudi_operator.planning.writers.ownership import check_ownership, own_record
@@ -53,9 +55,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     image = spark_image(observation.table_class, default_image)
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
-    services = remember(observation, tracked.finished, circumstances=circumstances)
+    services = remember(observation, tracked.finished, circumstances=circumstances, active=tracked.active)
     if observation.table_class is None or observation.is_hidden:
-        return _hidden(observation, tracked, services)
+        return _hidden(observation, tracked, services, image=image, now=now)
     history = _history(observation.table.status.history, tracked.finished)
     services, history = mark_undone(services, history, observation.snapshot)
     runs = known_runs(services, (*tracked.finished, *history))
@@ -87,15 +89,17 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
     blocker = blocker or _not_quiet(takeover) or waits_for_stranger(case)
     decisions = with_removal(case, evaluate_all(case))
+    stopped = stop_continuous(case.active, observation, image=image, blocker=blocker, decisions=decisions, now=now)
+    case = replace(case, active=stopped.active)
     started = start(case, decisions, blocker)
-    answered = _answered(observation.table, started.launches)
+    answered = _answered(observation.table, started.launches, active=stopped.active)
     if answered is not None:
         case = replace(case, services=_reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
     late, alarm_at = _overdue(case)
     missed_at = freshness_changes_at(observation.table.spec, services.ingestion, now=now)
     return Plan(
-        actions=(*tracked.actions, *started.launches),
+        actions=(*tracked.actions, *stopped.actions, *started.launches),
         services=explained(case, decisions, started, blocker),
         drift=drift,
         foreign=writers.foreign,
@@ -120,16 +124,21 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     )
 
 
-def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus) -> Plan:
-    """Return the plan for a table that may not be read: its Jobs continue, and nothing of its folder is shown."""
+def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus, *, image: str, now: datetime) -> Plan:
+    """Return the plan for a table that may not be read: its Jobs continue, and nothing of its folder is shown.
+
+    A continuous ingestion ends, because it would continue for long.
+    """
     message = blocked_message(observation)
+    blocker = (Waiting.BLOCKED.value, message)
+    stopped = stop_continuous(tracked.active, observation, image=image, blocker=blocker, decisions={}, now=now)
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
     }
     return Plan(
-        actions=tracked.actions,
+        actions=(*tracked.actions, *stopped.actions),
         services=services.replaced(blocked),
-        active_jobs=tracked.active,
+        active_jobs=stopped.active,
         left_behind=left_behind(observation, tracked.finished),
         history=_history(observation.table.status.history, tracked.finished),
         finished=tracked.finished,
@@ -155,10 +164,14 @@ def open_request(table: HudiTable) -> str | None:
     return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
 
 
-def _answered(table: HudiTable, launches: Iterable[LaunchJob]) -> str | None:
-    """Answer a request when ingestion is launched, or at once when there is no ingestion that could be."""
+def _answered(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iterable[ActiveJob] = ()) -> str | None:
+    """Answer a request when ingestion is launched, or at once when there is no ingestion that could be.
+
+    A continuous driver that goes on looks at the source before long anyway.
+    """
     launched = any(launch.job.service is Service.INGESTION for launch in launches)
-    return open_request(table) if launched or table.spec.ingestion is None else None
+    goes_on = any(job.live is not None and job.state not in STOPPED for job in active)
+    return open_request(table) if launched or goes_on or table.spec.ingestion is None else None
 
 
 def _asked_for(table: HudiTable, services: ServicesStatus) -> ServicesStatus:

@@ -7,7 +7,7 @@ announces itself. This bounds how late a missed announcement is noticed, and mee
 from collections.abc import Callable
 
 from hudi_jobs.contract import Service
-from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.policy.namespaces import asks_for_labels
 
 ACTIVE_SECONDS = 30.0
@@ -18,6 +18,9 @@ LABELS_SECONDS = 300.0
 
 QUIET_SECONDS = 3600.0
 """Where nothing calls for it."""
+
+CONTINUOUS_SECONDS = 60.0
+"""With nothing but a continuous ingestion that runs: its commits move the timeline."""
 
 _WAITING_SECONDS = 30.0
 
@@ -33,7 +36,8 @@ def requeue_after(
     if observation.blockers:
         return poll  # what stands in the way may go without a word: another table's claim, for example
     if plan.active_jobs:
-        longest = spread(ACTIVE_SECONDS)
+        goes_on = all(job.live is not None and job.state == JobPhase.RUNNING for job in plan.active_jobs)
+        longest = spread(CONTINUOUS_SECONDS if goes_on else ACTIVE_SECONDS)
     else:
         longest = spread(QUIET_SECONDS)
         if observation.table_class and asks_for_labels(observation.table_class, observation.table.metadata.namespace):

@@ -131,6 +131,8 @@ class TaskResult(Document):
 
     `records_skipped` are messages of a stream that were gone before they could be read, and `skipped` says which. The
     input up to `complete_up_to` (RFC 3339) is in the table, and `backlog_records` and `backlog_bytes` are left to read.
+    Of a continuous ingestion, `batches` are the commits that it made, rows, files and bytes are sums over them, and
+    `instant` is the newest.
     `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
     pending beyond it is somebody else's. None in both says that it is not known.
@@ -142,6 +144,7 @@ class TaskResult(Document):
     message: Text = ""
     instant: str | None = None
     checkpoint: Text | None = None
+    batches: int | None = None
     files_read: int | None = None
     bytes_read: int | None = None
     rows_read: int | None = None

@@ -131,6 +131,18 @@ class TableDefinition(Document):
     metadata_table: bool | None = None
 
 
+class ContinuousTask(Document):
+    """How a driver goes on reading its source, batch after batch, until it is asked to end or its time is over.
+
+    `min_interval_seconds` lie between the starts of two batches. After `recycle_after_seconds` no further batch begins.
+    A batch that is under way when the pod is asked to end has `drain_seconds` to do so before it is cancelled.
+    """
+
+    min_interval_seconds: float = Field(default=10.0, gt=0)
+    recycle_after_seconds: float = Field(default=43_200.0, gt=0)
+    drain_seconds: float = Field(default=300.0, ge=0)
+
+
 class IngestionTask(Document):
     """Read what is new in a source and write it to the table as one commit."""
 
@@ -148,6 +160,9 @@ class IngestionTask(Document):
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     rescan: str | None = None
     """A request to read files once more, as the annotation has it; see `RescanRequest`."""
+
+    continuous: ContinuousTask | None = None
+    """Read batch after batch; without it one batch, and the run ends."""
 
     @model_validator(mode="before")
     @classmethod

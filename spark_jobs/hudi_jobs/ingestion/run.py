@@ -46,7 +46,6 @@ from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
-from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -59,20 +58,24 @@ from hudi_jobs.table import HudiTable
 
 def ingest(context: TaskContext) -> TaskResult:
     """Write what is new in the source as one commit, or raise `TaskFailed` with nothing written."""
-    task = _task(context)
+    task = ingestion_of(context)
     require_quarantine(task)
     source = source_of(context, task)
-    opened = _OpenedTable(context)
-
-    def begin(_: Lease) -> TaskResult:
-        with noting_affected(context, lambda: load_timeline(context)) if opened.table is not None else nullcontext():
-            return _ingest(context, task, source, opened.table)
-
-    return with_lease(context, begin, before=opened.open)
+    opened = OpenedTable(context)
+    return with_lease(context, lambda _: ingest_once(context, task, source, opened.table), before=opened.open)
 
 
-class _OpenedTable:
-    """The table as it is once the run holds the lease on it."""
+def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
+    """Write what follows the checkpoint of a table as one commit, under the lease; the table is None before the first.
+
+    Raises `TaskFailed` with nothing written.
+    """
+    with noting_affected(context, lambda: load_timeline(context)) if table is not None else nullcontext():
+        return _ingest(context, task, source, table)
+
+
+class OpenedTable:
+    """The table as it is once the run holds the lease on it, or each time that the run looks at it again."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -101,7 +104,8 @@ def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: Hu
     return run.settle(checkpoint) if batch.rows is None else run.commit(batch.rows, checkpoint)
 
 
-def _task(context: TaskContext) -> IngestionTask:
+def ingestion_of(context: TaskContext) -> IngestionTask:
+    """Return the ingestion part of a task."""
     if context.task.ingestion is None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST, "The request holds an ingestion task without its ingestion part."
@@ -282,9 +286,12 @@ class _Run:
         task = self._task
         if task.bad_records is BadRecordPolicy.FAIL:
             refuse(counts, rows)
-        folder = f"{str(task.quarantine_path).rstrip('/')}/{self._context.run}/{self._context.task.id}"
+        context = self._context
+        folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
+        if context.batch is not None:
+            folder += f"/batch-{context.batch}"  # another batch of the run replaces nothing
         quarantine(counts, rows, unwritable, folder)
-        self._context.log("quarantined", rows=counts.bad, folder=folder)
+        context.log("quarantined", rows=counts.bad, folder=folder)
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
         batch = self._batch

@@ -30,8 +30,9 @@ def write_options(
 def write_commit(
     spark: SparkSession, frame: DataFrame, table: TableDefinition, options: dict[str, str], notes: dict[str, str]
 ) -> str:
-    """Write the frame and return the instant of the commit that carries the notes.
+    """Write the frame and return the instant of the commit that carries the notes and the checkpoint.
 
+    A continuous run leaves the same notes in each of its commits, and its checkpoint only in one.
     The timeline decides: a write that fails after its commit was completed has succeeded, and one that returns
     without a commit has failed.
     """
@@ -47,7 +48,7 @@ def write_commit(
         failure = error
     with stage("The table's timeline cannot be read after the write", otherwise=FailureReason.HUDI_ERROR):
         written = HudiTable.open(spark, table.base_path)
-        instant = None if written is None else written.find_commit(notes)
+        instant = None if written is None else written.find_commit({**notes, CHECKPOINT_KEY: options[CHECKPOINT_KEY]})
     if instant is not None:
         return instant
     raise failure or TaskFailed(

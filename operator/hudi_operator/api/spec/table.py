@@ -12,6 +12,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
+from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
 from hudi_operator.api.spec.services import (
     ArchivalSpec,
@@ -43,6 +44,7 @@ class IngestionMode(StrEnum):
     """How input reaches the table."""
 
     BATCH = "Batch"
+    CONTINUOUS = "Continuous"
 
 
 class BulkInsertSortMode(StrEnum):
@@ -176,7 +178,10 @@ class Ingestion(Model):
     """How input is brought into the table."""
 
     mode: IngestionMode = IngestionMode.BATCH
-    """Batch: one Job for each run."""
+    """Batch: one Job for each run. Continuous: one Job whose driver goes on reading, batch after batch."""
+
+    continuous: Continuous = Continuous()
+    """How a driver goes on; only for mode Continuous."""
 
     source: Source
     """Where input comes from."""
@@ -191,20 +196,20 @@ class Ingestion(Model):
     """How a bulk insert arranges rows; only for operation BulkInsert."""
 
     schedule: Schedule = Schedule(every="5m")
-    """When a run is due; a run with no new input makes no commit."""
+    """When a run is due in mode Batch; a run with no new input makes no commit."""
 
     freshness: Duration | None = None
     """How far the table may be behind its source: the condition Fresh says whether it is further, and ingestion goes
     before table services then."""
 
     max_bytes_per_run: Quantity | None = None
-    """Most bytes of source files or messages that one run reads; at least one file or message is read."""
+    """Most bytes of source files or messages that one run, or batch, reads; at least one file or message is read."""
 
     max_files_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most source files that one run reads; only for files."""
+    """Most source files that one run, or batch, reads; only for files."""
 
     max_records_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most messages that one run reads; only for Kafka."""
+    """Most messages that one run, or batch, reads; only for Kafka."""
 
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
@@ -219,6 +224,7 @@ class Ingestion(Model):
                 "duration(has(self.schedule) ? self.schedule.every : '5m')",
                 "freshness must not be shorter than schedule.every (default 5m): it would be missed between two runs",
             ),
+            *CONTINUOUS_RULES,
             (
                 "!has(self.bulkInsert) || (has(self.operation) && self.operation == 'BulkInsert')",
                 "bulkInsert is only for operation BulkInsert",
@@ -232,6 +238,11 @@ class Ingestion(Model):
             *SOURCE_RULES,
         )
     )
+
+    @property
+    def continues(self) -> bool:
+        """Whether one driver goes on reading."""
+        return self.mode is IngestionMode.CONTINUOUS
 
 
 class Resources(Model):

@@ -86,10 +86,13 @@ class JobSettings(Model):
     """How jobs run."""
 
     deadline: Duration = "2h"
-    """A run that takes longer is ended and counts as failed."""
+    """A run that takes longer is ended and counts as failed; a continuous one is not bounded by this."""
 
     start_timeout: Duration = "5m"
     """A run whose pod cannot start for this long is given up and tried again later."""
+
+    drain_timeout: Duration = "5m"
+    """How long a continuous ingestion that is asked to end may take to finish its batch, before that is cancelled."""
 
     ttl_after_finished: Duration = "1h"
     """How long finished jobs and their logs stay."""

@@ -10,6 +10,7 @@ from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, S
 from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
+from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -165,6 +166,9 @@ class RunStatus(Model):
 
     finished_at: Timestamp | None = None
     """When the Job's end was seen."""
+
+    batches: int | None = None
+    """Commits of a continuous ingestion; the figures are sums over them, and the instant is the newest."""
 
     files_read: int | None = None
     """Source files that were read."""
@@ -406,6 +410,9 @@ class ActiveJob(Model):
 
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
     """Memory of the driver's pod, before it is sized by a plan."""
+
+    live: LiveStatus | None = None
+    """What a continuous ingestion has done so far; absent for every other Job."""
 
     state: Reason = "Decided"
     """What its pod does, as a word."""

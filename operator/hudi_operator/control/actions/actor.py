@@ -186,6 +186,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         base_instant=job.base_instant,
         decided_at=job.started_at,
         generation=job.generation,
+        class_version=job.live.class_version if job.live is not None else None,
     )
 
 

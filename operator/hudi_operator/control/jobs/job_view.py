@@ -22,6 +22,7 @@ from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
     ATTEMPT_ANNOTATION,
     BASE_INSTANT_ANNOTATION,
+    CONTINUOUS_ANNOTATION,
     DECIDED_AT_ANNOTATION,
     GENERATION_ANNOTATION,
     OWNING_JOB_NAME,
@@ -37,6 +38,7 @@ from hudi_operator.runtime.documents import job_has_ended
 
 _NAME_LIMIT = 63
 _QUANTITY_LIMIT = 32
+_FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
@@ -108,6 +110,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         base_instant=_instant(text(annotations, BASE_INSTANT_ANNOTATION, limit=_INSTANT_LIMIT)),
         decided_at=format_time(decided_at) if decided_at else None,
         generation=whole_number(annotations, GENERATION_ANNOTATION),
+        class_version=text(annotations, CONTINUOUS_ANNOTATION, limit=_FINGERPRINT_LIMIT),
         driver_memory=_quantity(text(template, "resources", "limits", "memory", limit=_QUANTITY_LIMIT)),
         outcome=_outcome(terminated),
         trouble=trouble,

@@ -101,7 +101,7 @@ class Observer:
             table.spec.base_path,
             table_class.spec.object_store,
             namespace=table.metadata.namespace,
-            questions=_questions(table.spec),
+            questions=_questions(table.spec, table.status),
         )
 
     async def jobs(self, metadata: ObjectMetadata, status: HudiTableStatus) -> tuple[JobObservation, ...]:
@@ -138,9 +138,11 @@ class Observer:
         return parsed, policy_blockers(table, parsed)
 
 
-def _questions(spec: HudiTableSpec) -> Questions:
+def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     archives = spec.archival.mode is ServiceMode.ASYNC
+    continues = spec.ingestion is not None and spec.ingestion.continues
     return Questions(
+        progress=continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
     )

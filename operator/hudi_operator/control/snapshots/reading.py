@@ -57,6 +57,8 @@ class Questions:
     """
 
     live: bool = False
+    progress: bool = False
+    """Whether to read what the driver of a continuous ingestion says."""
     small_file_limit: int = SMALL_FILE_LIMIT
     commits_to_keep: int | None = None
 

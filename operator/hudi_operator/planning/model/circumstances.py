@@ -20,6 +20,12 @@ def circumstances_of(table_class: HudiTableClass | None, *, image: str) -> str |
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
+def class_version_of(table_class: HudiTableClass) -> str:
+    """Return a fingerprint of a class, which changes with what it says."""
+    metadata = table_class.metadata
+    return hashlib.sha256("\0".join((metadata.name, metadata.uid, str(metadata.generation))).encode()).hexdigest()[:16]
+
+
 def have_changed(memory: ServiceStatus, *, generation: int, circumstances: str | None) -> bool:
     """Tell whether the failures that are remembered belong to another spec or to other circumstances.
 

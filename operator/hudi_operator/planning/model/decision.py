@@ -31,6 +31,9 @@ class Reason(StrEnum):
     SCHEDULED = "Scheduled"
     """Due by the schedule."""
 
+    CONTINUOUS = "Continuous"
+    """Ingestion goes on all the time: due whenever no driver does."""
+
     MORE_INPUT = "MoreInput"
     """Due: the last run left input behind at its limits."""
 
@@ -96,6 +99,8 @@ class Priority(IntEnum):
     INGESTION = 3
     FAILED_WRITE = 4
     SERVICE = 5
+    CONTINUOUS = 6
+    """Ingestion that has ended for table services, or is about to go on for long: what is due alone goes first."""
 
 
 STARVING_FACTOR = 3

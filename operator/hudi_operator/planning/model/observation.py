@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hudi_jobs.contract import JobOutcome, OwnerRecord, Service
+from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
@@ -79,6 +79,7 @@ class TimelineSnapshot:
     cannot be understood, newest first: what is said of commits beside them holds for the others only.
     `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
+    `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself.
     """
 
     timeline: Timeline | None = None
@@ -100,6 +101,7 @@ class TimelineSnapshot:
     undoings: tuple[Undoing, ...] = ()
     owner: OwnerRecord | None = None
     owner_problem: str = ""
+    progress: Progress | None = None
 
     @classmethod
     def forbidden(cls, blockers: Iterable[Blocker]) -> "TimelineSnapshot":
@@ -184,7 +186,8 @@ class JobObservation:
 
     `service` is None where this version of the operator does not know it: then nothing runs beside it. `waiting_since`
     is since when its pod could start: a queue may have held the Job before. `remains` says that a
-    Job which is over keeps a pod of which only containers of others run. `executors` are those that outlive their
+    Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of the
+    class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end.
     """
 
@@ -198,6 +201,7 @@ class JobObservation:
     base_instant: str | None = None
     decided_at: str | None = None
     generation: int | None = None
+    class_version: str | None = None
     driver_memory: str | None = None
     outcome: JobOutcome | None = None
     trouble: PodTrouble | None = None

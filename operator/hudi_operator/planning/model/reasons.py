@@ -47,6 +47,17 @@ class RunTrouble(StrEnum):
     JOB_REFUSED = "JobRefused"
     """The API server refuses to create the Job."""
 
+    NO_PROGRESS = "NoProgress"
+    """Nothing of a continuous ingestion has moved for as long as its spec allows, so it was stopped."""
+
+
+class RunRemark(StrEnum):
+    """What is to be said of a run that has not failed."""
+
+    DRAINED = "Drained"
+    """The operator has ended a continuous ingestion between two batches, or cancelled its last one; the message says
+    why."""
+
 
 class Waiting(StrEnum):
     """Why a service that is due does not start."""

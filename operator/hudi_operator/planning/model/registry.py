@@ -17,6 +17,7 @@ from hudi_operator.planning.model.reasons import (
     EndingEvent,
     EndingReason,
     Retry,
+    RunRemark,
     RunTrouble,
     TableEvent,
     TableReason,
@@ -27,6 +28,7 @@ AnyReason = (
     FailureReason
     | PodTrouble
     | RunTrouble
+    | RunRemark
     | Outcome
     | BlockerReason
     | TimelineTrouble
@@ -155,6 +157,10 @@ _RUNS: _Table = {
     RunTrouble.DRIVER_DIED: (Retry.JOB, _DRIVER_LOG),
     RunTrouble.JOB_LOST: (Retry.INFRASTRUCTURE, "Find out who deletes Jobs."),
     RunTrouble.JOB_REFUSED: (Retry.INFRASTRUCTURE, "The message is the API server's own."),
+    RunTrouble.NO_PROGRESS: (
+        Retry.JOB,
+        "See the log of the driver's pod; raise `ingestion.continuous.progressDeadline` where a batch takes longer.",
+    ),
 }
 
 _SERVICES: _Table = {
@@ -164,6 +170,7 @@ _SERVICES: _Table = {
     Reason.NO_TABLE: (Retry.NEVER, ""),
     Reason.REQUESTED: (Retry.NEVER, ""),
     Reason.SCHEDULED: (Retry.NEVER, ""),
+    Reason.CONTINUOUS: (Retry.NEVER, ""),
     Reason.MORE_INPUT: (Retry.NEVER, ""),
     Reason.RETRY: (Retry.NEVER, ""),
     Reason.THRESHOLD_REACHED: (Retry.NEVER, ""),
@@ -241,6 +248,7 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
     PodTrouble: ("Trouble of a pod", _PODS),
     FailureReason: ("Failure that the driver reports", _FAILURES),
     RunTrouble: ("Failure that the operator finds", _RUNS),
+    RunRemark: ("Run that did not fail", {RunRemark.DRAINED: (Retry.NEVER, "")}),
     Reason: ("Whether a service is due", _SERVICES),
     Waiting: ("Service that waits", _WAITING),
     TableReason: ("Condition of a table", _TABLES),

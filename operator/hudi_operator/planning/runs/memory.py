@@ -9,14 +9,24 @@ from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus,
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
+from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
 from hudi_operator.planning.runs.freshness import freshness_after
 from hudi_operator.planning.runs.outcomes import shown_names
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 
-def remember(observation: Observation, finished: tuple[RunStatus, ...], *, circumstances: str | None) -> ServicesStatus:
-    """Return what is remembered of all services now: of runs that ended, and of the timeline itself."""
+def remember(
+    observation: Observation,
+    finished: tuple[RunStatus, ...],
+    *,
+    circumstances: str | None,
+    active: Iterable[ActiveJob] = (),
+) -> ServicesStatus:
+    """Return what is remembered of all services now: of runs that ended, of the timeline itself, and of `active` Jobs.
+
+    A continuous driver that has looked at its source does not fail any more for what earlier ones failed for.
+    """
     table = observation.table
     table_class = observation.table_class.spec if observation.table_class else None
     services = table.status.services
@@ -32,7 +42,10 @@ def remember(observation: Observation, finished: tuple[RunStatus, ...], *, circu
             for service in SERVICES
         }
     )
-    return after.replaced({Service.INGESTION: _learn_progress(after.ingestion, observation, finished)})
+    ingestion = _learn_progress(after.ingestion, observation, finished)
+    if any(is_healthy(job) for job in active):
+        ingestion = reset_failures(ingestion).model_copy(update={"next_attempt_at": None})
+    return after.replaced({Service.INGESTION: ingestion})
 
 
 def remember_runs(
@@ -67,6 +80,8 @@ def _after(
     if kind is None:
         return reset_failures(memory).model_copy(update={"next_attempt_at": None})
     memory = memory.model_copy(update={"more_input": False})
+    if run.batches:
+        memory = reset_failures(memory)  # it had come further than those before it
     if job is not None and _is_outdated(job, table, circumstances):
         return reset_failures(memory)  # says nothing about the spec and class of today, which are tried at once
     if kind is FailureKind.JOB:

@@ -14,6 +14,7 @@ from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
+from hudi_operator.planning.runs.continuous_end import conclude_continuous
 from hudi_operator.services.registry import leaves_no_instant
 
 MESSAGE_LIMIT = 1000
@@ -34,10 +35,13 @@ def conclude(
     `observed` is the finished Job, or None when it has vanished.
     """
     result = _result(observed)
-    if result is not None and result.outcome is Outcome.NOTHING_TO_DO:
+    if result is not None and result.outcome is Outcome.NOTHING_TO_DO and job.live is None:
         return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
     if snapshot.trouble is not None or may_be_damaged(job, result, snapshot):
         return None
+    if job.live is not None:
+        failure = _failure(job, observed=observed, result=result)
+        return conclude_continuous(job, result, snapshot, failure, now=now)
     instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result):
         message = _success_message(result)

@@ -8,6 +8,7 @@ from functools import partial
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
+from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import (
@@ -24,6 +25,7 @@ from hudi_operator.planning.model import (
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.policy.drift import drift_of, stops
 from hudi_operator.planning.runs.affected import with_affected
+from hudi_operator.planning.runs.continuous import STOPPED, followed, told
 from hudi_operator.planning.runs.outcomes import conclude
 
 _MESSAGE_LIMIT = 500
@@ -59,7 +61,8 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
         own, living = _found(job, observation)
         if living is not None:
             living, stops = _as_remembered(living, observation, desired_image=desired_image, now=now)
-            active.append(refreshed(job, living) if own or job.uid else adopted(living))
+            known = refreshed(job, living) if own or job.uid else adopted(living)
+            active.append(followed(known, living, observation, now=now))
             actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
         elif job.service is Service.DELETION:
             continue  # was never decided: this table is not being deleted
@@ -67,7 +70,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
             if _may_still_be_created(job, observation, now=now):
                 actions.append(CreateJob(job=job))
                 active.append(job)
-        elif (run := conclude(job, observed=own, snapshot=observation.snapshot, now=now)) is not None:
+        elif (run := _concluded(job, own, observation, now=now)) is not None:
             finished.append(with_affected(run, job, own, observation))
         else:
             active.append(refreshed(job, own) if own else job)
@@ -75,7 +78,7 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
     forgotten = {job.name: job for job in observation.jobs if job.name not in names and job.phase is not JobPhase.OVER}
     for found in forgotten.values():
         living, stops = _as_remembered(found, observation, desired_image=desired_image, now=now)
-        active.append(adopted(living))
+        active.append(followed(adopted(living), living, observation, now=now))
         actions += [StopJob(job=active[-1], uid=living.uid)] if stops else []
     actions += _removals(observation.jobs, active)
     return Tracked(
@@ -84,6 +87,12 @@ def track(observation: Observation, *, desired_image: str, now: datetime) -> Tra
         actions=tuple(actions),
         late_at=_next_late(observation, now=now),
     )
+
+
+def _concluded(
+    job: ActiveJob, own: JobObservation | None, observation: Observation, *, now: datetime
+) -> RunStatus | None:
+    return conclude(told(job, observation.snapshot), observed=own, snapshot=observation.snapshot, now=now)
 
 
 def _with_service(job: ActiveJob, *, observation: Observation) -> ActiveJob:
@@ -188,6 +197,8 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     if found.phase is JobPhase.ENDING and found.trouble is None and job.state in START_TROUBLES:
         # Stopped for this trouble: what it will be remembered for.
         return job.model_copy(update={"uid": job.uid or found.uid})
+    if found.phase in {JobPhase.ENDING, JobPhase.OVER} and job.live is not None and job.state in STOPPED:
+        return job.model_copy(update={"uid": job.uid or found.uid})  # likewise
     service = job.service or found.service  # a status that an earlier version has written may have lost it
     state = found.trouble.value if found.trouble is not None else found.phase.value
     message = found.message[:_MESSAGE_LIMIT]
@@ -204,5 +215,6 @@ def adopted(found: JobObservation) -> ActiveJob:
         generation=found.generation,
         base_instant=found.base_instant,
         driver_memory=found.driver_memory,
+        live=LiveStatus(class_version=found.class_version) if found.class_version is not None else None,
     )
     return refreshed(job, found)

@@ -111,7 +111,12 @@ def evaluate(case: Case, service: Service) -> Decision:
     evaluation = evaluation_of(service)
     if evaluation is None:
         found = ingestion.evaluate(
-            memory, table=case.table, table_class=case.table_class, requested=case.requested, now=case.now
+            memory,
+            table=case.table,
+            table_class=case.table_class,
+            requested=case.requested,
+            now=case.now,
+            active=case.active,
         )
         return before_services(found, case.table.spec, memory, now=case.now)
     found = (

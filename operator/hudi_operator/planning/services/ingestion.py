@@ -1,12 +1,13 @@
 """Whether ingestion is due, and why or why not."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from hudi_jobs.contract import Outcome
+from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import Schedule
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table import ActiveJob, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.schedule import InvalidSchedule, next_run
 from hudi_operator.planning.model.times import format_time, parse_time
@@ -15,24 +16,50 @@ from hudi_operator.planning.services.rescan import unasked
 
 
 def evaluate(
-    memory: ServiceStatus, *, table: HudiTable, table_class: HudiTableClassSpec, requested: str | None, now: datetime
+    memory: ServiceStatus,
+    *,
+    table: HudiTable,
+    table_class: HudiTableClassSpec,
+    requested: str | None,
+    now: datetime,
+    active: Iterable[ActiveJob] = (),
 ) -> Decision:
-    """Return whether ingestion is due; `requested` is an unanswered request for a run now."""
+    """Return whether ingestion is due; `requested` is an unanswered request for a run now, `active` are all Jobs."""
     ingestion = table.spec.ingestion
     if ingestion is None:
         return _not_due(Reason.NOT_CONFIGURED, "The spec has no ingestion: nothing is ingested.")
+    if ingestion.continues and any(job.service is Service.INGESTION for job in active):
+        return _not_due(Reason.CONTINUOUS, "A driver goes on reading the source.")
     rescan = unasked(table)
     if requested is not None or rescan is not None:
         message = f"Requested at {requested}." if requested else f"Asked to read files once more: {rescan}."
         return _due(Reason.REQUESTED, message, at=now, priority=Priority.REQUESTED)
+    again = _again(memory, table=table, table_class=table_class, now=now)
+    if again is not None:
+        return again
+    if ingestion.continues:
+        return _due(Reason.CONTINUOUS, "No driver reads the source.", at=now, priority=_priority(table))
+    return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)
+
+
+def _again(
+    memory: ServiceStatus, *, table: HudiTable, table_class: HudiTableClassSpec, now: datetime
+) -> Decision | None:
+    """Return what follows from a failure of the last run, or None where it has not failed."""
     failed = after_failures(memory, table_class.retry, now=now)
     if failed is not None:
-        return _due(Reason.RETRY, failed.message, at=failed.at) if failed.due else failed
-    if memory.last_run is not None and memory.last_run.outcome is Outcome.FAILED:
-        return _due(Reason.RETRY, "The spec or its circumstances have changed since the last run failed.", at=now)
-    if memory.more_input:
-        return _due(Reason.MORE_INPUT, "The last run left input behind at its limits.", at=now)
-    return _by_schedule(memory, schedule=ingestion.schedule, table=table, now=now)
+        return _due(Reason.RETRY, failed.message, at=failed.at, priority=_priority(table)) if failed.due else failed
+    if memory.last_run is None or memory.last_run.outcome is not Outcome.FAILED:
+        return None
+    message = "The spec or its circumstances have changed since the last run failed."
+    return _due(Reason.RETRY, message, at=now, priority=_priority(table))
+
+
+def _priority(table: HudiTable) -> Priority:
+    """Return when ingestion has its turn: one that goes on for long gives all that is due on a Serialized table way."""
+    ingestion, mode = table.spec.ingestion, table.spec.concurrency.mode
+    continues = ingestion is not None and ingestion.continues
+    return Priority.CONTINUOUS if continues and mode is ConcurrencyMode.SERIALIZED else Priority.INGESTION
 
 
 def _due(reason: Reason, message: str, *, at: datetime | None, priority: Priority = Priority.INGESTION) -> Decision:
@@ -44,6 +71,8 @@ def _not_due(reason: Reason, message: str, *, at: datetime | None = None) -> Dec
 
 
 def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable, now: datetime) -> Decision:
+    if memory.more_input:
+        return _due(Reason.MORE_INPUT, "The last run left input behind at its limits.", at=now)
     started = parse_time(memory.last_run.started_at) if memory.last_run else None
     anchor = started or parse_time(table.metadata.creation_timestamp) or now
     try:

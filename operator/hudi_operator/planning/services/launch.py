@@ -1,10 +1,12 @@
 """The Job that is decided for a service that is due."""
 
 from hudi_jobs.contract import Service
+from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.model import LaunchJob
+from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import attempts
@@ -58,5 +60,14 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,
+        live=_live(case, service),
     )
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))
+
+
+def _live(case: Case, service: Service) -> LiveStatus | None:
+    """Return what is remembered of a continuous ingestion from its decision on; None of every other run."""
+    ingestion, known = case.table.spec.ingestion, case.observation.table_class
+    if service is not Service.INGESTION or ingestion is None or not ingestion.continues or known is None:
+        return None
+    return LiveStatus(class_version=class_version_of(known))

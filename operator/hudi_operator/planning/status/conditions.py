@@ -20,7 +20,7 @@ from hudi_operator.planning.runs.failures import attempts, failure_kind
 from hudi_operator.planning.services.rescan import skipped_input
 from hudi_operator.planning.services.slots import RESTING
 from hudi_operator.planning.status.freshness import fresh_answers
-from hudi_operator.planning.status.readiness import Readiness, readiness
+from hudi_operator.planning.status.readiness import Readiness, live_message, readiness
 from hudi_operator.planning.writers.foreign import foreign_message
 from hudi_operator.services.ingestion import INGESTION
 from hudi_operator.services.registry import DEFINITIONS, mode_of
@@ -111,7 +111,9 @@ def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator
         memory = plan.services.of(definition.service)
         if definition is INGESTION:
             if spec.ingestion is not None:
-                yield make(definition.condition, *_ingested(memory))
+                live = live_message(plan)
+                answer = _ingested(memory) if live is None else (ConditionStatus.TRUE, Reason.CONTINUOUS, live)
+                yield make(definition.condition, *answer)
         elif mode_of(spec, definition.service) is not ServiceMode.DISABLED:
             yield make(definition.condition, *_served(memory))
 

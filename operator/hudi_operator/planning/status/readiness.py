@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudi_jobs.contract import Outcome, Service, differences_message
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
 from hudi_operator.api.status.table import ServiceStatus
@@ -12,6 +13,7 @@ from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.policy.drift import drift_reason, stops
+from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
 from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
@@ -46,6 +48,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _unreadable(observation, plan)
         or _damaged(observation, plan)
         or _missing(observation)
+        or _continuous(observation, plan)
         or _working(observation, plan)
     )
 
@@ -188,6 +191,13 @@ def _missing(observation: Observation) -> Readiness | None:
     )
 
 
+def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
+    live = live_message(plan)
+    if live is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        return None
+    return _ready(Reason.CONTINUOUS, live)
+
+
 def _working(observation: Observation, plan: Plan) -> Readiness:
     spec, ingestion = observation.table.spec, plan.services.ingestion
     last = ingestion.last_run
@@ -208,6 +218,16 @@ def _working(observation: Observation, plan: Plan) -> Readiness:
         reconciling=TableReason.PROGRESSING,
         work=ingestion.message,
     )
+
+
+def live_message(plan: Plan) -> str | None:
+    """Return the sentence on a continuous ingestion that does its work, or None where there is none."""
+    job = next((job for job in plan.active_jobs if is_healthy(job)), None)
+    if job is None or job.live is None:
+        return None
+    made = counted(job.live.batches, "batch", "batches")
+    newest = f", the newest at {job.live.instant}" if job.live.instant else ""
+    return f"Ingests continuously: {made} with {counted(job.live.rows_read, 'row')} in this run{newest}."
 
 
 def _ready(reason: str, message: str) -> Readiness:

@@ -19,7 +19,7 @@ from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunSta
 from hudi_operator.api.status.takeover import Protection
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import START_TROUBLES, Observation
-from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.ownership import is_ours
 from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, service_of
@@ -54,7 +54,8 @@ class Watch:
         """Whether a Job of this table that still runs may be at work on an instant."""
         time = pending.instant.time
         return any(
-            job.name == self.planned.get(time) or _is_new_since(job, pending, is_serialized=self.is_serialized)
+            job.name == self.planned.get(time)
+            or _is_new_since(job, pending, is_serialized=self.is_serialized, newest=_newest_commit(job))
             for job in self.active
         )
 
@@ -139,7 +140,7 @@ def _left_by(
         one
         for one in pending
         if _may_have_left(run, one, is_serialized=is_serialized)
-        and _is_new_since(job, one, is_serialized=is_serialized)
+        and _is_new_since(job, one, is_serialized=is_serialized, newest=run.instant if job.live else None)
         and (newest is None or one.instant.time <= newest)
     ]
     writes = {one.instant.time for one in left if one.kind is PendingKind.WRITE}
@@ -160,21 +161,28 @@ def _newest_made(observation: Observation, job: str) -> str | None:
 
 def _may_have_left(run: RunStatus, pending: PendingInstant, *, is_serialized: bool) -> bool:
     """Tell whether a run may have begun an instant; what follows its commit may fail although it has succeeded."""
+    if run.reason == RunRemark.DRAINED:
+        return True  # its pod may have been killed within its last batch
     if run.outcome is Outcome.SUCCEEDED:
         return is_serialized and pending.kind is not PendingKind.WRITE
     return run.outcome in _MAY_LEAVE_WORK and run.reason not in _NEVER_STARTED
 
 
-def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
+def _newest_commit(job: ActiveJob) -> str | None:
+    return job.live.instant if job.live is not None else None
+
+
+def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool, newest: str | None = None) -> bool:
     """Whether an instant came while a Job was at work and is of a kind that it makes.
 
+    `newest` is the newest commit of a continuous run, whose writes come one after another: none that is older is its.
     A write is made by an ingestion alone. Beside others the rest is said only of a clean or rollback by a table
     service: plans name their runs, and a write is looked at once more by its run's driver, by the heartbeat.
     """
     if job.pending is None or pending.instant.time in job.pending:
         return False
     if pending.kind is PendingKind.WRITE:
-        return job.service is Service.INGESTION
+        return job.service is Service.INGESTION and (newest is None or pending.instant.time > newest)
     return is_serialized or (pending.kind is PendingKind.OTHER and job.service not in {None, Service.INGESTION})
 
 

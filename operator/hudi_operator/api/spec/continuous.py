@@ -1,0 +1,59 @@
+"""How a driver ingests continuously."""
+
+from pydantic import ConfigDict
+
+from hudi_operator.api.values.base import Duration, Model, at_least, rules
+
+_LONGEST_INTERVAL = "1h"
+_LONGEST_RUN = "168h"
+
+
+class Continuous(Model):
+    """How one driver goes on reading the source, batch after batch."""
+
+    min_interval: Duration = "10s"
+    """Least time between the starts of two batches; without new input it is that between two looks at the source."""
+
+    recycle_after: Duration = "12h"
+    """After this time the driver ends between two batches and another one starts, which gives back what only grows."""
+
+    progress_deadline: Duration = "15m"
+    """A driver of which nothing has moved for this long, neither its progress nor its commits, is stopped as
+    `NoProgress`. It has to be longer than the longest batch."""
+
+    service_interval: Duration = "30m"
+    """On a Serialized table: the driver works at least this long before it ends for table services that are due."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            at_least("minInterval", "1s"),
+            (
+                f"!has(self.minInterval) || duration(self.minInterval) <= duration('{_LONGEST_INTERVAL}')",
+                f"minInterval must not be longer than {_LONGEST_INTERVAL}",
+            ),
+            at_least("recycleAfter", "10m"),
+            (
+                f"!has(self.recycleAfter) || duration(self.recycleAfter) <= duration('{_LONGEST_RUN}')",
+                f"recycleAfter must not be longer than {_LONGEST_RUN}",
+            ),
+            at_least("progressDeadline", "2m"),
+            (
+                f"!has(self.progressDeadline) || duration(self.progressDeadline) <= duration('{_LONGEST_RUN}')",
+                f"progressDeadline must not be longer than {_LONGEST_RUN}",
+            ),
+            at_least("serviceInterval", "1m"),
+        )
+    )
+
+
+CONTINUOUS_RULES = (
+    (
+        "!has(self.continuous) || (has(self.mode) && self.mode == 'Continuous')",
+        "continuous is only for mode Continuous",
+    ),
+    (
+        "!has(self.schedule) || !has(self.mode) || self.mode != 'Continuous'",
+        "schedule is not for mode Continuous, whose driver runs all the time",
+    ),
+)
+"""Rules of the ingestion that has this section."""

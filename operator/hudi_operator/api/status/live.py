@@ -1,0 +1,56 @@
+"""The status of a continuous ingestion while it runs."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+
+class LiveStatus(Model):
+    """What a continuous ingestion has done since its Job started, and since when it stands still."""
+
+    class_version: Annotated[str, Field(max_length=64)] | None = None
+    """Fingerprint of the class that the Job works by: another one ends it."""
+
+    state: Annotated[str, Field(max_length=32)] | None = None
+    """What its driver is at: Ingesting, Waiting or Ending; absent before it has said anything."""
+
+    batches: int = 0
+    """Commits that it has made."""
+
+    rows_read: int = 0
+    """Rows that it has read."""
+
+    rows_quarantined: int = 0
+    """Rows that it has quarantined."""
+
+    files_read: int = 0
+    """Source files that it has read."""
+
+    bytes_read: int = 0
+    """Bytes of the source that it has read."""
+
+    instant: InstantTime | None = None
+    """Its newest commit."""
+
+    polled_at: Annotated[str, Field(max_length=40)] | None = None
+    """When it had last looked at the source, by the driver's clock, as of `movedAt`."""
+
+    complete_up_to: Annotated[str, Field(max_length=40)] | None = None
+    """The input up to this time is in the table, where the source can tell."""
+
+    backlog_records: int | None = None
+    """Messages of the source that are left to read, where the source can tell."""
+
+    backlog_bytes: int | None = None
+    """Bytes of the source that are left to read, where the source can tell."""
+
+    running_since: Timestamp | None = None
+    """When its driver was first seen to run."""
+
+    moved_at: Timestamp | None = None
+    """When the operator last saw that it makes progress; renewed at least every fifth of `progressDeadline`."""
+
+    seen: Annotated[str, Field(max_length=128)] | None = None
+    """What was seen then: number of the progress document, newest commit, pending write."""

@@ -1,0 +1,111 @@
+"""A continuous ingestion while it runs: what it has done, and whether it moves.
+
+The operator looks at the driver's own document and at the timeline. What it has seen move, and when, is in the status,
+by the API server's time; the driver's clock is compared with nothing. Time in which nothing could be seen does not
+count.
+"""
+
+from datetime import datetime
+
+from hudi_jobs.contract import ConcurrencyMode, Progress
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.continuous import Continuous
+from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.values.base import parse_duration
+from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
+from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.timeline import PendingKind, pending_instants
+
+DRAINING = "Draining"
+"""State of a Job that was asked to end at the boundary of a batch."""
+
+STOPPED = frozenset({DRAINING, RunTrouble.NO_PROGRESS.value})
+"""States of a continuous Job that the operator has stopped, which stay until its run is concluded."""
+
+_RENEWALS = 5
+"""How often the time of the last move is renewed within the deadline: each is a write of the status."""
+
+_SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read")
+_BESIDE = ("complete_up_to", "backlog_records", "backlog_bytes")
+_UNSEEN = frozenset({"moved_at", "seen", "polled_at"})
+
+
+def settings_of(table: HudiTable) -> Continuous:
+    """Return how a table's driver goes on; the defaults where the spec is of another mode by now."""
+    return table.spec.ingestion.continuous if table.spec.ingestion is not None else Continuous()
+
+
+def is_healthy(job: ActiveJob) -> bool:
+    """Whether a continuous driver has looked at its source, so that what made an earlier one fail is over."""
+    return job.live is not None and job.live.polled_at is not None and job.state not in STOPPED
+
+
+def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
+    """Return a run with what its driver and its commits say of it."""
+    if job.live is None:
+        return job
+    document = progress_of(job, snapshot)
+    changes: dict[str, object] = {}
+    if document is not None:
+        changes |= {name: getattr(document, name) for name in (*_SHOWN, *_BESIDE, "polled_at")}
+        changes |= {"state": document.state.value}
+    instant = _newest_own(job, snapshot)
+    return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})
+
+
+def progress_of(job: ActiveJob, snapshot: TimelineSnapshot) -> Progress | None:
+    """Return the document that a run has written last; that of an earlier run says nothing."""
+    return snapshot.progress if snapshot.progress is not None and snapshot.progress.run == job.name else None
+
+
+def _newest_own(job: ActiveJob, snapshot: TimelineSnapshot) -> str | None:
+    document = progress_of(job, snapshot)
+    known = (
+        snapshot.instant_of(job.name),
+        document.instant if document is not None else None,
+        job.live.instant if job.live is not None else None,
+    )
+    return max((one for one in known if one is not None), default=None)
+
+
+def followed(job: ActiveJob, found: JobObservation, observation: Observation, *, now: datetime) -> ActiveJob:
+    """Return a run that is not over as it is to be remembered: what it tells, and when it was last seen to move."""
+    if job.live is None:
+        return job
+    before, after = job.live, told(job, observation.snapshot).live
+    assert after is not None, "it is told of a continuous run alone"
+    is_running = found.phase is JobPhase.RUNNING
+    since = before.running_since or (format_time(now) if is_running else None)
+    seen = _seen(job, observation)
+    moved_at = parse_time(before.moved_at)
+    unknown = observation.snapshot.trouble is not None or not is_running
+    moves = unknown or seen != before.seen or moved_at is None or moved_at > now
+    after = after.model_copy(update={"running_since": since})
+    if moves and (moved_at is None or _is_worth_telling(before, after) or _is_due(moved_at, observation, now=now)):
+        after = after.model_copy(update={"seen": seen, "moved_at": format_time(now)})
+    else:
+        after = after.model_copy(update={name: getattr(before, name) for name in _UNSEEN})
+    return job.model_copy(update={"live": after})
+
+
+def _is_worth_telling(before: LiveStatus, after: LiveStatus) -> bool:
+    first = before.polled_at is None and after.polled_at is not None
+    return first or before.model_dump(exclude=set(_UNSEEN)) != after.model_dump(exclude=set(_UNSEEN))
+
+
+def _is_due(moved_at: datetime, observation: Observation, *, now: datetime) -> bool:
+    deadline = parse_duration(settings_of(observation.table).progress_deadline)
+    return moved_at > now or now - moved_at >= deadline / _RENEWALS
+
+
+def _seen(job: ActiveJob, observation: Observation) -> str:
+    """Return a text that changes when the run moves; beside other writers a pending write need not be its own."""
+    document, timeline = progress_of(job, observation.snapshot), observation.snapshot.timeline
+    pending = ""
+    if timeline is not None and observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+        writes = (one.instant for one in pending_instants(timeline) if one.kind is PendingKind.WRITE)
+        pending = max((f"{one.time}.{one.state.value}" for one in writes), default="")
+    number = document.sequence if document is not None else ""
+    return f"{number}/{observation.snapshot.instant_of(job.name) or ''}/{pending}"[:128]

@@ -1,0 +1,80 @@
+"""How a continuous run ended: no commit of it makes a failure a success, and what it has committed stays counted."""
+
+from datetime import datetime
+
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.planning.model import Failure, TimelineSnapshot
+from hudi_operator.planning.model.reasons import Retry, RunRemark, RunTrouble
+from hudi_operator.planning.model.registry import words
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.continuous import DRAINING
+
+_GAVE_WAY = words((Outcome,), Retry.CONFLICT)
+_MESSAGE_LIMIT = 1000
+_FIGURES = ("rows_read", "rows_quarantined", "files_read", "bytes_read")
+
+
+def conclude_continuous(
+    job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot, failure: Failure, *, now: datetime
+) -> RunStatus:
+    """Return how a run ended; `failure` is what became of it by its Job and pod alone.
+
+    A run that the operator has asked to end at a boundary has succeeded, also where nothing is left of its pod.
+    """
+    instant = confirmed_commit(job, result, snapshot)
+    batches = (result.batches if result is not None else None) or (job.live.batches if job.live is not None else 0)
+    outcome, reason, message = _judged(job, result, failure, has_committed=instant is not None)
+    return RunStatus(
+        job=job.name,
+        service=job.service,
+        outcome=outcome,
+        reason=reason,
+        message=message[:_MESSAGE_LIMIT],
+        instant=instant,
+        started_at=job.started_at,
+        finished_at=format_time(now),
+        batches=max(batches, int(instant is not None)),
+        **_figures(job, result),
+    )
+
+
+def _judged(
+    job: ActiveJob, result: TaskResult | None, failure: Failure, *, has_committed: bool
+) -> tuple[Outcome, str | None, str]:
+    is_over = Outcome.SUCCEEDED if has_committed else Outcome.NOTHING_TO_DO
+    was_stopped = result is None or result.reason is FailureReason.INTERRUPTED
+    if was_stopped and job.state == DRAINING:
+        return is_over, RunRemark.DRAINED, f"Ended by the operator: {job.message}"
+    if was_stopped and job.state == RunTrouble.NO_PROGRESS:
+        return Outcome.FAILED, RunTrouble.NO_PROGRESS, job.message
+    if result is None or result.outcome is Outcome.FAILED:
+        return Outcome.FAILED, failure.reason, failure.message
+    if result.outcome in _GAVE_WAY:
+        return result.outcome, result.reason or result.outcome, result.message
+    if result.outcome is Outcome.SUCCEEDED and not has_committed:
+        return Outcome.FAILED, failure.reason, failure.message
+    reason = RunRemark.DRAINED if job.state == DRAINING else None
+    message = f"Ended by the operator: {job.message} {result.message}" if reason else result.message
+    return is_over, reason, message
+
+
+def confirmed_commit(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> str | None:
+    """Return the newest commit of a run: one that names it, or one that its driver has named and the timeline holds.
+
+    What is older than the active timeline was completed, else it would be pending there.
+    """
+    marked = snapshot.instant_of(job.name)
+    if marked is not None or snapshot.timeline is None:
+        return marked
+    instants = snapshot.timeline.instants
+    named = (result.instant if result is not None else None, job.live.instant if job.live is not None else None)
+    first = instants[0].time if instants else ""
+    completed = {one.time for one in instants if one.is_completed}
+    return next((one for one in named if one is not None and (one in completed or one < first)), None)
+
+
+def _figures(job: ActiveJob, result: TaskResult | None) -> dict[str, int | None]:
+    reported = {name: getattr(result, name) for name in _FIGURES} if result is not None else {}
+    live = {name: getattr(job.live, name) for name in _FIGURES} if job.live is not None else {}
+    return {name: value if (value := reported.get(name)) is not None else live.get(name) for name in _FIGURES}

@@ -1,0 +1,126 @@
+"""For what a continuous ingestion is ended, and how.
+
+Its Job is deleted: the driver is asked to end, finishes the batch that is under way, and the next one begins with what
+is declared then.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+
+from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.values.base import parse_duration
+from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
+from hudi_operator.planning.model.circumstances import class_version_of
+from hudi_operator.planning.model.decision import Decision
+from hudi_operator.planning.model.reasons import RunTrouble, Waiting
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.runs.continuous import DRAINING, settings_of
+from hudi_operator.planning.services.rescan import unasked
+
+_MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
+_ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})
+"""Blockers that end a driver also while the timeline cannot be read."""
+_MESSAGE_LIMIT = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """All active Jobs, and how those among them are stopped that shall not go on."""
+
+    active: tuple[ActiveJob, ...]
+    actions: tuple[Action, ...] = ()
+
+
+def stop_continuous(
+    active: tuple[ActiveJob, ...],
+    observation: Observation,
+    *,
+    image: str,
+    blocker: tuple[str, str] | None,
+    decisions: Mapping[Service, Decision],
+    now: datetime,
+) -> Stopped:
+    """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch."""
+    actions: list[Action] = []
+    after: list[ActiveJob] = []
+    for job in active:
+        found = next((one for one in observation.jobs if one.name == job.name and one.uid == job.uid), None)
+        why = None
+        if job.live is not None and found is not None and found.phase in _MAY_STILL_END:
+            whys = chain(
+                _stands_still(job.live, found, observation, now=now),
+                _reasons(job, job.live, found, observation, image=image, blocker=blocker),
+                _turns(job.live, found, observation, decisions, now=now),
+            )
+            why = next(whys, None)
+        if why is None or found is None:
+            after.append(job)
+            continue
+        state, message = why
+        after.append(job.model_copy(update={"state": state, "message": message[:_MESSAGE_LIMIT]}))
+        actions.append(StopJob(job=after[-1], uid=found.uid))
+    return Stopped(active=tuple(after), actions=tuple(actions))
+
+
+_Why = tuple[str, str]
+
+
+def _stands_still(
+    live: LiveStatus, found: JobObservation, observation: Observation, *, now: datetime
+) -> Iterator[_Why]:
+    deadline = settings_of(observation.table).progress_deadline
+    moved_at = parse_time(live.moved_at)
+    if found.phase is not JobPhase.RUNNING or observation.snapshot.trouble is not None or moved_at is None:
+        return
+    if now - moved_at >= parse_duration(deadline):
+        yield (
+            RunTrouble.NO_PROGRESS.value,
+            f"Nothing of the driver has moved since {live.moved_at}, for as long as ingestion.continuous."
+            f"progressDeadline ({deadline}) allows; it was stopped. The log of the driver may say more.",
+        )
+
+
+def _reasons(
+    job: ActiveJob,
+    live: LiveStatus,
+    found: JobObservation,
+    observation: Observation,
+    *,
+    image: str,
+    blocker: tuple[str, str] | None,
+) -> Iterator[_Why]:
+    """Yield why a driver ends that works by what was declared before, or on a table on which nothing may start."""
+    table, known = observation.table, observation.table_class
+    if job.generation not in {None, table.metadata.generation}:
+        yield DRAINING, "The spec has changed."
+    if blocker is not None and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY):
+        yield DRAINING, blocker[1]
+    if known is not None and live.class_version not in {None, class_version_of(known)}:
+        yield DRAINING, f"The class {known.metadata.name} has changed."
+    if known is not None and found.image != image:
+        yield DRAINING, f"The Spark image is {image} now."
+    if unasked(table) is not None:
+        yield DRAINING, "Files are to be read once more, which the next driver is told."
+
+
+def _turns(
+    live: LiveStatus,
+    found: JobObservation,
+    observation: Observation,
+    decisions: Mapping[Service, Decision],
+    *,
+    now: datetime,
+) -> Iterator[_Why]:
+    """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn."""
+    since = parse_time(live.running_since)
+    interval = parse_duration(settings_of(observation.table).service_interval)
+    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    if not is_serialized or found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
+        return
+    due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
+    if due:
+        yield DRAINING, f"{due[0]} is due, and runs alone on a Serialized table; ingestion continues after it."

@@ -1,0 +1,79 @@
+"""How far a continuous ingestion has come: a small document in the operator's folder of the table.
+
+The driver that holds the table's lease writes it; the operator reads it beside the record of the owner. It is a hint:
+what was committed, the timeline says. Whoever may write to the table's folder may write anything into it.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName
+
+PROGRESS_FILE = "progress.json"
+"""How far the continuous ingestion of a table has come."""
+
+_GREATEST = 2**53
+_Number = Annotated[int, Field(ge=0, le=_GREATEST)]
+_Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
+_Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
+_Line = Annotated[str, Field(max_length=512)]
+
+
+class ProgressState(StrEnum):
+    """What a continuous ingestion is at."""
+
+    INGESTING = "Ingesting"
+    """A batch is under way."""
+
+    WAITING = "Waiting"
+    """All input that was there has been read, or the next batch may not begin yet."""
+
+    ENDING = "Ending"
+    """It has been asked to end, or its time is over: no further batch begins."""
+
+
+class Progress(Document):
+    """What a run has done since it began, and what it is at.
+
+    `sequence` grows with each version of the document. `batches`, rows, files and bytes are sums over the commits of
+    the run, and `instant` is the newest of these. `polled_at` is when the source was last asked, by the driver's clock.
+    The other figures are those of the last batch, under the names of the task's result.
+    """
+
+    version: Literal[1] = 1
+    run: OwnerName
+    sequence: _Number
+    state: ProgressState
+    written_at: _Time
+    polled_at: _Time | None = None
+    polls: _Number = 0
+    batches: _Number = 0
+    rows_read: _Number = 0
+    rows_quarantined: _Number = 0
+    files_read: _Number = 0
+    bytes_read: _Number = 0
+    instant: _Instant | None = None
+    checkpoint: _Line | None = None
+    complete_up_to: _Time | None = None
+    backlog_records: _Number | None = None
+    backlog_bytes: _Number | None = None
+    more_input: bool = False
+    rescan: _Line | None = None
+
+
+def decode_progress(content: bytes) -> Progress | None:
+    """Read the document; None for what is none that this release can read, which says nothing."""
+    if len(content) > OPERATOR_FILE_LIMIT:
+        return None
+    try:
+        return Progress.model_validate_json(content)
+    except (ValidationError, RecursionError):
+        return None
+
+
+def encode_progress(progress: Progress) -> bytes:
+    """Write the document as JSON."""
+    return progress.model_dump_json(by_alias=True, exclude_none=True).encode()

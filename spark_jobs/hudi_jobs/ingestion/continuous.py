@@ -1,0 +1,102 @@
+"""Continuous ingestion: batch after batch under one lease, each by the very steps of a batch run.
+
+Each batch looks at the table anew and is one commit with its checkpoint inside, so a driver that dies at any moment is
+followed by one that continues from there. Between two batches the run looks whether it shall end: the pod was asked to,
+or the time is over after which it gives back what only grows, such as connections and loaded classes. What a batch
+raises ends the run.
+"""
+
+import gc
+import time
+from dataclasses import replace
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import ContinuousTask, IngestionTask, Outcome, ProgressState, TaskResult
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import DriverStopping
+from hudi_jobs.ingestion.progress import ProgressWriter
+from hudi_jobs.ingestion.quality import require_quarantine
+from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
+from hudi_jobs.ingestion.sources.registry import source_of
+from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.phases import Phase, reach
+
+_LOOKS_EVERY_SECONDS = 1.0
+_GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
+
+
+def ingest_continuously(context: TaskContext) -> TaskResult:
+    """Ingest until the run shall end, or raise `TaskFailed`; `context.totals` says what was committed by then."""
+    task = ingestion_of(context)
+    require_quarantine(task)
+    source_of(context, task)  # a kind that is not known is refused before anything is taken
+    files = open_table_files(context.spark, context.task.table.base_path)
+
+    def work(_: object) -> TaskResult:
+        return _Loop(context, task, ProgressWriter(files, context.run, context.totals)).run()
+
+    return with_lease(context, work, before=OpenedTable(context).open)
+
+
+class _Loop:
+    """The batches of one run."""
+
+    def __init__(self, context: TaskContext, task: IngestionTask, progress: ProgressWriter) -> None:
+        self._context = context
+        self._task = task
+        self._progress = progress
+        self._settings = task.continuous or ContinuousTask()
+        self._began = time.monotonic()
+        self._number = 0
+
+    def run(self) -> TaskResult:
+        """Ingest until the run shall end; return what all batches came to."""
+        while (why := self._why_to_end()) is None:
+            began = time.monotonic()
+            self._progress.write(ProgressState.INGESTING)
+            result = self._batch()
+            if result.outcome in _GAVE_WAY:
+                return result
+            self._context.totals.add(result)
+            reach(Phase.BETWEEN_BATCHES)
+            self._progress.polled(committed=result.instant is not None)
+            self._tidy()
+            self._wait(began + self._settings.min_interval_seconds)
+        self._progress.write(ProgressState.ENDING, now=True)
+        return self._ended(why)
+
+    def _batch(self) -> TaskResult:
+        """Do what a batch run does, with a look at the table and a session of its own."""
+        self._number += 1
+        context = replace(self._context, spark=self._context.spark.newSession(), batch=self._number)
+        opened = OpenedTable(context)
+        opened.open()
+        return ingest_once(context, self._task, source_of(context, self._task), opened.table)
+
+    def _tidy(self) -> None:
+        """Let go of what the batch has left: cached rows, and objects of the JVM that only Python keeps alive."""
+        self._context.spark.catalog.clearCache()
+        gc.collect()
+
+    def _wait(self, until: float) -> None:
+        while self._why_to_end() is None and (left := until - time.monotonic()) > 0:
+            self._progress.write(ProgressState.WAITING)
+            self._context.stopping.wait(min(left, _LOOKS_EVERY_SECONDS))
+
+    def _why_to_end(self) -> str | None:
+        if self._context.stopping.is_set():
+            return "The pod was asked to end"
+        if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
+            return "It was time to begin anew"
+        return None
+
+    def _ended(self, why: str) -> TaskResult:
+        totals = self._context.totals
+        if not totals.batches and self._context.stopping.is_set() and not self._number:
+            raise DriverStopping
+        return TaskResult(
+            id=self._context.task.id,
+            outcome=Outcome.SUCCEEDED if totals.batches else Outcome.NOTHING_TO_DO,
+            message=f"{why}, after {counted(totals.batches, 'batch', 'batches')} in this run.",
+        )

@@ -1,0 +1,92 @@
+"""Writes how far a continuous ingestion has come into the operator's folder of the table, at most every ten seconds.
+
+It is a hint to the operator: where it cannot be written, ingestion continues.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from hudi_jobs.contract import PROGRESS_FILE, Progress, ProgressState, encode_progress
+from hudi_jobs.lease.leases import VersionConflict
+from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.totals import Totals
+
+_PAUSE_SECONDS = 10.0
+"""Between two versions of the document, except after a batch."""
+_SIGN_OF_LIFE_SECONDS = 60.0
+"""Between two versions of which only the times differ."""
+_SHOWN = 500
+_LOGGER = logging.getLogger(__name__)
+
+
+class ProgressWriter:
+    """The document of one run; `write` is called often and writes seldom."""
+
+    def __init__(
+        self, files: TableFiles, run: str, totals: Totals, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._files = files
+        self._run = run
+        self._totals = totals
+        self._clock = clock
+        self._sequence = 0
+        self._polls = 0
+        self._polled_at: str | None = None
+        self._written = -_SIGN_OF_LIFE_SECONDS
+        self._state: ProgressState | None = None
+        self._version: str | None = None
+        self._known = False
+
+    def polled(self, *, committed: bool) -> None:
+        """Note that the source has been asked, and at once what was committed."""
+        self._polls += 1
+        self._polled_at = _now()
+        self.write(ProgressState.WAITING, now=committed or self._polls == 1)
+
+    def write(self, state: ProgressState, *, now: bool = False) -> None:
+        """Write the document if it is time for it."""
+        pause = _SIGN_OF_LIFE_SECONDS if state is self._state else _PAUSE_SECONDS
+        if not now and self._clock() - self._written < pause:
+            return
+        self._written, self._state = self._clock(), state
+        self._sequence += 1
+        try:
+            self._put(encode_progress(self._document(state)))
+        except Exception:
+            _LOGGER.warning("the progress of the run could not be written", exc_info=True)
+
+    def _put(self, content: bytes) -> None:
+        """Replace the document, whoever wrote the version that is there: the lease is this run's."""
+        if not self._known:
+            self._look()
+        try:
+            self._version = self._files.write(PROGRESS_FILE, content, expected=self._version)
+        except VersionConflict:
+            self._look()
+            with suppress(VersionConflict):
+                self._version = self._files.write(PROGRESS_FILE, content, expected=self._version)
+
+    def _look(self) -> None:
+        found = self._files.read(PROGRESS_FILE)
+        self._version, self._known = None if found is None else found[1], True
+
+    def _document(self, state: ProgressState) -> Progress:
+        figures = {name: value for name, value in self._totals.figures.items() if name in Progress.model_fields}
+        for name in ("checkpoint", "rescan"):
+            figures[name] = figures[name][:_SHOWN] if figures.get(name) else None
+        base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
+        polls = {"polls": self._polls, "polled_at": self._polled_at}
+        try:
+            return Progress.model_validate({**base, **polls, **figures})
+        except ValidationError:
+            # A figure of the source is not of the form that the operator reads.
+            return Progress.model_validate({**base, **polls, "batches": self._totals.batches})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,42 @@
+"""What a continuous run has committed so far, summed up over its batches."""
+
+from typing import Any
+
+from hudi_jobs.contract import TaskResult
+
+_SUMMED = ("rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
+_NEWEST = (
+    "checkpoint",
+    "complete_up_to",
+    "backlog_records",
+    "backlog_bytes",
+    "files_skipped",
+    "skipped",
+    "rescan",
+    "savepoint",
+    "more_input",
+)
+
+
+class Totals:
+    """The sums over all batches, and the figures of the last one."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self.instant: str | None = None
+        self._sums = dict.fromkeys(_SUMMED, 0)
+        self._newest: dict[str, Any] = {}
+
+    def add(self, result: TaskResult) -> None:
+        """Add what one look at the source came to: a commit, or no more than figures."""
+        if result.instant is not None:
+            self.batches += 1
+            self.instant = result.instant
+            for name in _SUMMED:
+                self._sums[name] += getattr(result, name) or 0
+        self._newest |= {name: value for name in _NEWEST if (value := getattr(result, name)) is not None}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures under the names of a task's result."""
+        return {"batches": self.batches, "instant": self.instant, **self._newest, **self._sums}

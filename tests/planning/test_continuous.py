@@ -1,0 +1,437 @@
+"""A continuous ingestion: when it starts, what ends it, what is told of it while it runs, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from tests.planning.world import (
+    JOB,
+    NOW,
+    active,
+    after_failures,
+    ago,
+    at,
+    done,
+    ended,
+    failed,
+    job,
+    memory,
+    minutes,
+    observe,
+    outcome,
+    plan_for,
+    run,
+    snapshot,
+    status,
+    status_of,
+    story,
+    table,
+    table_class,
+)
+
+from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Progress, ProgressState, Service
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, RESCAN_ANNOTATION, HudiTable
+from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.planning.model import (
+    Blocker,
+    BlockerReason,
+    JobObservation,
+    JobPhase,
+    LaunchJob,
+    Observation,
+    Plan,
+    StopJob,
+    TimelineSnapshot,
+    TimelineTrouble,
+)
+from hudi_operator.planning.model.circumstances import class_version_of
+from hudi_operator.planning.requeue import requeue_after
+from hudi_operator.services.ingestion import INGESTION
+
+OFF = {"compaction": {"mode": "Disabled"}, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
+LOCK = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+VERSION = class_version_of(table_class())
+DUE_FOR_CLEANING = story(*(done("commit", 30 - one) for one in range(20)))
+
+
+def a_table(*, annotations: dict[str, str] | None = None, generation: int = 1, **changes: Any) -> HudiTable:
+    continuous = changes.pop("continuous", {})
+    return table(
+        ingestion={"mode": "Continuous", "schedule": {"every": "5m"}, "continuous": continuous},
+        annotations=annotations,
+        generation=generation,
+        **{**OFF, **changes},
+    )
+
+
+def live(**changes: Any) -> LiveStatus:
+    base = {"class_version": VERSION, "running_since": at(NOW - minutes(5)), "moved_at": at(NOW - minutes(1))}
+    return LiveStatus.model_validate({**base, **changes})
+
+
+def running(**changes: Any) -> ActiveJob:
+    return active(**{"generation": 1, "live": live(), "pending": (), **changes})
+
+
+def progress(sequence: int = 7, **changes: Any) -> Progress:
+    given = {"state": ProgressState.WAITING, "written_at": at(NOW), "polled_at": at(NOW), "batches": 3, "rows_read": 40}
+    return Progress.model_validate({"run": JOB, "sequence": sequence, **given, **changes})
+
+
+def seen(
+    one: HudiTable | None = None,
+    *,
+    known: ActiveJob | None = None,
+    found: JobObservation | None = None,
+    shows: TimelineSnapshot | None = None,
+    memories: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Observation:
+    """A table whose driver runs."""
+    one = one or a_table()
+    state = status(active_jobs=(known or running(),), **(memories or {}))
+    jobs = (found or job(class_version=VERSION, generation=1),)
+    return observe(
+        one.model_copy(update={"status": state}),
+        jobs=jobs,
+        snapshot=shows or snapshot((JOB, ago(2)), progress=progress()),
+        **changes,
+    )
+
+
+def stops(plan: Plan) -> list[str]:
+    return [action.job.state for action in plan.actions if isinstance(action, StopJob)]
+
+
+def launches(plan: Plan) -> list[ActiveJob]:
+    return [action.job for action in plan.actions if isinstance(action, LaunchJob)]
+
+
+def test_it_is_due_whenever_no_driver_runs() -> None:
+    plan = plan_for(observe(a_table(status=status(ingestion=memory(last_run=run())))))
+    assert [one.service for one in launches(plan)] == [Service.INGESTION]
+    assert launches(plan)[0].live == LiveStatus(class_version=VERSION)
+
+
+def test_it_is_not_due_while_one_does_and_none_is_started_or_stopped() -> None:
+    plan = plan_for(seen())
+    assert plan.actions == ()
+    ingestion = plan.services.ingestion
+    assert (ingestion.due, ingestion.reason) == (False, "Continuous")
+
+
+def test_a_batch_run_of_the_spec_before_is_waited_for() -> None:
+    plan = plan_for(seen(a_table(generation=2), known=active(generation=1), found=job(generation=1)))
+    assert plan.actions == ()
+
+
+def test_failures_back_off_and_a_request_does_not_wait() -> None:
+    known = status(ingestion=after_failures(3, finished_at=at(NOW)))
+    assert launches(plan_for(observe(a_table(status=known)))) == []
+    asked = a_table(status=known, annotations={REQUESTED_AT_ANNOTATION: "now"})
+    assert len(launches(plan_for(observe(asked)))) == 1
+
+
+def test_a_request_is_answered_by_the_driver_that_runs() -> None:
+    plan = plan_for(seen(a_table(annotations={REQUESTED_AT_ANNOTATION: "now"})))
+    assert (plan.answered, plan.actions) == ("now", ())
+
+
+def test_a_request_beside_a_driver_that_ends_is_answered_by_the_next() -> None:
+    plan = plan_for(seen(a_table(annotations={REQUESTED_AT_ANNOTATION: "now"}, generation=2)))
+    assert (plan.answered, stops(plan)) == (None, ["Draining"])
+
+
+UNREADABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="down")
+BLOCKED = (Blocker(reason=BlockerReason.SIZE_NOT_ALLOWED, message="It is too large."),)
+
+
+@pytest.mark.parametrize(
+    ("case", "drains"),
+    [
+        ({"one": a_table(generation=2)}, True),
+        ({"one": a_table(suspend=True)}, True),
+        ({"one": a_table(suspend=True), "shows": UNREADABLE}, True),
+        ({"one": a_table(managementPolicy="Observe")}, True),
+        ({"blockers": BLOCKED}, True),
+        ({"found": job(class_version=VERSION, generation=1, image="other:2")}, True),
+        ({"known": running(live=live(class_version="other"))}, True),
+        ({"one": a_table(annotations={RESCAN_ANNOTATION: "read"})}, True),
+        ({"found": job(class_version=VERSION, generation=1, phase=JobPhase.STARTING)}, False),
+        ({"one": a_table(generation=2), "found": job(class_version=VERSION, phase=JobPhase.STARTING)}, True),
+        ({"one": a_table(generation=2), "found": job(class_version=VERSION, phase=JobPhase.SUSPENDED)}, True),
+        ({"one": a_table(generation=2), "found": job(class_version=VERSION, phase=JobPhase.ENDING)}, False),
+        ({"shows": UNREADABLE}, False),
+        ({"known": running(circumstances="other")}, False),
+    ],
+)
+def test_what_ends_a_driver_at_the_boundary_of_a_batch(case: dict[str, Any], drains: bool) -> None:
+    plan = plan_for(seen(**case))
+    assert stops(plan) == (["Draining"] if drains else [])
+    assert launches(plan) == []
+    assert [one.name for one in plan.active_jobs] == [JOB], "it is remembered until its pod is gone"
+
+
+def test_a_foreign_commit_on_a_serialized_table_ends_it() -> None:
+    others = story(done("deltacommit", 3), done("deltacommit", 1))
+    shows = TimelineSnapshot(
+        timeline=others, runs=((JOB, ago(3)),), unmarked=(others.instants[-1],), operations=((ago(1), "UPSERT"),)
+    )
+    plan = plan_for(seen(a_table(type="MergeOnRead"), shows=shows))
+    assert plan.foreign
+    assert stops(plan) == ["Draining"]
+
+
+def test_while_it_ends_it_is_asked_once_and_nothing_starts() -> None:
+    first = seen(a_table(generation=2))
+    stored = status_of(first)
+    orphan = replace(first.jobs[0], phase=JobPhase.ENDING, class_version=None)
+    after = replace(first, table=first.table.model_copy(update={"status": stored}), jobs=(orphan,))
+    plan = plan_for(after)
+    assert plan.actions == ()
+    assert plan.active_jobs[0].state == "Draining"
+
+
+@pytest.mark.parametrize(
+    ("found", "committed", "expected"),
+    [
+        (None, True, (Outcome.SUCCEEDED, "Drained")),
+        (None, False, (Outcome.NOTHING_TO_DO, "Drained")),
+        (ended(exit_code=137), True, (Outcome.SUCCEEDED, "Drained")),
+        (ended(outcome=failed(FailureReason.INTERRUPTED), exit_code=1), True, (Outcome.SUCCEEDED, "Drained")),
+        (ended(outcome=failed(), exit_code=1), True, (Outcome.FAILED, "SourceNotFound")),
+    ],
+)
+def test_a_driver_that_was_drained_has_not_failed(
+    found: JobObservation | None, committed: bool, expected: tuple[Outcome, str]
+) -> None:
+    shows = snapshot((JOB, ago(1)), progress=progress()) if committed else snapshot(("other", ago(9)))
+    known = running(state="Draining", message="The spec has changed.")
+    before = seen(a_table(generation=2), known=known, shows=shows)
+    plan = plan_for(replace(before, jobs=() if found is None else (found,)))
+    [told] = plan.finished
+    assert (told.outcome, told.reason) == expected
+    assert told.instant == (ago(1) if committed else None)
+    assert (told.batches, told.rows_read) == ((3, 40) if committed else (0, 0))
+    assert len(launches(plan)) == 1, "the next one works by the new spec"
+
+
+def finished(found: JobObservation | None, *, shows: TimelineSnapshot | None = None, **memories: Any) -> Plan:
+    before = seen(shows=shows, memories=memories)
+    return plan_for(replace(before, jobs=() if found is None else (found,)))
+
+
+def result(kind: Outcome, **changes: Any) -> JobOutcome:
+    return outcome(kind, **changes)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (ended(outcome=result(Outcome.SUCCEEDED, batches=3, instant=ago(2)), exit_code=0), (Outcome.SUCCEEDED, None)),
+        (ended(outcome=result(Outcome.NOTHING_TO_DO, batches=0), exit_code=0), (Outcome.SUCCEEDED, None)),
+        (ended(outcome=failed(), exit_code=1), (Outcome.FAILED, "SourceNotFound")),
+        (ended(outcome=result(Outcome.CONFLICT, reason="Conflict"), exit_code=0), (Outcome.CONFLICT, "Conflict")),
+        (ended(exit_code=137), (Outcome.FAILED, "DriverDied")),
+        (None, (Outcome.FAILED, "JobLost")),
+    ],
+)
+def test_a_commit_does_not_make_a_failure_a_success(
+    found: JobObservation | None, expected: tuple[Outcome, str | None]
+) -> None:
+    [told] = finished(found).finished
+    assert (told.outcome, told.reason, told.instant) == (*expected, ago(2))
+
+
+def test_a_commit_that_the_timeline_does_not_hold_is_not_believed() -> None:
+    claims = ended(outcome=result(Outcome.SUCCEEDED, batches=3, instant=ago(1)), exit_code=0)
+    [told] = finished(claims, shows=snapshot(("other", ago(9)))).finished
+    assert (told.outcome, told.reason) == (Outcome.FAILED, "NotConfirmed")
+
+
+def test_a_run_that_got_further_than_those_before_it_counts_as_the_first_failure() -> None:
+    after = finished(ended(exit_code=1), ingestion=after_failures(4)).services.ingestion
+    assert (after.failures, after.reason) == (1, "WaitingForRetry")
+    assert after.last_run is not None
+    assert after.last_run.batches == 3
+
+
+def test_failures_without_a_batch_between_them_add_up() -> None:
+    shows = snapshot(("other", ago(9)))
+    known = running(live=live(batches=0))
+    before = seen(known=known, shows=shows, memories={"ingestion": after_failures(4)})
+    after = plan_for(replace(before, jobs=(ended(exit_code=1),))).services.ingestion
+    assert after.failures == 5
+
+
+def test_a_driver_that_works_is_ready_whatever_earlier_ones_failed_for() -> None:
+    found = status_of(seen(memories={"ingestion": after_failures(4)}))
+    ready, ingested = (find_condition(found.conditions, kind) for kind in (ConditionType.READY, INGESTION.condition))
+    assert ready is not None
+    assert (ready.status, ready.reason) == (ConditionStatus.TRUE, "Continuous")
+    assert ready.message == f"Ingests continuously: 3 batches with 40 rows in this run, the newest at {ago(2)}."
+    assert ingested is not None
+    assert (ingested.status, ingested.reason) == (ConditionStatus.TRUE, "Continuous")
+    assert found.services.ingestion.failures == 0
+
+
+def test_a_driver_that_has_not_looked_at_its_source_yet_makes_nothing_ready() -> None:
+    found = status_of(seen(shows=snapshot(("other", ago(9))), memories={"ingestion": after_failures(4)}))
+    ready = find_condition(found.conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.status is ConditionStatus.FALSE
+
+
+def test_what_the_run_has_done_is_shown_while_it_runs() -> None:
+    told = status_of(seen()).active_jobs[0].live
+    assert told is not None
+    assert (told.batches, told.rows_read, told.instant, told.state) == (3, 40, ago(2), "Waiting")
+
+
+def test_the_document_of_another_run_says_nothing() -> None:
+    told = status_of(seen(shows=snapshot((JOB, ago(2)), progress=progress(run="another")))).active_jobs[0].live
+    assert told is not None
+    assert (told.batches, told.state, told.instant) == (0, None, ago(2))
+
+
+def stands_still(*, moved: datetime, shows: TimelineSnapshot, before: TimelineSnapshot, **changes: Any) -> Plan:
+    """The plan where the driver was last seen to move then, and `before` is what was seen."""
+    first = plan_for(seen(shows=before, known=running(live=live(moved_at=None))), now=moved)
+    return plan_for(seen(known=first.active_jobs[0], shows=shows, **changes))
+
+
+STILL = snapshot((JOB, ago(20)), progress=progress())
+
+
+@pytest.mark.parametrize(
+    ("since", "shows", "stopped"),
+    [
+        (14, STILL, False),
+        (15, STILL, True),
+        (600, STILL, True),
+        (600, snapshot((JOB, ago(20)), progress=progress(8)), False),
+        (600, snapshot((JOB, ago(1)), (JOB, ago(20)), progress=progress()), False),
+        (600, UNREADABLE, False),
+        (600, snapshot((JOB, ago(20))), False),  # the document has gone, which is a change as any other
+    ],
+)
+def test_a_driver_of_which_nothing_moves_is_stopped(since: float, shows: TimelineSnapshot, stopped: bool) -> None:
+    plan = stands_still(moved=NOW - minutes(since), shows=shows, before=STILL)
+    assert stops(plan) == (["NoProgress"] if stopped else [])
+
+
+def test_time_without_a_running_pod_does_not_count() -> None:
+    waits = job(class_version=VERSION, phase=JobPhase.SUSPENDED)
+    plan = stands_still(moved=NOW - minutes(600), shows=STILL, before=STILL, found=waits)
+    assert stops(plan) == []
+    assert plan.active_jobs[0].live is not None
+    assert plan.active_jobs[0].live.moved_at == at(NOW)
+
+
+def test_a_run_that_made_no_progress_is_a_failed_run_with_its_own_reason() -> None:
+    known = running(state="NoProgress", message="Nothing of the driver has moved.")
+    before = seen(known=known)
+    plan = plan_for(replace(before, jobs=()))
+    [told] = plan.finished
+    assert (told.outcome, told.reason, told.batches) == (Outcome.FAILED, "NoProgress", 3)
+    assert plan.services.ingestion.failures == 1
+    assert launches(plan) == [], "it backs off"
+
+
+def test_a_sign_of_life_alone_is_written_a_few_times_within_the_deadline() -> None:
+    known = status_of(seen()).active_jobs[0]
+    later = seen(known=known, shows=snapshot((JOB, ago(2)), progress=progress(8, polled_at=at(NOW + minutes(1)))))
+    assert plan_for(later, now=NOW + minutes(1)).active_jobs[0] == known
+    renewed = plan_for(later, now=NOW + minutes(3)).active_jobs[0].live
+    assert renewed is not None
+    assert renewed.moved_at == at(NOW + minutes(3))
+
+
+def served(interval: str, since: float, **changes: Any) -> Plan:
+    one = a_table(
+        type="CopyOnWrite", continuous={"serviceInterval": interval}, cleaning={"retainCommits": 2}, **changes
+    )
+    timeline = replace(DUE_FOR_CLEANING)
+    shows = TimelineSnapshot(timeline=timeline, runs=tuple((JOB, each.time) for each in timeline.completed))
+    return plan_for(seen(one, known=running(live=live(running_since=at(NOW - minutes(since)))), shows=shows))
+
+
+def test_on_a_serialized_table_a_driver_ends_for_what_is_due_once_it_has_had_its_turn() -> None:
+    assert stops(served("30m", 29)) == []
+    plan = served("30m", 30)
+    assert stops(plan) == ["Draining"]
+    assert "Cleaning is due" in plan.active_jobs[0].message
+
+
+def test_then_what_is_due_goes_first_and_ingestion_after_it() -> None:
+    timeline = DUE_FOR_CLEANING
+    one = a_table(type="CopyOnWrite", cleaning={"retainCommits": 2}, status=status(ingestion=memory(last_run=run())))
+    shows = TimelineSnapshot(timeline=timeline, runs=tuple((JOB, each.time) for each in timeline.completed))
+    assert [job.service for job in launches(plan_for(observe(one, snapshot=shows)))] == [Service.CLEANING]
+
+
+def test_however_much_is_due_ingestion_has_its_turn() -> None:
+    timeline = DUE_FOR_CLEANING
+    known = status(ingestion=memory(last_run=run(), passed_over=10))
+    one = a_table(type="CopyOnWrite", cleaning={"retainCommits": 2}, status=known)
+    shows = TimelineSnapshot(timeline=timeline, runs=tuple((JOB, each.time) for each in timeline.completed))
+    assert [job.service for job in launches(plan_for(observe(one, snapshot=shows)))] == [Service.INGESTION]
+
+
+def test_beside_an_optimistic_one_services_have_jobs_of_their_own() -> None:
+    plan = served("1m", 600, **LOCK)
+    assert stops(plan) == []
+    assert [job.service for job in launches(plan)] == [Service.CLEANING]
+
+
+def write(minutes_ago: float) -> tuple[str, str]:
+    return f"{ago(minutes_ago)}.deltacommit.requested", f"{ago(minutes_ago)}.deltacommit.inflight"
+
+
+def test_what_a_driver_leaves_that_was_killed_within_its_last_batch_is_its_own() -> None:
+    shows = TimelineSnapshot(timeline=story(done("deltacommit", 4), *write(1)), runs=((JOB, ago(4)),))
+    known = running(state="Draining", message="The spec has changed.")
+    before = seen(a_table(generation=2, type="MergeOnRead"), known=known, shows=shows)
+    plan = plan_for(replace(before, jobs=()))
+    assert plan.left_behind == (ago(1),)
+
+
+def test_a_write_that_is_older_than_a_commit_of_the_run_is_not_its_own() -> None:
+    """Its batches come one after another; beside a driver that runs for hours another tool's dead write is seen."""
+    shows = TimelineSnapshot(timeline=story(*write(6), done("deltacommit", 4), *write(1)), runs=((JOB, ago(4)),))
+    one = a_table(type="MergeOnRead", **LOCK)
+    plan = plan_for(replace(seen(one, known=running(live=live()), shows=shows), jobs=(ended(exit_code=1),)))
+    assert plan.left_behind == (ago(1),)
+
+
+def test_a_driver_that_status_has_forgotten_is_adopted_and_followed() -> None:
+    forgotten = seen(shows=snapshot((JOB, ago(2)), progress=progress()))
+    empty = replace(forgotten, table=forgotten.table.model_copy(update={"status": status()}))
+    plan = plan_for(empty)
+    assert plan.actions == ()
+    adopted = plan.active_jobs[0].live
+    assert adopted is not None
+    assert (adopted.class_version, adopted.batches, adopted.moved_at) == (VERSION, 3, at(NOW))
+
+
+def test_a_table_with_nothing_but_its_driver_is_seen_whole_once_a_minute() -> None:
+    observation = seen()
+    assert requeue_after(observation, plan_for(observation), poll=10.0) == 60.0
+
+
+def test_a_rescan_that_the_driver_has_committed_is_served_before_it_ends() -> None:
+    shows = snapshot((JOB, ago(2)), progress=progress(rescan="read"))
+    found = status_of(seen(a_table(annotations={RESCAN_ANNOTATION: "read"}), shows=shows))
+    assert found.rescan is not None
+    assert found.rescan.state == "Served"
+
+
+def test_a_hidden_table_ends_its_driver() -> None:
+    observation = seen(blockers=(Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message="No."),))
+    plan = plan_for(replace(observation, snapshot=TimelineSnapshot.forbidden(observation.blockers)))
+    assert stops(plan) == ["Draining"]
