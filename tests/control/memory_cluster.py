@@ -64,6 +64,7 @@ class MemoryCluster:
         self.snapshot = TimelineSnapshot()
         """What the store shows."""
         self.outcome: Outcome | None = Outcome.SUCCEEDED
+        self.complete_up_to: str | None = None
         self.affected: tuple[AffectedInstant, ...] = ()
         """How the next Job ends; None when it does not."""
         self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -125,7 +126,13 @@ class MemoryCluster:
         }
 
     def _finish(self, job: Document, pod: Document, outcome: Outcome) -> None:
-        result = TaskResult(id="task", outcome=outcome, message="Deleted 7 files.", affected=self.affected)
+        result = TaskResult(
+            id="task",
+            outcome=outcome,
+            message="Deleted 7 files.",
+            affected=self.affected,
+            complete_up_to=self.complete_up_to,
+        )
         ended = {"exitCode": 0, "message": encode_outcome(JobOutcome(results=(result,)))}
         pod["status"] = {
             "phase": "Succeeded",

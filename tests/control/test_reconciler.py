@@ -111,6 +111,9 @@ class Operator:
         return cast("Document", self.cluster.tables["flights"].get("status", {}))
 
 
+LANDING: Document = {"source": {"files": {"path": "s3a://landing/flights/", "format": "csv"}}}
+
+
 def living_table(*, every: str = "1h", **spec: Any) -> Cluster:
     """A new table whose ingestion is due."""
     cluster = Cluster()
@@ -132,10 +135,7 @@ def living_table(*, every: str = "1h", **spec: Any) -> Cluster:
             "basePath": "s3a://lake/team-a/flights",
             "type": "CopyOnWrite",
             "recordKey": ["id"],
-            "ingestion": {
-                "source": {"files": {"path": "s3a://landing/flights/", "format": "csv"}},
-                "schedule": {"every": every},
-            },
+            "ingestion": {**LANDING, "schedule": {"every": every}},
             **spec,
         },
     }
@@ -429,6 +429,27 @@ async def test_a_status_that_was_lost_leads_to_no_finished_job() -> None:
     await operator.reconcile()
     assert len(set(operator.cluster.created)) == 2
     assert "lastRun" not in operator.status["services"]["ingestion"]
+
+
+async def test_how_far_a_table_is_behind_is_a_metric_and_one_event_as_long_as_the_table_is_there() -> None:
+    cluster = living_table(ingestion={**LANDING, "schedule": {"every": "1h"}, "freshness": "2h"})
+    cluster.complete_up_to = "2026-03-10T12:00:00Z"
+    operator = Operator(cluster)
+    await operator.settle()
+    await operator.reconcile()
+    assert operator.status["services"]["ingestion"]["freshness"]["completeUpTo"] == cluster.complete_up_to
+    fresh = next(one for one in operator.status["conditions"] if one["type"] == "Fresh")
+    assert (fresh["status"], fresh["reason"]) == ("False", "FreshnessMissed")
+    assert [one[:2] for one in cluster.events if one[1] == "FreshnessMissed"] == [("Warning", "FreshnessMissed")]
+    assert behind() == 1773144000
+    del cluster.tables["flights"]
+    await operator.reconcile()
+    assert behind() is None
+
+
+def behind() -> float | None:
+    labels = {"table_namespace": "team-a", "table": "flights"}
+    return metrics.registry.get_sample_value("hudi_operator_table_complete_up_to_timestamp_seconds", labels)
 
 
 async def test_a_table_that_is_gone_is_forgotten() -> None:

@@ -39,12 +39,19 @@ def sample() -> str:
     """A table whose second ingestion has just ended, so that its compaction is due and starts."""
     timeline = story(done("deltacommit", 6), done("deltacommit", 1))
     ingested = succeeded(
-        instant=ago(1), message="Read 20 rows of 1 file, 0 quarantined.", rows_read=20, files_read=1, bytes_read=149
+        instant=ago(1),
+        message="Read 20 rows of 1 file, 0 quarantined.",
+        rows_read=20,
+        files_read=1,
+        bytes_read=149,
+        complete_up_to=at(NOW - timedelta(seconds=100)),
+        backlog_bytes=0,
     )
     document = status_of(
         observe(
             table(
                 type="MergeOnRead",
+                ingestion={"freshness": "10m"},
                 compaction={"trigger": {"deltaCommits": 2}},
                 status=status(active_jobs=(active(started_at=at(NOW - timedelta(minutes=2))),), observed_generation=1),
                 created=NOW - timedelta(minutes=7),

@@ -116,6 +116,7 @@ def table_document(key: TableKey) -> Document:
             "ingestion": {
                 "source": {"files": {"path": f"s3a://landing/{key.namespace}/", "format": "csv", "pathGlob": "*.csv"}},
                 "schedule": {"every": "10m"},
+                "freshness": "15m",
             },
             "compaction": {"trigger": {"deltaCommits": 3}},
             "clustering": {"mode": "Async", "trigger": {"commits": 4}},
@@ -315,7 +316,8 @@ class Arena:
         name = dice.choice(names)
         pod = changed(self.cluster.pods[name], dice, times=dice.randrange(3), typed=True)
         if dice.random() < 0.6:
-            results = (TaskResult(id="task", outcome=dice.choice(list(Outcome)), message="x"),)
+            figures = {"complete_up_to": format_time(BEGAN), "backlog_records": dice.choice((0, 7, 2**70))}
+            results = (TaskResult(id="task", outcome=dice.choice(list(Outcome)), message="x", **figures),)
             message = changed_text(encode_outcome(JobOutcome(results=results)), dice)
             ended = changed(
                 {"exitCode": 0, "message": message, "reason": "Completed"}, dice, times=dice.randrange(2), typed=True

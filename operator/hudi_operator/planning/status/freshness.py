@@ -69,7 +69,10 @@ def _left(known: FreshnessStatus | None) -> str:
     """Return how much the newest run has left to read, as the end of a sentence."""
     figures = () if known is None else ((known.backlog_records, "record"), (known.backlog_bytes, "byte"))
     left = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in figures if number is not None]
-    return f", and its newest run left {' or '.join(left)} to read" if left else ""
+    if not left:
+        return ""
+    nothing = not any(number for number, _ in figures)
+    return f", and its newest run left {'nothing' if nothing else ' or '.join(left)} to read"
 
 
 def _duration(length: timedelta) -> str:
