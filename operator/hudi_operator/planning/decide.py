@@ -55,7 +55,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     image = spark_image(observation.table_class, default_image)
     circumstances = circumstances_of(observation.table_class, image=image)
     tracked = track(observation, desired_image=image, now=now)
-    services = remember(observation, tracked.finished, circumstances=circumstances, active=tracked.active)
+    services = remember(observation, tracked.finished, circumstances=circumstances, active=tracked.active, now=now)
     if observation.table_class is None or observation.is_hidden:
         return _hidden(observation, tracked, services, image=image, now=now)
     history = _history(observation.table.status.history, tracked.finished)

@@ -37,15 +37,6 @@ class LiveStatus(Model):
     polled_at: Annotated[str, Field(max_length=40)] | None = None
     """When it had last looked at the source, by the driver's clock, as of `movedAt`."""
 
-    complete_up_to: Annotated[str, Field(max_length=40)] | None = None
-    """The input up to this time is in the table, where the source can tell."""
-
-    backlog_records: int | None = None
-    """Messages of the source that are left to read, where the source can tell."""
-
-    backlog_bytes: int | None = None
-    """Bytes of the source that are left to read, where the source can tell."""
-
     running_since: Timestamp | None = None
     """When its driver was first seen to run."""
 

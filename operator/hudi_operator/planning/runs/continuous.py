@@ -28,7 +28,6 @@ _RENEWALS = 5
 """How often the time of the last move is renewed within the deadline: each is a write of the status."""
 
 _SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read")
-_BESIDE = ("complete_up_to", "backlog_records", "backlog_bytes")
 _UNSEEN = frozenset({"moved_at", "seen", "polled_at"})
 
 
@@ -49,7 +48,7 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     document = progress_of(job, snapshot)
     changes: dict[str, object] = {}
     if document is not None:
-        changes |= {name: getattr(document, name) for name in (*_SHOWN, *_BESIDE, "polled_at")}
+        changes |= {name: getattr(document, name) for name in (*_SHOWN, "polled_at")}
         changes |= {"state": document.state.value}
     instant = _newest_own(job, snapshot)
     return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})

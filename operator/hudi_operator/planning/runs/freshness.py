@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_operator.api.status.freshness import MOST_BACKLOG, FreshnessStatus
-from hudi_operator.api.status.table import RunStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.freshness import believed, known_up_to, source_of
+from hudi_operator.planning.model.freshness import believed, known_up_to, lag_of, source_of
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import failure_kind
+
+_RENEWED_EVERY = timedelta(minutes=1)
+"""A continuous run says something new every few seconds, and each change of the status is a write."""
 
 _TRUE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
@@ -74,6 +77,38 @@ def freshness_after(
             )
             known = merge_progress(known, said, source=source, now=ended)
     return known
+
+
+def freshness_while_running(
+    known: FreshnessStatus | None, observation: Observation, active: Iterable[ActiveJob], *, now: datetime
+) -> FreshnessStatus | None:
+    """Return what is known of the freshness of a table while a continuous ingestion of its spec runs.
+
+    What it has committed must be in the timeline. A later time alone is taken over once a minute, or at once where the
+    table is behind the freshness that its spec asks for.
+    """
+    table, said = observation.table, observation.snapshot.progress
+    source = source_of(table.spec)
+    own = {job.name for job in active if job.live is not None and job.generation == table.metadata.generation}
+    if said is None or source is None or said.run not in own:
+        return known
+    if said.instant not in {None, observation.snapshot.instant_of(said.run)}:
+        return known
+    progress = Progress(
+        complete_up_to=said.complete_up_to, backlog_records=said.backlog_records, backlog_bytes=said.backlog_bytes
+    )
+    after = merge_progress(known, progress, source=source, now=now)
+    return after if _is_worth_a_write(known, after, observation, now=now) else known
+
+
+def _is_worth_a_write(
+    known: FreshnessStatus | None, after: FreshnessStatus | None, observation: Observation, *, now: datetime
+) -> bool:
+    before, then = known_up_to(known, now=now), known_up_to(after, now=now)
+    if before is None or then is None or then - before >= _RENEWED_EVERY:
+        return True
+    lag = lag_of(observation.table.spec, known, now=now)
+    return lag is not None and lag.is_missed(now)
 
 
 def _believable(run: RunStatus, observation: Observation) -> TaskResult | None:

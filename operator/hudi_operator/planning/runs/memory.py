@@ -1,6 +1,7 @@
 """What is remembered of each service after runs have ended."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.resources import HudiTable
@@ -11,7 +12,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
-from hudi_operator.planning.runs.freshness import freshness_after
+from hudi_operator.planning.runs.freshness import freshness_after, freshness_while_running
 from hudi_operator.planning.runs.outcomes import shown_names
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
@@ -21,7 +22,8 @@ def remember(
     finished: tuple[RunStatus, ...],
     *,
     circumstances: str | None,
-    active: Iterable[ActiveJob] = (),
+    active: tuple[ActiveJob, ...] = (),
+    now: datetime,
 ) -> ServicesStatus:
     """Return what is remembered of all services now: of runs that ended, of the timeline itself, and of `active` Jobs.
 
@@ -43,6 +45,8 @@ def remember(
         }
     )
     ingestion = _learn_progress(after.ingestion, observation, finished)
+    fresh = freshness_while_running(ingestion.freshness, observation, active, now=now)
+    ingestion = ingestion.model_copy(update={"freshness": fresh})
     if any(is_healthy(job) for job in active):
         ingestion = reset_failures(ingestion).model_copy(update={"next_attempt_at": None})
     return after.replaced({Service.INGESTION: ingestion})
