@@ -104,7 +104,8 @@ class HudiTable:
 
     def require(self, definition: TableDefinition, *, ingests: bool) -> None:
         """Raise `TaskFailed` that tells all that the table has otherwise than declared or that cannot be honoured."""
-        found = differences(self.properties, definition, ingests=ingests)
+        keeps_operations = bool(self._resolver().hasOperationField())
+        found = differences(self.properties, definition, ingests=ingests, keeps_operations=keeps_operations)
         if any(one.stops for one in found):
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
@@ -125,8 +126,10 @@ class HudiTable:
         return bool(self._schema().isPresent())
 
     def _schema(self) -> JavaObject:
-        resolver = classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
-        return resolver.getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
+        return self._resolver().getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
+
+    def _resolver(self) -> JavaObject:
+        return classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
