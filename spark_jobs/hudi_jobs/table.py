@@ -175,6 +175,11 @@ class HudiTable:
         """Return what `newest_note` does without asking the archive, which costs much and never gains the newest."""
         return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
 
+    def newest_commit_notes(self, key: str) -> bool:
+        """Tell whether the newest completed commit carries this key; none of another tool carries one of ours."""
+        newest = next(self.commits(), None)
+        return newest is not None and key in newest.notes
+
     def find_commit(self, notes: dict[str, str]) -> str | None:
         """Return the instant of the newest completed commit that carries all these notes."""
         return next((commit.instant for commit in self.commits() if notes.items() <= commit.notes.items()), None)
