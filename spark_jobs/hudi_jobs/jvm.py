@@ -92,6 +92,11 @@ def inferred_json(texts: DataFrame) -> StructType:
     return StructType([field for field in found.fields if field.name != "_corrupt"])
 
 
+def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:
+    """Return the schema of a small frame and all its rows, as Java code knows them."""
+    return frame._jdf.schema(), list(frame._jdf.collectAsList())  # noqa: SLF001
+
+
 def fill_cache(frame: DataFrame) -> JavaObject:
     """Compute the rows of a persisted frame, once and without a query over them, and return what was observed.
 

@@ -104,7 +104,8 @@ class HudiTable:
 
     def require(self, definition: TableDefinition, *, ingests: bool) -> None:
         """Raise `TaskFailed` that tells all that the table has otherwise than declared or that cannot be honoured."""
-        found = differences(self.properties, definition, ingests=ingests)
+        keeps_operations = bool(self._resolver().hasOperationField())
+        found = differences(self.properties, definition, ingests=ingests, keeps_operations=keeps_operations)
         if any(one.stops for one in found):
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
@@ -125,8 +126,10 @@ class HudiTable:
         return bool(self._schema().isPresent())
 
     def _schema(self) -> JavaObject:
-        resolver = classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
-        return resolver.getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
+        return self._resolver().getTableSchemaIfPresent(_WITH_HUDI_COLUMNS)
+
+    def _resolver(self) -> JavaObject:
+        return classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""
@@ -171,6 +174,11 @@ class HudiTable:
     def active_note(self, key: str) -> str | None:
         """Return what `newest_note` does without asking the archive, which costs much and never gains the newest."""
         return next((commit.notes[key] for commit in self.commits() if key in commit.notes), None)
+
+    def newest_commit_notes(self, key: str) -> bool:
+        """Tell whether the newest completed commit carries this key; none of another tool carries one of ours."""
+        newest = next(self.commits(), None)
+        return newest is not None and key in newest.notes
 
     def find_commit(self, notes: dict[str, str]) -> str | None:
         """Return the instant of the newest completed commit that carries all these notes."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hudi_jobs.contract import TableDefinition, TableType, differences, differences_message
 from hudi_jobs.contract.table_merging import ordering_of
 from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
-from hudi_jobs.contract.table_support import key_generator_of
+from hudi_jobs.contract.table_support import key_generator_of, names_operations
 from hudi_operator.timeline.files.properties import parse_properties
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"
@@ -310,3 +310,36 @@ def test_whatever_a_file_holds_little_of_it_is_shown(properties: dict[str, str],
 
     assert all(len(text) <= 400 and text.isprintable() for one in found for text in (one.field, one.found, one.advice))
     assert len(differences_message(found)) < 8_000
+
+
+SLASHES = "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+SLASHED = "hoodie.datasource.write.slash.separated.date.partitioning"
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({}, [SLASHED]),
+        ({SLASHED: "true"}, []),
+        ({SLASHED: "false"}, []),
+        ({"hoodie.table.partition_extractor_class": "org.apache.hudi.hive.SinglePartPartitionValueExtractor"}, []),
+    ],
+)
+def test_days_in_folders_of_slashes_are_ingested_into_once_it_is_stored_who_makes_the_slashes(
+    changes: dict[str, str], fields: list[str]
+) -> None:
+    properties = V9 | {"hoodie.table.partition_extractor_class": SLASHES} | changes
+    assert fields_of(properties) == fields
+    assert fields_of(properties, ingests=False) == []
+
+
+@pytest.mark.parametrize("ingests", [True, False])
+def test_a_table_whose_rows_say_what_was_done_to_them_is_left_to_flink(ingests: bool) -> None:
+    (found,) = differences(V6, declared(), keeps_operations=True, ingests=ingests)
+    assert found.stops
+    assert "would come back" in found.sentence
+
+
+def test_only_the_column_itself_notes_operations() -> None:
+    assert names_operations('{"fields": [{"name": "_hoodie_operation", "type": "string"}]}')
+    assert not names_operations('{"fields": [{"name": "my_hoodie_operation_id", "type": "string"}]}')

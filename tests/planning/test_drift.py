@@ -209,3 +209,14 @@ def test_a_stored_sort_column_that_is_no_longer_accepted_stops_only_its_clusteri
     execution = {"mode": "Async", "execution": {"sortColumns": ["payload.id"]}}
     fields = {"basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"], "clustering": execution}
     assert not isinstance(parse_table({"metadata": {"name": "t"}, "spec": fields}), InvalidObject)
+
+
+def test_a_table_that_keeps_what_flink_has_deleted_starts_nothing() -> None:
+    found = replace(seen(), keeps_operations=True)
+    for policy in ("Manage", "Observe"):
+        observed = observe(table=table(managementPolicy=policy), snapshot=found)
+        plan = plan_for(observed)
+        assert launches(plan) == []
+        told = find_condition(status_of(observed).conditions, ConditionType.DRIFT)
+        assert told is not None
+        assert "_hoodie_operation" in told.message

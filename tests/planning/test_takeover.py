@@ -131,6 +131,12 @@ def test_whatever_moves_lets_it_wait_anew(what: str) -> None:
     assert phase(plan_for(following, now=now + minutes(QUIET))) is TakeoverPhase.DONE
 
 
+def test_an_archival_has_moved_although_it_leaves_no_instant() -> None:
+    first = found()
+    archived = replace(later(first), snapshot=seen(story(*WROTE[1:])).snapshot)
+    assert launches(plan_for(archived, now=NOW + minutes(QUIET))) == []
+
+
 def test_a_write_that_becomes_inflight_and_one_that_is_given_up_have_moved() -> None:
     requested = f"{ago(1)}.deltacommit.requested"
     waiting = later(found(requested))

@@ -358,3 +358,15 @@ def test_since_when_an_instant_has_been_there_is_not_forgotten_while_the_store_i
     back = replace(after, snapshot=first.snapshot)
     assert launched(plan_for(back, now=NOW + minutes(ALARM - 0.1))) == []
     assert launched(plan_for(back, now=NOW + minutes(ALARM))) == DEALT_WITH["a write"]
+
+
+@pytest.mark.parametrize("how", [ALONE, BESIDE])
+def test_beside_a_restore_that_has_not_ended_nothing_starts_however_old_it_is(how: dict[str, Any]) -> None:
+    following = remembered_from(seen(FOREIGN["a restore"], **how))
+    for after in (0, 1, ALARM, 60 * ALARM):
+        assert launched(plan_for(following, now=NOW + minutes(after))) == [], after
+    after_all = status_of(following)
+    ready = find_condition(after_all.conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.reason == "RestorePending"
+    assert f"The restore {T} has begun and not ended" in ready.message

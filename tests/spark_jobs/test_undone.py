@@ -144,3 +144,17 @@ def test_a_rollback_that_a_savepoint_keeps_from_being_finished_is_named_and_noth
     exact(lake, 200)
     assert lake.ingest(operation="Insert").files_read == 1
     exact(lake, 300)
+
+
+@TYPES
+def test_beside_a_restore_that_has_not_ended_nothing_is_written(lake: Any, kind: str) -> None:
+    lake.table = {"type": kind}
+    add(lake, 2)
+    restore = str(int(commits(lake)[-1]) + 1)
+    for state in ("requested", "inflight"):
+        (timeline(lake) / f"{restore}.restore.{state}").touch()
+    lake.put("later.csv", "id,v\n900,x\n", at=900)
+    for result in (lake.serve(Service.CLEANING), lake.serve(Service.CLUSTERING), lake.ingest(operation="Insert")):
+        assert result.reason is FailureReason.RESTORE_PENDING, result.message
+        assert restore in result.message
+    exact(lake, 200)

@@ -19,7 +19,7 @@ from hudi_jobs.contract.table_properties import (
     record_key_of,
     shown,
 )
-from hudi_jobs.contract.table_support import unsupported
+from hudi_jobs.contract.table_support import names_operations, unsupported
 from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
 from hudi_operator.adoption.names import name_for
@@ -110,8 +110,9 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
             f"{shown(one.key)}: {shown(one.found) or NONE}, and only {one.possible} can be honoured; {one.advice}."
             for one in refused
         ], []
-    differing = differences(raw, definition_of(table), ingests=False)
-    ingesting = (one for one in differences(raw, definition_of(table)) if one not in differing)
+    noted = any(names_operations(one.extra_metadata.get("schema", "")) for _, one in found.commits)
+    differing = differences(raw, definition_of(table), ingests=False, keeps_operations=noted)
+    ingesting = (one for one in differences(raw, definition_of(table), keeps_operations=noted) if one not in differing)
     return (
         reasons + [one.sentence for one in differing],
         [f"decide: it cannot be ingested into. {one.sentence}" for one in ingesting],

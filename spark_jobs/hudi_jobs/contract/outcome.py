@@ -102,6 +102,9 @@ class FailureReason(StrEnum):
     ROLLBACK_OF_SAVEPOINT = "RollbackOfSavepoint"
     """A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
 
+    RESTORE_PENDING = "RestorePending"
+    """Somebody began to restore the table, and has not finished."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hudi_jobs.contract.index import may_follow
 from hudi_jobs.contract.request import TableDefinition
 from hudi_jobs.contract.table_merging import columns_of, ordering_of
-from hudi_jobs.contract.table_support import Unsupported, unsupported
+from hudi_jobs.contract.table_support import OPERATIONS, Unsupported, unsupported
 
 NONE = "(none)"
 """How a list without columns is shown."""
@@ -65,11 +65,13 @@ def differences(
     *,
     written_index: str | None = None,
     ingests: bool = True,
+    keeps_operations: bool = False,
 ) -> tuple[Difference, ...]:
     """Return all that a table has otherwise than declared, and all of it that cannot be honoured.
 
-    `written_index` is what the newest commit notes of the index, where one does. Of a table that is not ingested into,
-    no keys are generated, so less is asked of them.
+    `written_index` is what the newest commit notes of the index, where one does, and `keeps_operations`
+    whether its rows say what was done to them. Of a table that is not ingested into, no keys are generated, so less is
+    asked of them.
     """
     return (
         *_identity(properties, definition),
@@ -77,6 +79,7 @@ def differences(
         *_index(definition, written_index),
         *_metadata_table(properties, definition),
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
+        *map(_unsupported, (OPERATIONS,) if keeps_operations else ()),
     )
 
 

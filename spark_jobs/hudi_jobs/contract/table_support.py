@@ -25,6 +25,10 @@ WRITTEN_VERSIONS = frozenset({6, 8, 9})
 TABLE_VERSION = "hoodie.table.version"
 """The property that holds the version of the table's format."""
 
+SLASHED = "hoodie.datasource.write.slash.separated.date.partitioning"
+"""The option by which a write makes folders such as `2026/01/02` of days such as `2026-01-02`."""
+
+_OPERATION = "_hoodie_operation"
 _OTHER_VERSION = (
     "upgrade the table with your own tool, for example by one write with Hudi 0.15.0, which makes it version 6, "
     "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades no table"
@@ -120,6 +124,16 @@ class Unsupported:
     advice: str = _TELL
 
 
+OPERATIONS = Unsupported(
+    key=_OPERATION,
+    possible="a table without this column",
+    found="it, as changelog.enabled of Flink adds it",
+    advice="deleted rows stay in its files, with a note that compactions by Spark pass over, so they would come "
+    f"back: {_TELL}",
+)
+"""What is wrong with a table whose rows say what was done to them."""
+
+
 def unsupported(properties: Mapping[str, str], *, declared_index: str | None, ingests: bool) -> Iterator[Unsupported]:
     """Yield everything of a table that cannot be honoured; how keys are found matters only where rows are ingested."""
     yield from _version(properties)
@@ -127,7 +141,14 @@ def unsupported(properties: Mapping[str, str], *, declared_index: str | None, in
     yield from _kept_elsewhere(properties)
     yield from _merging(properties)
     yield from _keys(properties, ingests=ingests)
+    if ingests:
+        yield from _slashes(properties)
     yield from _without_meta_fields(properties, declared_index if ingests else None)
+
+
+def names_operations(schema: str) -> bool:
+    """Tell whether a schema has the column in which Flink's changelog mode notes what was done to a row."""
+    return f'"{_OPERATION}"' in schema
 
 
 def key_generator_of(properties: Mapping[str, str]) -> str | None:
@@ -216,6 +237,23 @@ def _keys(properties: Mapping[str, str], *, ingests: bool) -> Iterator[Unsupport
             found=f"Complex with the single record key column {keys[0]}",
             advice="releases of Hudi write such keys as value or as column:value, and the table does not say which, so "
             f"rows could be written again: leave ingestion to the tool that has it, or {_COPY}",
+        )
+
+
+def _slashes(properties: Mapping[str, str]) -> Iterator[Unsupported]:
+    """Yield that days lie in folders such as `2026/01/02`, and nothing says whether Hudi or the column has the slashes.
+
+    A DataFrame of Hudi 1.2.0 stores the reader of such folders with the table, and not the option of the writer.
+    """
+    reader = properties.get("hoodie.table.partition_extractor_class", "")
+    is_one = len(columns_of(properties.get("hoodie.table.partition.fields"))) == 1
+    if is_one and reader.endswith(".SlashEncodedDayPartitionValueExtractor") and SLASHED not in properties:
+        yield Unsupported(
+            key=SLASHED,
+            possible="true or false where days lie in folders such as 2026/01/02",
+            found="",
+            advice="add it to hoodie.properties (CLI of Hudi: table update-configs): true if the column holds values "
+            "such as 2026-01-02, false if it holds 2026/01/02; or leave ingestion to the tool that has it",
         )
 
 

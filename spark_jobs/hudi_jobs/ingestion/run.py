@@ -45,7 +45,9 @@ from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
+from hudi_jobs.key_gate import require_keys
 from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.log_gate import require_keys_in_base_files
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -90,6 +92,8 @@ class OpenedTable:
         if self.table is not None:
             task = self._context.task
             require_index(self._context.spark, self.table, task.table, task.hudi_options)
+            require_keys(self._context.spark, self.table, task)
+            require_keys_in_base_files(self._context.spark, self.table, task)
 
 
 def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:

@@ -63,6 +63,7 @@ class Others:
     def roll_back(self, timeline: Timeline) -> list[str]:
         """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""
         _require_no_rollback_of_savepoint(timeline)
+        _require_no_restore(timeline)
         writes = {time for time in timeline.unfinished_writes() if self.is_abandoned(time) and not self.is_alive(time)}
         rollbacks = {
             each.target
@@ -125,6 +126,16 @@ def _require_no_rollback_of_savepoint(timeline: Timeline) -> None:
                 f"The pending rollback {each.instant} is to undo commit {each.target}, which a savepoint keeps, so "
                 "Hudi refuses to finish it; delete the savepoint.",
             )
+
+
+def _require_no_restore(timeline: Timeline) -> None:
+    """Refuse a table that somebody is restoring: Hudi lets services work beside it."""
+    for instant in timeline.unfinished_restores():
+        raise TaskFailed(
+            FailureReason.RESTORE_PENDING,
+            f"The restore {instant} has begun and not ended, and nothing is written beside it; finish it with the tool "
+            "that began it.",
+        )
 
 
 def heartbeat_seconds(options: dict[str, str]) -> float:

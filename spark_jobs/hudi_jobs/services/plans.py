@@ -26,6 +26,12 @@ _NO_FILE = "-"
 _SHOWN = 200
 _INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie.clustering.inline")
 
+_WITHOUT_METADATA_TABLE = (
+    "hoodie.properties of {0} says that it has a metadata table, and there is none in .hoodie/metadata. Hudi would "
+    "make a new one beside what is pending, which can leave rows out. Nothing was executed: disable it with the CLI of "
+    "Hudi (metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
+)
+
 Document = Mapping[str, Any]
 File = tuple[str, str]
 """The partition of a file, and its name or path."""
@@ -41,7 +47,8 @@ def require_plans_inside(context: TaskContext) -> None:
         _require(context.spark, table.meta)
         if table.meta.getTableConfig().isMetadataTableAvailable():
             inner = HudiTable.open(context.spark, f"{base_path.rstrip('/')}/{_METADATA_TABLE}")
-            assert inner is not None, "the table says that it has one"
+            if inner is None:
+                raise TaskFailed(FailureReason.TABLE_MISMATCH, _WITHOUT_METADATA_TABLE.format(base_path))
             _require(context.spark, inner.meta)
 
 

@@ -116,6 +116,11 @@ class Timeline:
         instants = self._active.getCleanerTimeline().filterInflightsAndRequested().getInstants()
         return sorted(str(each.requestedTime()) for each in instants)
 
+    def unfinished_restores(self) -> list[str]:
+        """Return the requested times of restores that have not completed, oldest first."""
+        instants = self._active.getRestoreTimeline().filterInflightsAndRequested().getInstants()
+        return sorted(str(each.requestedTime()) for each in instants)
+
     def savepoints(self) -> list[Savepoint]:
         """Return the completed savepoints, oldest commit first."""
         found = []

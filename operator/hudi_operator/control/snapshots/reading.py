@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
+from hudi_jobs.contract.table_support import names_operations
 from hudi_operator.api.status.table import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing
@@ -85,6 +86,7 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
         ),
         files=None if damaged else _files(commits, questions),
         damaged=damaged,
+        keeps_operations=any(names_operations(extra.get("schema", "")) for _, extra in extras),
         written=_written(reader, path, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
         planned=_marks((instant, plan.extra_metadata) for instant, plan in plans),

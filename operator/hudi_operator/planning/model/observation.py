@@ -77,6 +77,7 @@ class TimelineSnapshot:
     store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
     are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
     cannot be understood, newest first: what is said of commits beside them holds for the others only.
+    `keeps_operations` says that recent commits name a column for the operation of each row.
     `undoings` are the newest completed rollbacks and restores, and the oldest pending rollbacks.
     `owner` is the record of the table's owner, with or without a table; `owner_problem` says why it cannot be used.
     `progress` is what the driver of a continuous ingestion, whichever that was, has last said of itself.
@@ -99,6 +100,7 @@ class TimelineSnapshot:
     marks: tuple[Mark, ...] = ()
     damaged: tuple[Damaged, ...] = ()
     undoings: tuple[Undoing, ...] = ()
+    keeps_operations: bool = False
     owner: OwnerRecord | None = None
     owner_problem: str = ""
     progress: Progress | None = None

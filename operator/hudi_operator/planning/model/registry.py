@@ -145,6 +145,7 @@ _FAILURES: _Table = {
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
     FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
+    FailureReason.RESTORE_PENDING: (Retry.JOB, "Finish the restore with the tool that began it."),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
     FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),

@@ -30,6 +30,7 @@ def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Differe
         dict(snapshot.timeline.properties.raw),
         definition_of(table),
         written_index=snapshot.index,
+        keeps_operations=snapshot.keeps_operations,
         ingests=table.spec.ingestion is not None,
     )
 

@@ -26,7 +26,7 @@ from hudi_operator.planning.writers.foreign import (
     foreign_message,
     unknown_message,
 )
-from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
+from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES
 
 RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
@@ -201,8 +201,8 @@ def _blockers(
         yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
-    if (stuck := savepointed_rollback(observation.snapshot)) is not None:
-        yield ROLLBACK_OF_SAVEPOINT, stuck
+    if (stuck := in_the_way(observation.snapshot)) is not None:
+        yield stuck
     if observation.snapshot.trouble is not None:
         yield observation.snapshot.trouble.value, observation.snapshot.message
 

@@ -16,7 +16,7 @@ from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
 from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
-from hudi_operator.planning.writers.savepointed import ROLLBACK_OF_SAVEPOINT, savepointed_rollback
+from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES
 
 _HOPELESS = words((Reason,), Retry.ON_CHANGE)
@@ -100,10 +100,11 @@ def _waiting_for_quiet(plan: Plan) -> Readiness | None:
 
 
 def _stuck(observation: Observation) -> Readiness | None:
-    message = savepointed_rollback(observation.snapshot)
-    if message is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+    stuck = in_the_way(observation.snapshot)
+    if stuck is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
         return None
-    return Readiness(ready=ConditionStatus.FALSE, reason=ROLLBACK_OF_SAVEPOINT, message=message, stalled=True)
+    reason, message = stuck
+    return Readiness(ready=ConditionStatus.FALSE, reason=reason, message=message, stalled=True)
 
 
 def _starting_trouble(plan: Plan) -> Readiness | None:

@@ -118,12 +118,15 @@ def _watched(before: TakeoverStatus | None, snapshot: TimelineSnapshot, *, now: 
 
 
 def _fingerprint(snapshot: TimelineSnapshot) -> str:
-    """Return a text that changes with the newest instant of any state, the pending ones, and any heartbeat."""
+    """Return a text that changes with the newest instant, the number of all, the pending ones, and any heartbeat.
+
+    The number shows archivals and savepoints that are deleted, which leave no instant behind.
+    """
     timeline = snapshot.timeline
     assert timeline is not None, "only a table is watched"
     newest = max((max(one.time, one.completion) for one in timeline.instants), default="")
     pending = sorted((one.time, one.action.value, one.state.value) for one in timeline.pending)
-    seen = repr((newest, timeline.properties.version, pending, sorted(snapshot.heartbeats)))
+    seen = repr((newest, len(timeline.instants), timeline.properties.version, pending, sorted(snapshot.heartbeats)))
     return hashlib.sha256(seen.encode()).hexdigest()[:32]
 
 

@@ -1,0 +1,60 @@
+"""Rollbacks and restores that have begun and not ended, and beside which nothing may start.
+
+A rollback can never be finished where a savepoint keeps the commit that it is to undo. Hudi refuses it, and with it
+every write and service that finishes what is pending first. A write that came in between would count the commit's
+input as read, which the rollback then takes away.
+
+A restore removes files by a plan that knows of no later instant. Hudi refuses writes beside it, but no service: a
+compaction would keep rows that the restore is taking away, and a clean delete what it goes back to. Nobody but who
+began it can finish it.
+"""
+
+from hudi_jobs.contract import FailureReason
+from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.timeline import Action
+
+ROLLBACK_OF_SAVEPOINT = FailureReason.ROLLBACK_OF_SAVEPOINT.value
+"""A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
+
+
+RESTORE_PENDING = FailureReason.RESTORE_PENDING.value
+"""Somebody began to restore the table, and has not finished."""
+
+
+def in_the_way(snapshot: TimelineSnapshot) -> tuple[str, str] | None:
+    """Return the reason and the sentence of what keeps everything from starting, or None."""
+    if (message := _savepointed_rollback(snapshot)) is not None:
+        return ROLLBACK_OF_SAVEPOINT, message
+    if (message := _pending_restore(snapshot)) is not None:
+        return RESTORE_PENDING, message
+    return None
+
+
+def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
+    pending = snapshot.timeline.pending if snapshot.timeline else ()
+    restore = next((one for one in pending if one.action is Action.RESTORE), None)
+    if restore is None:
+        return None
+    return (
+        f"The restore {restore.time} has begun and not ended: the table may be half of what it was and half of what it "
+        "is to be, and nothing starts beside it. If nobody works on it any more, finish it with the tool that began it "
+        "(restore to the same savepoint once more)."
+    )
+
+
+def _savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
+    """Return which pending rollback a savepoint keeps from being finished and what to do, or None."""
+    if snapshot.timeline is None:
+        return None
+    savepoints = set(snapshot.timeline.counters.savepoints)
+    for one in snapshot.undoings:
+        kept = savepoints.intersection(one.targets)
+        if kept and one.instant.action is Action.ROLLBACK and not one.instant.is_completed:
+            commit, rollback = min(kept), one.instant.time
+            return (
+                f"The pending rollback {rollback} is to undo commit {commit}, which a savepoint keeps: Hudi refuses to "
+                "finish it, and fails whatever is run before. Delete the savepoint, and the next run finishes the "
+                "rollback, which undoes the commit; or, where the savepoint is older than the rollback, which has then "
+                f"undone nothing yet, remove the files {rollback}.rollback.* of the timeline, and the commit stays."
+            )
+    return None

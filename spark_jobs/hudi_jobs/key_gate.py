@@ -1,0 +1,153 @@
+"""Whether a run would give the rows of a table the keys and partitions that they have.
+
+`hoodie.properties` does not hold everything that decides this: neither that days were written with slashes, nor how a
+timestamp became a text. Rows whose keys come out otherwise are not found, and are written once more. So some rows are
+read as they lie in the table's files, and Hudi's own key generator tells what it would make of them now.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
+
+from hudi_jobs.as_found import kept_as_found
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableTask, WriteOperation
+from hudi_jobs.contract.table_properties import shown
+from hudi_jobs.contract.table_support import SLASHED, key_generator_of
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.times import TimeKeys
+from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.jvm import JavaObject, classes, collected_rows, hadoop_configuration, java_map
+from hudi_jobs.table import HudiTable, commit_metadata
+
+_FILES, _ROWS, _COMMITS = 8, 25, 50
+_PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType, BooleanType, DateType)
+"""Types of which every operation of Hudi makes the same text."""
+
+_KEY = "_hoodie_record_key"
+_GENERATOR = "hoodie.datasource.write.keygenerator.type"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The partition of a row, and its record key where the files hold keys."""
+
+    partition: str
+    key: str | None
+
+
+def require_keys(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
+    """Raise `TaskFailed` when this run would give rows of a table other keys or partitions than they have.
+
+    After a commit of this operator's own it looks only where operations of Hudi differ in what they make.
+    """
+    definition = task.table
+    with stage("The table's keys cannot be compared", otherwise=FailureReason.HUDI_ERROR):
+        if table.newest_commit_notes(INDEX_KEY) and _has_plain_keys(table, definition):
+            return
+        placed = not _depends_on_the_zone(table)
+        generator = _generator(spark, table, task.hudi_options)
+        by_rows = task.ingestion is not None and task.ingestion.operation is WriteOperation.BULK_INSERT
+        for partition, rows in _samples(spark, table, definition):
+            for found, made in _compared(spark, generator, rows, partition, by_rows=by_rows):
+                if found != (made if placed else replace(made, partition=partition)):
+                    raise TaskFailed(FailureReason.TABLE_MISMATCH, _explain(definition.base_path, found, made))
+
+
+def _has_plain_keys(table: HudiTable, definition: TableDefinition) -> bool:
+    schema = table.schema()
+    kinds = {} if schema is None else {field.name: field.dataType for field in schema.fields}
+    return all(isinstance(kinds.get(name), _PLAIN) for name in (*definition.record_key, *definition.partition_by))
+
+
+def _depends_on_the_zone(table: HudiTable) -> bool:
+    """Tell whether partitions are times in a zone that is not stored: `require_zones` says more of these."""
+    times, schema = TimeKeys.of(table.properties), table.schema()
+    kinds = {} if schema is None else {field.name: field.dataType for field in schema.fields}
+    return times is not None and any(times.depends_on_the_writer(kinds[name]) for name in times.columns & kinds.keys())
+
+
+def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition) -> Iterator[tuple[str, DataFrame]]:
+    """Yield some rows of files that the newest commits have written, each with the partition that they lie in.
+
+    They are read as they were written: a reader of Hudi takes the values of partition columns from the path.
+    """
+    wanted = [*definition.record_key, *definition.partition_by]
+    for partition, path in _newest_files(spark, table):
+        frame = spark.read.parquet(path)
+        present = {name.lower() for name in frame.columns}
+        if all(name.lower() in present for name in wanted):
+            names = dict.fromkeys([*([_KEY] if _KEY in frame.columns else []), *wanted])
+            yield partition, frame.select(*map(column_named, names)).limit(_ROWS)
+
+
+def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]]:
+    """Return the newest base files that are still there, at most one of a partition."""
+    path = classes(spark).org.apache.hadoop.fs.Path
+    filesystem = path(table.base_path).getFileSystem(hadoop_configuration(spark))
+    found: dict[str, str] = {}
+    for partition, name in _written(table):
+        file = f"{table.base_path}/{name}"
+        if partition not in found and filesystem.exists(path(file)):
+            found[partition] = file
+        if len(found) == _FILES:
+            break
+    return list(found.items())
+
+
+def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
+    """Yield partition and path of the base files that the newest commits have written."""
+    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
+    for instant in islice(_each(instants), _COMMITS):
+        for stat in _each(commit_metadata(timeline, instant).getWriteStats().iterator()):
+            if str(stat.getPath()).endswith(".parquet"):
+                yield str(stat.getPartitionPath()), str(stat.getPath())
+
+
+def _each(iterator: JavaObject) -> Iterator[JavaObject]:
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+def _generator(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> JavaObject:
+    """Return the key generator as Hudi makes it for a write to this table."""
+    hudi = classes(spark).org.apache.hudi
+    told = {**table.properties, **kept_as_found(table, options), _GENERATOR: str(key_generator_of(table.properties))}
+    properties = hudi.common.config.TypedProperties()
+    properties.putAll(java_map(spark, told))
+    return hudi.keygen.factory.HoodieSparkKeyGeneratorFactory.createKeyGenerator(properties)
+
+
+def _compared(
+    spark: SparkSession, generator: JavaObject, rows: DataFrame, partition: str, *, by_rows: bool
+) -> Iterator[tuple[_Place, _Place]]:
+    """Yield where rows are and where this run would put them: a bulk insert makes keys of rows, all else of Avro."""
+    schema, found = collected_rows(rows)
+    convert = classes(spark).org.apache.hudi.AvroConversionUtils.createConverterToAvro(schema, "row", "hudi_operator")
+    has_key = _KEY in rows.columns
+    for row in found:
+        record = row if by_rows else convert.apply(row)
+        key = row.get(0) if has_key else None  # without meta fields the column is there, and empty
+        made = _Place(
+            partition=str(generator.getPartitionPath(record)),
+            key=None if key is None else str(generator.getRecordKey(record)),
+        )
+        yield _Place(partition=partition, key=None if key is None else str(key)), made
+
+
+def _explain(base_path: str, found: _Place, made: _Place) -> str:
+    what, has, gives = "record key", found.key, made.key
+    if found.partition != made.partition:
+        what, has, gives = "partition", found.partition, made.partition
+    advice = "leave ingestion to the tool that has it, or write its rows to another table at another base path"
+    if what == "partition" and str(gives).replace("-", "/") == has:
+        advice = f"add {SLASHED}=true to hoodie.properties (CLI of Hudi: table update-configs), or {advice}"
+    return (
+        f"A row of {base_path} has the {what} {shown(str(has))}, and this run would give it {shown(str(gives))}: rows "
+        "would not be found and be written again. The tool that wrote them had an option, or an operation, that "
+        f"hoodie.properties does not hold; {advice}."
+    )
