@@ -94,11 +94,11 @@ class TableReason(StrEnum):
     DRIFT = "DeclaredOtherwise"
     """The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
 
-    INPUT_SKIPPED = "FilesSkipped"
-    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
-
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
+
+    INPUT_SKIPPED = "FilesSkipped"
+    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
 
     OVERDUE = "Overdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""
