@@ -85,6 +85,16 @@ ACCEPTED: dict[str, Document] = {
         **source(value={"format": "Avro", "envelope": "Debezium"}, registry=REGISTRY),
         "spec.orderingFields": ["_event_lsn"],
     },
+    "change events with columns, of MySQL, in partitions": {
+        **source(
+            value={"format": "Avro", "envelope": "Debezium", "columns": "id BIGINT"},
+            registry=REGISTRY,
+        ),
+        "spec.orderingFields": ["_event_bin_file", "_event_pos"],
+        "spec.partitionBy": ["day"],
+        "spec.index": {"type": "GlobalBloom"},
+    },
+    "change events in partitions by the key": {**upsert_of_changes(), "spec.partitionBy": ["carrier"]},
     "no encryption": secured(protocol="PLAINTEXT"),
     "encryption": secured(protocol="SSL"),
     "encryption with authorities and a certificate": secured(
@@ -231,7 +241,15 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "columns of Avro": (
         source(value={"format": "Avro", "columns": "id BIGINT"}, registry=REGISTRY),
-        "value.columns is only for format Json",
+        "value.columns is only for format Json and envelope Debezium",
+    ),
+    "change events in another order": (
+        {**upsert_of_changes(), "spec.orderingFields": ["_event_pos", "_event_bin_file"]},
+        "envelope Debezium needs the orderingFields [_event_lsn] for PostgreSQL or [_event_bin_file, _event_pos]",
+    ),
+    "change events of partitions that an index does not look into": (
+        {**upsert_of_changes(), "spec.partitionBy": ["carrier", "day"]},
+        "envelope Debezium needs a global index where a column of partitionBy is none of recordKey",
     ),
     "Avro without a registry": (source(value={"format": "Avro"}), "format Avro needs a registry"),
     "Protobuf without anything": (
@@ -310,11 +328,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "change events without an order": (
         source(value={"envelope": "Debezium"}),
-        "envelope Debezium needs orderingFields",
+        "envelope Debezium needs the orderingFields",
     ),
     "change events with an empty order": (
         {**upsert_of_changes(), "spec.orderingFields": []},
-        "envelope Debezium needs orderingFields",
+        "envelope Debezium needs the orderingFields",
     ),
     "change events that are inserted": ({**upsert_of_changes(), "spec.ingestion.operation": "Insert"}, UPSERT),
     "a password without a mechanism": (

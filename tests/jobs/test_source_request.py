@@ -31,6 +31,7 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.jobs.allowlist import refused_keys
 from hudi_operator.jobs.request import build_request
 
 SMALLEST: dict[str, Any] = {"bootstrapServers": ["kafka-0:9092", "kafka-1:9092"], "topics": ["orders", "returns"]}
@@ -244,3 +245,30 @@ def test_what_is_in_a_secret_is_nowhere_in_the_job() -> None:
     assert "/etc/hudi-secrets/kafka-credentials" in text
     request = json.loads(manifest(SECURED)["spec"]["template"]["metadata"]["annotations"]["hudi-operator.io/request"])
     assert not any(name in json.dumps(request) for name in ("kafka-user", "kafka-client", "registry-user"))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.kafka.clusters.ours.sasl.token.mechanism",
+        "spark.sql.kafka.bootstrap.servers",
+        "spark.kafka.consumer.cache.capacity",
+        "spark.hadoop.kafka.sasl.jaas.config",
+    ],
+)
+def test_no_prefix_of_a_class_opens_a_setting_of_kafka(key: str) -> None:
+    refused = refused_keys({key: "x"}, allowed=["spark.*"], prefix="spark.", owned={})
+    assert len(list(refused)) == 1
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.streamer.source.kafka.topic",
+        "hoodie.deltastreamer.source.kafka.topic",
+        "hoodie.streamer.schemaprovider.registry.url",
+    ],
+)
+def test_no_prefix_of_a_class_opens_an_option_of_hudis_own_kafka_source(key: str) -> None:
+    refused = refused_keys({key: "x"}, allowed=["hoodie.*"], prefix="hoodie.", owned={})
+    assert len(list(refused)) == 1

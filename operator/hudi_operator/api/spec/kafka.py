@@ -93,7 +93,8 @@ class MessageValueSpec(Model):
     """Raw gives the value as it is, as bytes in the column `value`."""
 
     columns: Annotated[str, Field(min_length=1, max_length=16384)] | None = None
-    """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred from each run without it."""
+    """Columns of JSON values as Spark DDL, for example `id BIGINT, at TIMESTAMP`; inferred without it. With
+    envelope Debezium the columns of the database's table."""
 
     protobuf: ProtobufSpec | None = None
     """The message of Protobuf values; only without a registry."""
@@ -104,8 +105,10 @@ class MessageValueSpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.columns) || !has(self.format) || self.format == 'Json'",
-                "value.columns is only for format Json: the others bring their schema with them",
+                "!has(self.columns) || !has(self.format) || self.format == 'Json' || "
+                "(has(self.envelope) && self.envelope == 'Debezium')",
+                "value.columns is only for format Json and envelope Debezium: other values bring their schema with "
+                "them",
             ),
             (
                 "!has(self.protobuf) || (has(self.format) && self.format == 'Protobuf')",

@@ -76,11 +76,23 @@ SOURCE_RULES = (
 
 _KAFKA = "self.ingestion.source.kafka"
 
-ORDER_RULES = (
+_NO_CHANGE_EVENTS = (
+    f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.envelope) || "
+    f"{_KAFKA}.value.envelope != 'Debezium'"
+)
+
+TABLE_RULES = (
     (
-        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.value) || !has({_KAFKA}.value.envelope) || "
-        f"{_KAFKA}.value.envelope != 'Debezium' || (has(self.orderingFields) && size(self.orderingFields) > 0)",
-        "envelope Debezium needs orderingFields: the column that tells which of two changes is the later one",
+        f"{_NO_CHANGE_EVENTS} || (has(self.orderingFields) && self.orderingFields in "
+        "[['_event_lsn'], ['_event_bin_file', '_event_pos']])",
+        "envelope Debezium needs the orderingFields [_event_lsn] for PostgreSQL or [_event_bin_file, _event_pos] for "
+        "MySQL: they tell which of two changes is the later one",
+    ),
+    (
+        f"{_NO_CHANGE_EVENTS} || !has(self.partitionBy) || self.partitionBy.all(one, one in self.recordKey) || "
+        "(has(self.index) && has(self.index.type) && self.index.type.startsWith('Global'))",
+        "envelope Debezium needs a global index where a column of partitionBy is none of recordKey: a delete does not "
+        "say the partition of its row",
     ),
     (
         f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.tombstones) || {_KAFKA}.tombstones != 'Delete' || "
@@ -91,4 +103,4 @@ ORDER_RULES = (
         "columns.timestamp, or none",
     ),
 )
-"""What the order of a table must be for its source, as rules of the table."""
+"""What a table must be for its source, as rules of the table."""

@@ -20,7 +20,7 @@ from hudi_operator.api.spec.services import (
     ClusteringSpec,
     CompactionSpec,
 )
-from hudi_operator.api.spec.source import ORDER_RULES, SOURCE_RULES, OptionValue, Source
+from hudi_operator.api.spec.source import SOURCE_RULES, TABLE_RULES, OptionValue, Source
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
@@ -434,6 +434,6 @@ class HudiTableSpec(Model):
                 + ")",
                 "basePath and ingestion.badRecords.quarantinePath must not lie inside one another",
             ),
-            *ORDER_RULES,
+            *TABLE_RULES,
         )
     )

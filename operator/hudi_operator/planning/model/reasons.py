@@ -108,9 +108,6 @@ class TableReason(StrEnum):
     DRIFT = "DeclaredOtherwise"
     """The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
 
-    INPUT_SKIPPED = "FilesSkipped"
-    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
-
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
     FRESH = "Fresh"
@@ -121,6 +118,9 @@ class TableReason(StrEnum):
 
     FRESHNESS_UNKNOWN = "FreshnessUnknown"
     """No run has said how far the source, as it is declared now, has been read."""
+
+    INPUT_SKIPPED = "FilesSkipped"
+    """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
 
     OVERDUE = "Overdue"
     """An instant has been pending for longer than `pendingInstantAlarm` of the class."""

@@ -212,7 +212,6 @@ _TABLES: _Table = {
     TableReason.FOREIGN_WRITER: (Retry.INTERVENTION, "Decide who writes."),
     TableReason.OWNED_ELSEWHERE: (Retry.INTERVENTION, _WHICH_OPERATOR),
     TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
-    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
     TableReason.RECORDS_SKIPPED: (
         Retry.NEVER,
         "Bring the rows from elsewhere; keep messages for longer, or read more often. `onDataLoss: Fail` clears it.",
@@ -220,6 +219,7 @@ _TABLES: _Table = {
     TableReason.FRESH: (Retry.NEVER, ""),
     TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
     TableReason.FRESHNESS_UNKNOWN: (Retry.WHEN_CLEARED, "See the condition Ingested."),
+    TableReason.INPUT_SKIPPED: (Retry.NEVER, "Ask for a rescan, or narrow `pathGlob`."),
     TableReason.OVERDUE: (Retry.WHEN_CLEARED, "`status.services` says what is done about the instant."),
 }
 
