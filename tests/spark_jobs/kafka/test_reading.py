@@ -138,7 +138,7 @@ def test_latest_is_kept_by_the_first_run_so_that_nothing_after_it_is_missed(stre
 
 
 def test_partitions_start_at_a_time_or_at_an_offset_and_new_ones_at_their_earliest(stream: Any) -> None:
-    stream.create(partitions=2)
+    stream.create(partitions=2, retention_ms="-1")
     for number in range(6):
         stream.raw([(None, encoded({"id": number, "v": "t"}), (), 1_700_000_000_000 + number * 1000, 0)])
         stream.raw([(None, encoded({"id": 10 + number, "v": "o"}), (), None, 1)])
