@@ -66,11 +66,13 @@ class Stream:
 
     def ingest(self, *, source: dict[str, Any] | None = None, **ingestion: Any) -> TaskResult:
         """Ingest what is new and return the result."""
-        return self.lake.drive(self.request(source=source, **ingestion))
+        result: TaskResult = self.lake.drive(self.request(source=source, **ingestion))
+        return result
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """The table's rows in order."""
-        return self.lake.rows(*columns)
+        found: list[tuple[Any, ...]] = self.lake.rows(*columns)
+        return found
 
 
 def encoded(row: Any) -> bytes | None:

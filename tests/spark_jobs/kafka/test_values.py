@@ -80,7 +80,7 @@ def test_raw_values_and_the_columns_of_the_message(stream: Any) -> None:
     names = {name: f"m_{name}" for name in ("key", "topic", "partition", "offset", "timestamp", "headers")}
     stream.lake.table = {"recordKey": ["m_offset"]}
     stream.source = {"value": {"format": "Raw"}, "columns": names}
-    stream.create(partitions=2)
+    stream.create(partitions=2, retention_ms="-1")
     headers = [("h", b"1"), ("h", b"\xff")]
     stream.raw([(b"k\xc3\xbc", b"\x00\xff", headers, 1_700_000_000_123, 1)])
     stream.raw([(b"\xff", b"", (), 1_700_000_000_000, 1), (None, b"x", (), 1_700_000_000_000, 1)])
