@@ -48,6 +48,17 @@ ACCEPTED: dict[str, Document] = {
     "a source that is a whole bucket": {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing"},
     "a source on a file system": {**INGESTION, "spec.ingestion.source.files.path": "file:///landing"},
     "a schedule by distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1h30m"}},
+    "continuous ingestion": {**INGESTION, "spec.ingestion.mode": "Continuous"},
+    "continuous ingestion with all its settings": {
+        **INGESTION,
+        "spec.ingestion.mode": "Continuous",
+        "spec.ingestion.continuous": {
+            "minInterval": "1s",
+            "recycleAfter": "10m",
+            "progressDeadline": "2m",
+            "serviceInterval": "1m",
+        },
+    },
     "the shortest distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1000ms"}},
     "a schedule by cron with a time zone": {
         **INGESTION,
@@ -260,6 +271,34 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a source of an unknown format": (
         {**INGESTION, "spec.ingestion.source.files.format": "xml"},
         'supported values: "csv", "json", "parquet", "avro", "orc"',
+    ),
+    "settings of a continuous driver without its mode": (
+        {**INGESTION, "spec.ingestion.continuous": {"minInterval": "10s"}},
+        "continuous is only for mode Continuous",
+    ),
+    "a schedule of a continuous driver": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.schedule": {"every": "5m"}},
+        "schedule is not for mode Continuous",
+    ),
+    "batches without a pause": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"minInterval": "0s"}},
+        "minInterval must be at least 1s",
+    ),
+    "batches hours apart": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"minInterval": "2h"}},
+        "minInterval must not be longer than 1h",
+    ),
+    "a driver that begins anew all the time": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"recycleAfter": "1m"}},
+        "recycleAfter must be at least 10m",
+    ),
+    "a driver that never begins anew": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"recycleAfter": "169h"}},
+        "recycleAfter must not be longer than 168h",
+    ),
+    "a driver that may stand still for no time": (
+        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"progressDeadline": "1m"}},
+        "progressDeadline must be at least 2m",
     ),
     "a distance between runs without a unit": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "10"}},

@@ -132,6 +132,58 @@ async def test_a_record_that_cannot_be_read_is_reported_and_nothing_else_suffers
     assert "remove the file .hudi-operator/owner.json" in found.owner_problem
 
 
+PROGRESS = {
+    "version": 1,
+    "run": "flights-ingestion-1",
+    "sequence": 4,
+    "state": "Waiting",
+    "writtenAt": "2026-01-01T00:00:00Z",
+    "batches": 2,
+}
+
+
+async def with_progress(folder: Path, content: bytes, *, asked: bool = True) -> TimelineSnapshot:
+    (folder / ".hudi-operator").mkdir()
+    (folder / ".hudi-operator/progress.json").write_bytes(content)
+    snapshots = SnapshotReader()
+    found = await snapshots.read(str(folder), None, questions=Questions(progress=asked))
+    snapshots.close()
+    return found
+
+
+async def test_what_a_continuous_driver_says_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+    found = await with_progress(tmp_path, json.dumps(PROGRESS).encode())
+    assert found.progress is not None
+    assert (found.progress.run, found.progress.batches) == ("flights-ingestion-1", 2)
+    snapshots = SnapshotReader()
+    assert (await snapshots.read(str(tmp_path), None)).progress is None
+    snapshots.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 8000,
+        b"{" + b" " * 100_000 + b"}",
+        json.dumps(PROGRESS | {"version": 2}).encode(),
+        json.dumps(PROGRESS | {"batches": -1}).encode(),
+        json.dumps(PROGRESS | {"batches": 2**60}).encode(),
+        json.dumps(PROGRESS | {"instant": "20260101; DROP"}).encode(),
+        json.dumps(PROGRESS | {"run": "x" * 1000}).encode(),
+        json.dumps(PROGRESS | {"state": "Weird"}).encode(),
+        json.dumps(PROGRESS | {"completeUpTo": "now\n"}).encode(),
+    ],
+)
+async def test_progress_that_cannot_be_understood_says_nothing_and_nothing_else_suffers(
+    tmp_path: Path, content: bytes
+) -> None:
+    found = await with_progress(tmp_path, content)
+    assert (found.trouble, found.progress, found.owner_problem) == (None, None, "")
+
+
 def name_a_run(folder: Path, run: str) -> str:
     """Write a run into the pending plan of a clustering, as a driver's plan has it; return the plan's time."""
     (path,) = [one for one in folder.rglob("*.requested") if "clustering" in one.name or "replacecommit" in one.name]

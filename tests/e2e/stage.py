@@ -179,6 +179,7 @@ class Tenant:
             "operation": "Insert",
             "schedule": {"every": "1h"},
         } | (spec.pop("ingestion", None) or {})
+        ingestion = {key: value for key, value in ingestion.items() if value is not None}
         declared = {
             "tableClassName": self.stage.class_name,
             "basePath": f"s3a://{table.folder}",

@@ -146,6 +146,20 @@ def test_a_job_never_starts_a_second_pod_and_cleans_up_after_itself() -> None:
     assert (spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]) == (5400, 1800)
 
 
+def test_a_continuous_job_may_run_until_it_begins_anew_and_finish_a_batch_when_it_is_asked_to_end() -> None:
+    continuous = {"mode": "Continuous", "continuous": {"recycleAfter": "6h"}}
+    policy = {"deadline": "2h", "drainTimeout": "10m"}
+    observation = observe(table(ingestion=continuous), table_class=table_class(job=policy))
+    known = active(live={"class_version": "0123"})
+    job = build_manifest(observation, known, default_image=IMAGE)
+
+    assert job["spec"]["activeDeadlineSeconds"] == (6 + 2) * 3600 + 600
+    assert driver_pod(job)["terminationGracePeriodSeconds"] == 660
+    assert job["metadata"]["annotations"]["hudi-operator.io/continuous"] == "0123"
+    assert driver_pod(local())["terminationGracePeriodSeconds"] == 60
+    assert "hudi-operator.io/continuous" not in local()["metadata"]["annotations"]
+
+
 def test_a_job_belongs_to_its_table_and_goes_with_it() -> None:
     metadata = local()["metadata"]
     assert (metadata["name"], metadata["namespace"]) == (JOB, "team-a")

@@ -89,7 +89,15 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
     blocker = blocker or _not_quiet(takeover) or waits_for_stranger(case)
     decisions = with_removal(case, evaluate_all(case))
-    stopped = stop_continuous(case.active, observation, image=image, blocker=blocker, decisions=decisions, now=now)
+    stopped = stop_continuous(
+        case.active,
+        observation,
+        image=image,
+        blocker=blocker,
+        decisions=decisions,
+        now=now,
+        already=tracked.actions,
+    )
     case = replace(case, active=stopped.active)
     started = start(case, decisions, blocker)
     answered = _answered(observation.table, started.launches, active=stopped.active)
@@ -131,7 +139,9 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     """
     message = blocked_message(observation)
     blocker = (Waiting.BLOCKED.value, message)
-    stopped = stop_continuous(tracked.active, observation, image=image, blocker=blocker, decisions={}, now=now)
+    stopped = stop_continuous(
+        tracked.active, observation, image=image, blocker=blocker, decisions={}, now=now, already=tracked.actions
+    )
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
     }

@@ -200,9 +200,14 @@ def refreshed(job: ActiveJob, found: JobObservation) -> ActiveJob:
     if found.phase in {JobPhase.ENDING, JobPhase.OVER} and job.live is not None and job.state in STOPPED:
         return job.model_copy(update={"uid": job.uid or found.uid})  # likewise
     service = job.service or found.service  # a status that an earlier version has written may have lost it
+    live = job.live or _live(found)
     state = found.trouble.value if found.trouble is not None else found.phase.value
-    message = found.message[:_MESSAGE_LIMIT]
-    return job.model_copy(update={"uid": job.uid or found.uid, "service": service, "state": state, "message": message})
+    changes = {"uid": job.uid or found.uid, "service": service, "live": live, "state": state}
+    return job.model_copy(update={**changes, "message": found.message[:_MESSAGE_LIMIT]})
+
+
+def _live(found: JobObservation) -> LiveStatus | None:
+    return LiveStatus(class_version=found.class_version) if found.class_version is not None else None
 
 
 def adopted(found: JobObservation) -> ActiveJob:
@@ -215,6 +220,5 @@ def adopted(found: JobObservation) -> ActiveJob:
         generation=found.generation,
         base_instant=found.base_instant,
         driver_memory=found.driver_memory,
-        live=LiveStatus(class_version=found.class_version) if found.class_version is not None else None,
     )
     return refreshed(job, found)

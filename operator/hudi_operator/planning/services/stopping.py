@@ -4,7 +4,7 @@ Its Job is deleted: the driver is asked to end, finishes the batch that is under
 is declared then.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -43,14 +43,19 @@ def stop_continuous(
     blocker: tuple[str, str] | None,
     decisions: Mapping[Service, Decision],
     now: datetime,
+    already: Collection[Action] = (),
 ) -> Stopped:
-    """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch."""
+    """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
+
+    `already` are actions that are decided on: what is stopped for another reason is not stopped twice.
+    """
+    given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
     after: list[ActiveJob] = []
     for job in active:
         found = next((one for one in observation.jobs if one.name == job.name and one.uid == job.uid), None)
         why = None
-        if job.live is not None and found is not None and found.phase in _MAY_STILL_END:
+        if job.live is not None and found is not None and found.phase in _MAY_STILL_END and job.name not in given_up:
             whys = chain(
                 _stands_still(job.live, found, observation, now=now),
                 _reasons(job, job.live, found, observation, image=image, blocker=blocker),
