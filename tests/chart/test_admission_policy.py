@@ -126,7 +126,7 @@ def test_a_class_that_does_not_exist_is_left_to_the_operator(world: World) -> No
     assert world.refusal("team-a", "missing") == ""
 
 
-def test_a_table_without_a_class_is_judged_by_the_default_class(world: World) -> None:
+def test_a_table_without_a_class_is_checked_by_the_default_class(world: World) -> None:
     assert world.refusal("team-a", None) == ""
     world.make_class("default", {"names": ["team-b"]}, default=True)
     try:

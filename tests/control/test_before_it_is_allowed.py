@@ -317,7 +317,7 @@ async def test_what_concerns_no_folder_hides_none() -> None:
     operator = Operator(cluster)
     await operator.reconcile()
     assert operator.snapshots.asked == ["s3a://lake/team-a/flights"]
-    assert cluster.claims, "the folder is this table's own before it is looked at"
+    assert cluster.claims, "the folder is this table's own before it is read"
     assert cluster.created == []
 
 

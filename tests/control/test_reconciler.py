@@ -296,7 +296,7 @@ async def test_a_poll_sees_a_store_that_fails_and_one_that_is_back() -> None:
 
 
 async def due_operator() -> Operator:
-    """An operator whose table was looked at, and has a run that is due at the next reconcile."""
+    """An operator whose table was reconciled, and has a run that is due at the next reconcile."""
     operator = Operator(living_table(suspend=True))
     await operator.reconcile()
     operator.cluster.tables["flights"]["spec"]["suspend"] = False

@@ -39,7 +39,7 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
         asked = await store_requests(port) - requests
     print(f"in {window:g} s, {skew}: {asked:g} requests to the store, {dict(read)}")  # noqa: T201 - the measure itself
     assert written == []
-    # One listing per look; a table that rests is looked at ever more rarely than once per poll.
+    # One listing per read; a table that rests is polled less and less often.
     assert 0 < asked <= TABLES * window / poll
     # Two listings per resync, of tables and of classes: nothing that grows with the reconciles, or with the tables.
     assert sum(read.values()) <= 4 * (1 + window / resync)

@@ -50,7 +50,7 @@ def condition(after: HudiTableStatus, kind: ConditionType) -> Condition:
 
 WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
 SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
-    "never looked at": (
+    "never reconciled": (
         {},
         {},
         {"Ready": "Unknown Progressing", "Reconciling": "True Progressing", "Ingested": "Unknown Progressing"},

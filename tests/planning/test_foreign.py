@@ -349,7 +349,7 @@ INLINE = {"cleaning": {"mode": "Inline"}}
         (cleaned(10, remembered={"active_jobs": (active(service="Cleaning"),)}, jobs=(job(),)), []),
         # Too long before or after it.
         (cleaned(0.5, remembered={"cleaning": memory(last_run=run(service="Cleaning", **BEGAN))}), [ago(0.6)]),
-        # What was there when the table was last looked at.
+        # What was there when the table was last reconciled.
         (cleaned(29.5), []),
         (cleaned(10, managementPolicy="Observe"), []),
     ],

@@ -174,7 +174,7 @@ def test_the_later_version_learns_the_service_again_from_the_job() -> None:
     assert [one.service for one in found.active] == [Service.COMPACTION]
 
 
-def test_a_run_that_has_ended_is_judged_by_the_service_that_its_job_names() -> None:
+def test_a_run_that_has_ended_is_concluded_by_the_service_that_its_job_names() -> None:
     said = ended(service=Service.COMPACTION, outcome=outcome(Outcome.SUCCEEDED, instant="20260310113000000"))
     found = track(observe(table(status=status(active_jobs=(UNKNOWN,))), jobs=(said,)), desired_image=IMAGE, now=NOW)
 

@@ -1,6 +1,6 @@
 """The resource by which a table that is there already can be observed. Pure.
 
-It is without drift by construction: everything that the table says of itself is taken from the same rules that judge
+It is without drift by construction: everything that the table says of itself is taken from the same rules that check
 it later, and what these refuse is written as a comment with the reason.
 """
 

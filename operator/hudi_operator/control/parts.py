@@ -13,7 +13,7 @@ from hudi_operator.runtime.known import KnownObjects
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts from which a controller is made. `wake` has an object looked at although no event came for it."""
+    """The parts from which a controller is made. `wake` has an object reconciled although no event came for it."""
 
     kube: KubernetesApi
     snapshots: SnapshotReader

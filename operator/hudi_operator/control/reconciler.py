@@ -55,7 +55,7 @@ class Reconciler:
     """Brings tables to their declared shape; safe to call for different tables at once, never twice for one."""
 
     wake: Callable[[TableKey], None]
-    """Called with the key of a table that should be looked at now although no event came for it."""
+    """Called with the key of a table that should be reconciled now although no event came for it."""
 
     def __init__(
         self,

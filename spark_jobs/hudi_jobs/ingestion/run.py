@@ -78,7 +78,7 @@ class _OpenedTable:
         self.table: HudiTable | None = None
 
     def open(self) -> None:
-        """Look at the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
+        """Read the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:

@@ -1,6 +1,6 @@
 """Observation: everything that a decision needs to know of one table.
 
-How much is read live depends on why the table is looked at. A poll reads the timeline, and Jobs only where the status
+How much is read live depends on why the table is reconciled. A poll reads the timeline, and Jobs only where the status
 knows of some; a Job's or pod's event reads these; for anything else, and before anything is done, all is read live.
 """
 

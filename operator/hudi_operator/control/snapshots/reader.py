@@ -1,4 +1,4 @@
-"""Snapshots of timelines: blocking reads in their own threads, so that a dead store stalls nothing else."""
+"""Snapshots of timelines: blocking reads in their own threads, so that a silent store stalls nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,7 +104,7 @@ class SnapshotReader:
     async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
         """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
 
-        Costs one listing when the timeline has not moved since this process last looked.
+        Costs one listing when the timeline has not moved since this process last read it.
         """
         started = perf_counter()
         read = partial(self._read_fingerprint, base_path, store, namespace=namespace)
