@@ -92,7 +92,9 @@ def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG
     policy = [document for document in yaml.safe_load_all(rendered.stdout) if document]
     core, admission = client.CoreV1Api(connection), client.AdmissionregistrationV1Api(connection)
     for namespace, labels in LABELS.items():
-        core.create_namespace({"metadata": {"name": world.name(namespace), "labels": labels}})
+        core.create_namespace(
+            client.V1Namespace(metadata=client.V1ObjectMeta(name=world.name(namespace), labels=labels))
+        )
     for number, (allowed, _) in enumerate(CASES.values()):
         world.make_class(f"case-{number}", allowed)
     for document in policy:

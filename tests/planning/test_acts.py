@@ -34,7 +34,7 @@ from hudi_operator.planning.status.transitions import Transition, transitions
 from hudi_operator.planning.writers.acts import ACT_REASONS
 
 FIRST, SECOND, THIRD = done("commit", 50), done("commit", 40), done("commit", 30)
-RAN = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}
+RAN: dict[str, Any] = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}
 RUNS = tuple(run(job=f"run-{number}", instant=ago(number), **RAN) for number in (30, 40, 50))
 SERVED = {"history": RUNS, "ingestion": memory(last_run=RUNS[0], last_no_op_instant=ago(30))}
 RESTORE, ROLLBACK, SAVEPOINT = done("restore", 10), done("rollback", 10), f"{ago(50)}_{ago(12)}.savepoint"

@@ -131,7 +131,7 @@ def test_of_a_driver_that_died_the_timeline_tells(files: tuple[str, ...], expect
 
 
 def test_beside_others_the_end_of_an_instant_is_taken_for_a_dead_runs_doing_by_nobody() -> None:
-    shared = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+    shared: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
     (line,) = plan_for(seen(DIED, **shared)).history
     assert line.affected is None
 

@@ -60,7 +60,7 @@ def seen(*, verified: float | None = 35, remembered: dict[str, Any] | None = Non
 
 
 def launched(observation: Observation) -> list[str]:
-    return [one.job.service.value for one in plan_for(observation).actions if isinstance(one, LaunchJob)]
+    return [str(one.job.service) for one in plan_for(observation).actions if isinstance(one, LaunchJob)]
 
 
 def condition(after: HudiTableStatus, kind: ConditionType) -> Condition | None:
