@@ -7,7 +7,7 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.control import jumping
@@ -19,7 +19,7 @@ from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -99,7 +99,7 @@ class Operator:
         self.snapshots = Snapshots()
         self._reconciler = Reconciler(
             kube=cluster,
-            snapshots=cast("SnapshotReader", self.snapshots),
+            snapshots=self.snapshots,
             settings=Settings(spark_image=IMAGE),
         )
 

@@ -50,10 +50,9 @@ class Process:
         self.resync = Resync(
             controllers=REGISTRY, kube=self.cluster, queue=self.queue, known=self.known, period_seconds=100
         )
-        snapshots: Any = Snapshots(self.cluster)
         parts = Parts(
             kube=self.cluster,
-            snapshots=snapshots,
+            snapshots=Snapshots(self.cluster),
             settings=Settings(spark_image=IMAGE),
             controllers=REGISTRY,
             known=self.known,

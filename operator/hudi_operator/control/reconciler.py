@@ -26,7 +26,7 @@ from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
-from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.control.snapshots.reader import Snapshots, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound
@@ -61,7 +61,7 @@ class Reconciler:
         self,
         *,
         kube: KubernetesApi,
-        snapshots: SnapshotReader,
+        snapshots: Snapshots,
         settings: Settings,
         related: RelatedObjects | None = None,
     ) -> None:

@@ -19,7 +19,7 @@ from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
-from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
@@ -47,7 +47,7 @@ class Observer:
         *,
         kube: KubernetesApi,
         claims: Claims,
-        snapshots: SnapshotReader,
+        snapshots: Snapshots,
         running: RunningJobs,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,
