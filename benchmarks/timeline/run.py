@@ -117,7 +117,7 @@ def bare_listings(url: str, reads: int, store: ObjectStore | None) -> Row:
 
 
 def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
-    """Measure `HoodieTableMetaClient` in a JVM of its own: the whole process, reloads, reloads with counting."""
+    """Measure `HoodieTableMetaClient` in its own JVM: the whole process, reloads, reloads with counting."""
     settings = []
     if store:
         settings = [

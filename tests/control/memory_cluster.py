@@ -51,7 +51,7 @@ class MemoryCluster:
         self.kill_at: tuple[int, bool] | None = None
         """Number of the write at which the process dies, and whether the write takes effect."""
         self.lose: Callable[[int], bool] = lambda _number: False
-        """Whether the reply to the write of this number is lost, which takes effect all the same."""
+        """Whether the reply to the write of this number is lost, which still takes effect."""
         self.refusal: str | None = None
         """What the API server says to every new Job."""
         self.labels: dict[str, dict[str, str]] = {}

@@ -418,4 +418,4 @@ async def test_the_end_of_a_table_while_blocked_asks_the_store_for_nothing_eithe
         await operator.reconcile()
     assert operator.snapshots.asked == []
     assert cluster.of_service("deletion") == []
-    assert "flights" not in cluster.tables, "it ends all the same"
+    assert "flights" not in cluster.tables, "it still ends"

@@ -1,4 +1,4 @@
-"""Failures in classes of their own: budgets, backoff, and what resets them."""
+"""Failures in classes: budgets, backoff, and what resets them."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class TimelineReader:
     def __init__(
         self, filesystem: FileSystem, cache: Memory | None = None, *, budget: ReadBudget | None = None
     ) -> None:
-        """Without a budget, any number of files may be read; each of them is bounded all the same."""
+        """Without a budget, any number of files may be read; each of them is still bounded."""
         self._filesystem = filesystem
         self._cache = ContentCache() if cache is None else cache
         self._files = TableFiles(filesystem, self._cache, budget)

@@ -182,7 +182,7 @@ class _Run:
     def _overtaken(self) -> TaskResult | None:
         """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
 
-        The leases are to prevent that. It is seen all the same where a driver of another release, which takes none,
+        The leases are to prevent that. It is still seen where a driver of another release, which takes none,
         still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
         after the read; beside anything else that has begun nothing is written.
         """
