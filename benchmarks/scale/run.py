@@ -2,7 +2,7 @@
 
     uv run --frozen python benchmarks/scale/run.py [--tables 1000] [--due 1000] [--steady 600] [--s3]
 
-Starts a control plane of its own, needs no cluster and leaves nothing behind. Prints a table in Markdown.
+Starts its own control plane, needs no cluster and leaves nothing behind. Prints a table in Markdown.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "fixtures" / "timeline" / "generator")]
 
-from make_fixtures import JUDGE, cache  # noqa: E402 - the generator knows the jars and interpreters
+from make_fixtures import ORACLE, cache  # noqa: E402 - the generator knows the jars and interpreters
 from object_store import ObjectStore, running_store  # noqa: E402
 from synthetic import late_delta_commit, real_contents, synthetic_files, write_locally  # noqa: E402
 
@@ -117,7 +117,7 @@ def bare_listings(url: str, reads: int, store: ObjectStore | None) -> Row:
 
 
 def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
-    """Measure `HoodieTableMetaClient` in a JVM of its own: the whole process, reloads, reloads with counting."""
+    """Measure `HoodieTableMetaClient` in its own JVM: the whole process, reloads, reloads with counting."""
     settings = []
     if store:
         settings = [
@@ -148,9 +148,9 @@ def java(url: str, reads: int, store: ObjectStore | None, classes: Path) -> Row:
 def java_classpath(classes: Path) -> str:
     """Put together what the Java part needs: Hudi, Spark's Hadoop, and the S3 client of Hadoop."""
     find = "import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent / 'jars')"
-    hadoop = Path(subprocess.check_output([JUDGE.python, "-c", find], text=True).strip())
+    hadoop = Path(subprocess.check_output([ORACLE.python, "-c", find], text=True).strip())
     s3 = [cache() / "jars" / name for name in ("hadoop-aws-3.3.4.jar", "aws-java-sdk-bundle-1.12.262.jar")]
-    return ":".join(map(str, [classes, JUDGE.jar, *(jar for jar in s3 if jar.exists()), hadoop / "*"]))
+    return ":".join(map(str, [classes, ORACLE.jar, *(jar for jar in s3 if jar.exists()), hadoop / "*"]))
 
 
 def compile_java(target: Path) -> Path:

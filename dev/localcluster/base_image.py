@@ -7,7 +7,7 @@ from pathlib import Path
 from localcluster.console import output_of, run_logged, say, succeeds
 from localcluster.settings import CACHE
 
-# A store of its own, so that nobody's other images are touched.
+# A separate store, so that nobody's other images are touched.
 BUILDAH = [
     "buildah",
     f"--root={CACHE / 'buildah'}",

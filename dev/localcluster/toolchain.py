@@ -40,7 +40,7 @@ KUBERNETES_PROGRAMS = (
     "kubectl",
 )
 OWN_PROGRAMS = ("etcd", "coredns", "pause")
-S3_SERVER = "s3server"  # a Go module of its own: its libraries are newer than those of Kubernetes
+S3_SERVER = "s3server"  # a separate Go module: its libraries are newer than those of Kubernetes
 HELM = "helm"  # of the same Go module as Kubernetes, so that the libraries of both are compiled once
 ALL_PROGRAMS = (*KUBERNETES_PROGRAMS, *OWN_PROGRAMS, HELM, S3_SERVER)
 

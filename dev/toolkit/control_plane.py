@@ -1,6 +1,6 @@
 """An API server, its store, the controllers and the scheduler, without a node: for some tests or one measurement.
 
-A control plane of its own leaves the development cluster alone, and its API server counts nobody else's requests.
+A separate control plane leaves the development cluster alone, and its API server counts nobody else's requests.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _CONTAINER = b"Obj\x01"
 def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str | None:
     """Return the value that the archived commit with this key that completed last carries.
 
-    Spark looks at each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row comes to the driver.
+    Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row comes to the driver.
     """
     folder = meta.getArchivePath()
     manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)

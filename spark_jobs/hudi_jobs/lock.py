@@ -1,4 +1,4 @@
-"""The lock that writers of an optimistic table share: a look at whether it can be had, before anything waits for it."""
+"""The lock that writers of an optimistic table share: whether it can be reached, before anything waits for it."""
 
 import socket
 from collections.abc import Mapping

@@ -35,7 +35,7 @@ class Commit:
 
 
 class HudiTable:
-    """One look at an existing table; open it again to see later commits."""
+    """An existing table as it was when it was opened; open it again to see later commits."""
 
     def __init__(self, spark: SparkSession, meta: JavaObject) -> None:
         self._spark = spark

@@ -127,7 +127,7 @@ def words(request: Callable[[], Any]) -> str:
     except client.ApiException as error:
         if error.status not in {400, 422}:
             raise
-        return str(yaml.safe_load(error.body)["message"])
+        return str(yaml.safe_load(error.body or "")["message"])
     return ""
 
 
@@ -143,7 +143,7 @@ def shared_namespace(api_server: client.ApiClient) -> Iterator[str]:
     """A namespace of its own for one test module."""
     core = client.CoreV1Api(api_server)
     name = f"test-{uuid.uuid4().hex[:8]}"
-    core.create_namespace({"metadata": {"name": name}})
+    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=name)))
     yield name
     core.delete_namespace(name)
 

@@ -92,7 +92,9 @@ def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG
     policy = [document for document in yaml.safe_load_all(rendered.stdout) if document]
     core, admission = client.CoreV1Api(connection), client.AdmissionregistrationV1Api(connection)
     for namespace, labels in LABELS.items():
-        core.create_namespace({"metadata": {"name": world.name(namespace), "labels": labels}})
+        core.create_namespace(
+            client.V1Namespace(metadata=client.V1ObjectMeta(name=world.name(namespace), labels=labels))
+        )
     for number, (allowed, _) in enumerate(CASES.values()):
         world.make_class(f"case-{number}", allowed)
     for document in policy:
@@ -126,7 +128,7 @@ def test_a_class_that_does_not_exist_is_left_to_the_operator(world: World) -> No
     assert world.refusal("team-a", "missing") == ""
 
 
-def test_a_table_without_a_class_is_judged_by_the_default_class(world: World) -> None:
+def test_a_table_without_a_class_is_checked_by_the_default_class(world: World) -> None:
     assert world.refusal("team-a", None) == ""
     world.make_class("default", {"names": ["team-b"]}, default=True)
     try:

@@ -52,7 +52,7 @@ def installed(api_server: client.ApiClient, helm: Any, chart: Any) -> Iterator[t
     """The chart, without a pod of the operator, in its own namespace that is also its only tenant."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     core = client.CoreV1Api(api_server)
-    core.create_namespace({"metadata": {"name": name}})
+    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=name)))
     place = f"--namespace={name}"
     # A node that does not exist: the rights are wanted here, and a second operator in the cluster is not.
     nowhere = f"--set=nodeSelector.nowhere={name}"
@@ -113,9 +113,11 @@ def may(
     connection, home, operator = installed
     group, resource, verb = right
     resource, _, subresource = resource.partition("/")
-    attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb, "name": name}
-    if namespace:
-        attributes["namespace"] = namespace
-    review = {"spec": {"user": f"system:serviceaccount:{home}:{account or operator}", "resourceAttributes": attributes}}
+    attributes = client.V1ResourceAttributes(
+        group=group, resource=resource, subresource=subresource, verb=verb, name=name, namespace=namespace or None
+    )
+    user = f"system:serviceaccount:{home}:{account or operator}"
+    spec = client.V1SubjectAccessReviewSpec(user=user, resource_attributes=attributes)
+    review = client.V1SubjectAccessReview(spec=spec)
     answer = client.AuthorizationV1Api(connection).create_subject_access_review(review)
-    return bool(answer.status.allowed)
+    return answer.status is not None and bool(answer.status.allowed)

@@ -3,6 +3,7 @@
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,7 +68,7 @@ def declared(**changes: object) -> TableDefinition:
     return TableDefinition.model_validate(fields | changes)
 
 
-def fields_of(properties: Mapping[str, str], definition: TableDefinition | None = None, **asked: object) -> list[str]:
+def fields_of(properties: Mapping[str, str], definition: TableDefinition | None = None, **asked: Any) -> list[str]:
     found = differences(properties, definition or declared(), **asked)
     return [one.field for one in found if one.stops]
 

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
-from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.kube.api import Documents
@@ -52,7 +51,7 @@ class MemoryCluster:
         self.kill_at: tuple[int, bool] | None = None
         """Number of the write at which the process dies, and whether the write takes effect."""
         self.lose: Callable[[int], bool] = lambda _number: False
-        """Whether the reply to the write of this number is lost, which takes effect all the same."""
+        """Whether the reply to the write of this number is lost, which still takes effect."""
         self.refusal: str | None = None
         """What the API server says to every new Job."""
         self.labels: dict[str, dict[str, str]] = {}
@@ -142,7 +141,7 @@ class MemoryCluster:
         if job["metadata"]["labels"].get(SERVICE_LABEL) == "Deletion" and outcome is Outcome.SUCCEEDED:
             self.snapshot = TimelineSnapshot()
 
-    # What the operator calls, as `KubernetesClient` and `SnapshotReader` have it
+    # What the operator calls, as `KubernetesClient` has it
 
     def of_kind(self, kind: Kind) -> dict[str, Document]:
         """The documents of a kind by name."""
@@ -223,9 +222,6 @@ class MemoryCluster:
 
     async def cluster_uid(self) -> str:
         return "cluster"
-
-    async def read_snapshot(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
-        return self.snapshot
 
     # How writes take effect
 

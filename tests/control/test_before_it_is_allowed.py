@@ -7,7 +7,7 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.control import jumping
@@ -19,7 +19,7 @@ from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.timeline.rules.file_sizes import FileSummary
@@ -99,7 +99,7 @@ class Operator:
         self.snapshots = Snapshots()
         self._reconciler = Reconciler(
             kube=cluster,
-            snapshots=cast("SnapshotReader", self.snapshots),
+            snapshots=self.snapshots,
             settings=Settings(spark_image=IMAGE),
         )
 
@@ -317,7 +317,7 @@ async def test_what_concerns_no_folder_hides_none() -> None:
     operator = Operator(cluster)
     await operator.reconcile()
     assert operator.snapshots.asked == ["s3a://lake/team-a/flights"]
-    assert cluster.claims, "the folder is this table's own before it is looked at"
+    assert cluster.claims, "the folder is this table's own before it is read"
     assert cluster.created == []
 
 
@@ -418,4 +418,4 @@ async def test_the_end_of_a_table_while_blocked_asks_the_store_for_nothing_eithe
         await operator.reconcile()
     assert operator.snapshots.asked == []
     assert cluster.of_service("deletion") == []
-    assert "flights" not in cluster.tables, "it ends all the same"
+    assert "flights" not in cluster.tables, "it still ends"

@@ -6,18 +6,19 @@ import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.control.memory_cluster import Killed, MemoryCluster
 from tests.planning.world import IMAGE, NOW, UID, as_declared, at, class_spec, instant, minutes, table, timeline
 
 from hudi_jobs.contract import Outcome, Service
+from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.keys import table_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.snapshots.reader import SnapshotReader, Snapshots
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL, job_labels
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.planning.deletion.decide import ATTEMPTS
@@ -36,7 +37,13 @@ THERE = as_declared(TimelineSnapshot(timeline=timeline(instant("2026031011590000
 
 class _Snapshots:
     def __init__(self, cluster: MemoryCluster) -> None:
-        self.read = cluster.read_snapshot
+        self._cluster = cluster
+
+    async def read(self, _base_path: str, _store: ObjectStore | None, **_questions: Any) -> TimelineSnapshot:
+        return self._cluster.snapshot
+
+    async def fingerprint(self, _base_path: str, _store: ObjectStore | None, **_options: Any) -> int | None:
+        return None  # every reconcile observes the whole table
 
 
 class Store(LocalFileSystem):
@@ -61,9 +68,9 @@ class Store(LocalFileSystem):
 class Play:
     """One deleted table, and the operator's process, which starts again after each death."""
 
-    def __init__(self, cluster: MemoryCluster, *, snapshots: Any = None) -> None:
+    def __init__(self, cluster: MemoryCluster, *, snapshots: Snapshots | None = None) -> None:
         self.cluster = cluster
-        self.snapshots = snapshots or _Snapshots(cluster)
+        self.snapshots: Snapshots = snapshots or _Snapshots(cluster)
         self.now = NOW
         cluster.clock = lambda: self.now
         self.deaths = 0
@@ -71,8 +78,7 @@ class Play:
         self._start()
 
     def _start(self) -> None:
-        snapshots = cast("SnapshotReader", self.snapshots)
-        self.reconciler = Reconciler(kube=self.cluster, snapshots=snapshots, settings=Settings(spark_image=IMAGE))
+        self.reconciler = Reconciler(kube=self.cluster, snapshots=self.snapshots, settings=Settings(spark_image=IMAGE))
 
     async def until_it_is_gone(self, *, most: int = 400) -> None:
         for _ in range(most):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -33,7 +33,7 @@ FORGED_OWNERS = {
 }
 
 
-def names(jobs: list[Document]) -> list[str]:
+def names(jobs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [job["metadata"]["name"] for job in jobs]
 
 

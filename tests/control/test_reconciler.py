@@ -21,7 +21,7 @@ from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.control.reconciler import Reconciler
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.polling import LastReconcile
-from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.control.snapshots.reader import fingerprint
 from hudi_operator.kube.errors import ApiUnavailable, Conflict, KubernetesError
 from hudi_operator.kube.kinds import Kind
 from hudi_operator.planning.model import TimelineSnapshot, TimelineTrouble
@@ -83,8 +83,7 @@ class Operator:
 
     def _start(self) -> None:
         settings = Settings(spark_image=IMAGE)
-        snapshots = cast("SnapshotReader", Snapshots(self.cluster))
-        self._reconciler = Reconciler(kube=self.cluster, snapshots=snapshots, settings=settings)
+        self._reconciler = Reconciler(kube=self.cluster, snapshots=Snapshots(self.cluster), settings=settings)
 
     async def reconcile(self, trigger: Trigger = Trigger.EVENT) -> float | None:
         return await self._reconciler.reconcile(KEY, trigger)
@@ -296,7 +295,7 @@ async def test_a_poll_sees_a_store_that_fails_and_one_that_is_back() -> None:
 
 
 async def due_operator() -> Operator:
-    """An operator whose table was looked at, and has a run that is due at the next reconcile."""
+    """An operator whose table was reconciled, and has a run that is due at the next reconcile."""
     operator = Operator(living_table(suspend=True))
     await operator.reconcile()
     operator.cluster.tables["flights"]["spec"]["suspend"] = False

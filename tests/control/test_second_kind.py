@@ -50,10 +50,9 @@ class Process:
         self.resync = Resync(
             controllers=REGISTRY, kube=self.cluster, queue=self.queue, known=self.known, period_seconds=100
         )
-        snapshots: Any = Snapshots(self.cluster)
         parts = Parts(
             kube=self.cluster,
-            snapshots=snapshots,
+            snapshots=Snapshots(self.cluster),
             settings=Settings(spark_image=IMAGE),
             controllers=REGISTRY,
             known=self.known,
@@ -68,7 +67,7 @@ class Process:
         monkeypatch.setattr(reconciler, "decide", remembered)
 
     async def work(self) -> set[ObjectKey]:
-        """Look at all that waits, and return it."""
+        """Reconcile all that waits, and return it."""
         waiting = {key: entry.trigger for key, entry in self.queue._waiting.items()}
         for key, trigger in waiting.items():
             self.queue.discard(key)
@@ -131,7 +130,7 @@ async def test_a_resync_finds_what_no_event_told_of_and_knows_what_is_seen_with_
     assert process.seen_with_the_table() == ()
 
 
-def test_nobody_has_a_table_of_another_namespace_looked_at() -> None:
+def test_nobody_has_a_table_of_another_namespace_reconciled() -> None:
     careless = replace(BOOKMARKS, reference=lambda _document: KEY)
     known = KnownObjects((*CONTROLLERS, careless))
     assert known.learn(FIRST, bookmark()) == (KEY,)

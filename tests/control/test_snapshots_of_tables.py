@@ -7,6 +7,7 @@ import os
 import tarfile
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pytest
@@ -279,7 +280,7 @@ async def test_no_single_damaged_file_of_a_timeline_blinds_a_read(tmp_path: Path
         assert not changed or any(file.name in one for one in named), (file.name, changed)
 
 
-def vars_of(value: object) -> list[str]:
+def vars_of(value: Any) -> list[str]:
     return [field.name for field in fields(value)]
 
 

@@ -61,7 +61,7 @@ def planted(tenant: Tenant) -> list[str]:
 
 def test_a_folder_of_another_tenant_is_not_to_be_had_and_not_to_be_seen(attacker: Tenant, victim: Table) -> None:
     before = belongings(victim)
-    others = {
+    others: dict[str, dict[str, Any]] = {
         "base": {"basePath": f"s3a://{victim.folder}"},
         "below": {"basePath": f"s3a://{victim.folder}/deeper"},
         "around": {"basePath": f"s3a://lake/{victim.namespace}"},
@@ -101,7 +101,7 @@ def test_neither_sql_nor_its_rows_reach_another_tenant_from_a_driver_or_its_exec
         "reading": f"SELECT id, value FROM csv.`s3a://{victim.landing}`",
         "writing": f"INSERT OVERWRITE DIRECTORY 's3a://{victim.landing}' USING csv SELECT * FROM source",
     }
-    tried = {"tableClassName": "e2e-once", "execution": IN_CLUSTER}
+    tried: dict[str, Any] = {"tableClassName": "e2e-once", "execution": IN_CLUSTER}
     tables = [attacker.table(name, ingestion={"transform": {"sql": sql}}, **tried) for name, sql in statements.items()]
     sql = f"SELECT *, '/../../../{victim.namespace}/accounts/part=p1' AS part FROM source"
     values = attacker.table("values", partitionBy=["part"], ingestion={"transform": {"sql": sql}}, **tried)

@@ -130,7 +130,7 @@ def adapt(document: Document) -> Document:
 
 def test_no_example_is_stalled(examples: Examples) -> None:
     for table in (*examples.fed.values(), *examples.others.values()):
-        status = table.wait(lambda status: status.get("conditions"), what="looked at")
+        status = table.wait(lambda status: status.get("conditions"), what="reconciled")
         assert "Stalled" not in {one["type"] for one in status["conditions"]}, (table.name, status)
 
 

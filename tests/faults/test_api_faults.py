@@ -1,4 +1,4 @@
-"""The API server and the network misbehave, and every table comes to the same end all the same.
+"""The API server and the network misbehave, and every table still comes to the same end.
 
 The clocks of all programs are ten minutes apart, in another way for each life of a table.
 """

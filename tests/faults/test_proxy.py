@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import aiohttp
 import pytest
@@ -38,7 +39,7 @@ class Server:
 
 
 @asynccontextmanager
-async def before(server: Server, **options: object) -> AsyncIterator[tuple[FaultProxy, aiohttp.ClientSession]]:
+async def before(server: Server, **options: Any) -> AsyncIterator[tuple[FaultProxy, aiohttp.ClientSession]]:
     runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -23,10 +24,10 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
 ) -> None:
     # Shortened, everything that happens by the clock happens ten times as often as by default, or more often.
     window, poll, longest, resync = (600.0, 10.0, 300.0, 300.0) if full else (30.0, 1.0, 30.0, 10.0)
-    times = {"POLL_SECONDS": f"{poll}", "MAX_POLL_SECONDS": f"{longest}", "RESYNC_SECONDS": f"{resync}"}
+    times: dict[str, Any] = {"POLL_SECONDS": f"{poll}", "MAX_POLL_SECONDS": f"{longest}", "RESYNC_SECONDS": f"{resync}"}
     port = free_port()
     skew = next(skews(full=full, start=seed))
-    others = {"METRICS_PORT": str(port), "LEADER_ELECTION": "true"}
+    others: dict[str, Any] = {"METRICS_PORT": str(port), "LEADER_ELECTION": "true"}
     async with arena(tmp_path / "idle", skew=skew, **others, **times) as place:
         await asyncio.gather(*(place.declare(f"idle-{number}") for number in range(TABLES)))
         await until_idle(place)
@@ -39,7 +40,7 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
         asked = await store_requests(port) - requests
     print(f"in {window:g} s, {skew}: {asked:g} requests to the store, {dict(read)}")  # noqa: T201 - the measure itself
     assert written == []
-    # One listing per look; a table that rests is looked at ever more rarely than once per poll.
+    # One listing per read; a table that rests is polled less and less often.
     assert 0 < asked <= TABLES * window / poll
     # Two listings per resync, of tables and of classes: nothing that grows with the reconciles, or with the tables.
     assert sum(read.values()) <= 4 * (1 + window / resync)

@@ -298,7 +298,7 @@ def test_what_can_do_harm_is_opened_by_its_own_name_only_and_is_a_risk(key: str)
         ("spark.jars", "can load code into the jobs"),
         ("spark.hadoop.fs.s3a.bucket.lake.endpoint", "can change an identity or lead to another endpoint"),
         ("hoodie.base.path", "can lead to another path"),
-        ("spark.sql.files.ignoreCorruptFiles", "can pass over damaged or missing input without a word"),
+        ("spark.sql.files.ignoreCorruptFiles", "can skip damaged or missing input silently"),
         ("spark.sql.somethingNew", "is not known to be harmless"),
         ("spark.sql.shuffle.partitions", None),
         ("hoodie.upsert.shuffle.parallelism", None),

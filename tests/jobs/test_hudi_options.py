@@ -107,7 +107,8 @@ def test_a_merge_on_read_table_adds_the_plan_of_its_compaction() -> None:
 @pytest.mark.parametrize("service", SWITCHES)
 @pytest.mark.parametrize("mode", ["Async", "Inline", "Disabled"])
 def test_a_service_runs_in_the_writer_only_when_it_says_inline(service: str, mode: str) -> None:
-    found = options(type="MergeOnRead", **{service: {"mode": mode}})
+    declared: dict[str, Any] = {service: {"mode": mode}}
+    found = options(type="MergeOnRead", **declared)
     on = {switch for switch in SWITCHES.values() if found[switch] == "true"}
     assert on == ({SWITCHES[service]} if mode == "Inline" else set())
 
@@ -133,7 +134,7 @@ def test_no_service_runs_inside_the_job_of_another(service: Service) -> None:
     ],
 )
 def test_hudi_does_not_count_again_in_the_job_of_a_service(service: Service, expected: dict[str, str]) -> None:
-    declared = {
+    declared: dict[str, Any] = {
         "type": "MergeOnRead",
         "compaction": {"trigger": {"strategy": "NumAndTime", "deltaCommits": 7, "elapsed": "2h"}},
         "cleaning": {"trigger": {"commits": 6}},

@@ -99,6 +99,7 @@ class Managed:
         return plan
 
     def _run(self, job: ActiveJob) -> JobObservation:
+        assert job.service is not None
         request = build_request(
             table=self.table,
             table_class=_CLASS.spec,

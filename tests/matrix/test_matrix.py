@@ -99,7 +99,9 @@ def everyone_reads(foreign: Foreign, spark: SparkSession, late: list[tuple[Any, 
     for metadata_table in (True, False):
         expect(foreign, newest(spark, foreign.path, metadata_table=metadata_table), late)
     if native:
-        expect(foreign, natively(foreign.path), late)
+        rows = natively(foreign.path)
+        assert rows is not None
+        expect(foreign, rows, late)
 
 
 def natively(path: Path) -> list[tuple[Any, ...]] | None:

@@ -158,7 +158,7 @@ def _timeline(
 def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
     commits = [one for one in timeline.completed if one.action in COMMITS]
     newest = sorted(commits, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:COMMITS_READ]
-    runs = tuple((lake.entries[one.time].run, one.time) for one in newest if lake.entries[one.time].run is not None)
+    runs = tuple((run, one.time) for one in newest if (run := lake.entries[one.time].run) is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
     return TimelineSnapshot(
         timeline=timeline,
@@ -246,7 +246,7 @@ _SHOWN = frozenset({"pending", "stuck", "running", "ended"})
 
 def _labels(run: Run) -> dict[str, str]:
     return {
-        SERVICE_LABEL: run.decided.service.value,
+        SERVICE_LABEL: str(run.decided.service),
         ROLE_LABEL: "driver",
         "batch.kubernetes.io/job-name": run.decided.name,
         "batch.kubernetes.io/controller-uid": run.uid,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 COMPLETED_AS = {"compaction": "commit", "clustering": "replacecommit", "logcompaction": "deltacommit"}
 WRITES = frozenset({"deltacommit"})
@@ -114,17 +115,15 @@ class Lake:
         self.entries[entry.time] = entry
         return entry
 
-    def change(self, time: str, **changes: object) -> Entry:
+    def change(self, time: str, **changes: Any) -> Entry:
         return self.put(replace(self.entries[time], **changes))
 
     def checkpoint(self, *, by_number: bool) -> Checkpoint:
         """Return the newest checkpoint: by its number, or as commits complete by their writers' clocks."""
-        found = [one for one in (*self.commits, *reversed(self.archived)) if one.checkpoint is not None]
+        found = [one.checkpoint for one in (*self.commits, *reversed(self.archived)) if one.checkpoint is not None]
         if not found:
             return Checkpoint()
-        newest = max(found, key=lambda one: one.checkpoint.number) if by_number else found[0]
-        assert newest.checkpoint is not None
-        return newest.checkpoint
+        return max(found, key=lambda one: one.number) if by_number else found[0]
 
     def rows(self, *, updates: bool) -> list[int]:
         """What a reader gets: the sources whose rows are there, in the order in which one overwrites another.

@@ -29,7 +29,11 @@ from hudi_operator.planning.status.build import build_status
 from hudi_operator.timeline import CleanSummary
 from hudi_operator.timeline.rules.counters import COMMITS
 
-_ACTIONS = {Service.INGESTION: "deltacommit", Service.COMPACTION: "compaction", Service.CLUSTERING: "clustering"}
+_ACTIONS: dict[Service | None, str] = {
+    Service.INGESTION: "deltacommit",
+    Service.COMPACTION: "compaction",
+    Service.CLUSTERING: "clustering",
+}
 _COMPLETED_AS = {**_ACTIONS, Service.COMPACTION: "commit", Service.CLUSTERING: "replacecommit"}
 
 
@@ -130,11 +134,11 @@ class Simulation:
                 return  # the operator died before it acted
             if isinstance(action, StopJob):
                 self.runs.pop(action.job.name, None)
-            elif self.dice.random() > self.luck:
+            elif isinstance(action, LaunchJob | CreateJob) and self.dice.random() > self.luck:
                 after = refused(plan, action.job, observation=observation, message="quota", now=self.now)
                 self.store(observation, after, counted=len(plan.finished))
                 return
-            else:
+            elif isinstance(action, LaunchJob | CreateJob):
                 self.create(action)
 
     def check(self, plan: Plan) -> None:

@@ -34,7 +34,7 @@ from hudi_operator.planning.status.transitions import Transition, transitions
 from hudi_operator.planning.writers.acts import ACT_REASONS
 
 FIRST, SECOND, THIRD = done("commit", 50), done("commit", 40), done("commit", 30)
-RAN = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}
+RAN: dict[str, Any] = {"started_at": at(NOW - minutes(30)), "finished_at": at(NOW - minutes(29))}
 RUNS = tuple(run(job=f"run-{number}", instant=ago(number), **RAN) for number in (30, 40, 50))
 SERVED = {"history": RUNS, "ingestion": memory(last_run=RUNS[0], last_no_op_instant=ago(30))}
 RESTORE, ROLLBACK, SAVEPOINT = done("restore", 10), done("rollback", 10), f"{ago(50)}_{ago(12)}.savepoint"
@@ -59,7 +59,7 @@ def before(**changes: Any) -> HudiTableStatus:
     return after.model_copy(update={"active_jobs": changes.get("active_jobs", ())})
 
 
-def told(observation: Observation) -> list[Transition]:
+def reported(observation: Observation) -> list[Transition]:
     found = transitions(observation.table.status, status_of(observation))
     return [one for one in found if one.reason in ACT_REASONS.values()]
 
@@ -74,7 +74,7 @@ def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
     last = plan_for(observation).services.ingestion.last_run
     assert last is not None
     assert last.undone_by == ago(10)
-    assert told(observation) == [
+    assert reported(observation) == [
         Transition(
             warning=True,
             reason="Restored",
@@ -87,47 +87,47 @@ def test_a_restore_is_reported_and_marks_what_it_undid() -> None:
 def test_it_is_reported_once_and_what_was_marked_stays_when_the_restore_is_archived() -> None:
     observation = seen(FIRST, RESTORE, undoing=(40, 30), remembered=before())
     later = again(observation, status_of(observation))
-    assert told(later) == []
+    assert reported(later) == []
     archived = seen(done("commit", 5), remembered=later.table.status)
     assert undone(archived) == undone(observation)
-    assert told(archived) == []
+    assert reported(archived) == []
 
 
 def test_what_was_archived_is_not_undone() -> None:
     observation = seen(THIRD, remembered=before())
     assert set(undone(observation).values()) == {None}
-    assert told(observation) == []
+    assert reported(observation) == []
 
 
 def test_what_is_archived_behind_a_savepoint_is_not_undone() -> None:
     """Hudi can archive past a savepoint, whose commit then is the first of the active timeline."""
     observation = seen(FIRST, SAVEPOINT, done("commit", 5), remembered=before())
     assert set(undone(observation).values()) == {None}
-    assert [one.reason for one in told(observation)] == ["Savepointed"]
+    assert [one.reason for one in reported(observation)] == ["Savepointed"]
 
 
 def test_a_rollback_of_a_completed_commit_is_reported_and_one_of_a_failed_write_is_not() -> None:
     observation = seen(FIRST, SECOND, ROLLBACK, undoing=(30,), remembered=before())
-    (event,) = told(observation)
+    (event,) = reported(observation)
     assert (event.warning, event.reason) == (True, "CommitsUndone")
     assert f"by rollback {ago(10)} of another tool: undid {ago(30)}." in event.message
     assert undone(observation)[ago(30)] == ago(10)
     later = again(observation, status_of(observation))
-    assert told(later) == []
+    assert reported(later) == []
     assert status_of(later).timeline == status_of(observation).timeline
 
     failed = seen(FIRST, SECOND, THIRD, ROLLBACK, undoing=(25,), remembered=before())
-    assert told(failed) == []
+    assert reported(failed) == []
     assert set(undone(failed).values()) == {None}
 
 
 def test_a_rollback_of_a_commit_that_nobody_here_made_is_told_where_it_was_seen_completed() -> None:
     seen_before = status_of(seen(FIRST, SECOND, THIRD, remembered=status()))
-    assert len(told(seen(FIRST, SECOND, ROLLBACK, undoing=(30,), remembered=seen_before))) == 1
+    assert len(reported(seen(FIRST, SECOND, ROLLBACK, undoing=(30,), remembered=seen_before))) == 1
 
 
 def test_of_commits_that_others_follow_it_is_said_that_their_files_are_not_read_again() -> None:
-    (event,) = told(seen(FIRST, THIRD, ROLLBACK, undoing=(40,), remembered=before()))
+    (event,) = reported(seen(FIRST, THIRD, ROLLBACK, undoing=(40,), remembered=before()))
     assert (
         "ingestion does not read it again: where rows are missing, ask for files with the annotation" in event.message
     )
@@ -143,7 +143,7 @@ def test_what_a_restore_undid_and_our_cleanup_then_rolled_back_is_no_act_of_anot
     """A restore over a completed clustering leaves it pending."""
     files = (FIRST, RESTORE, done("rollback", 5))
     observation = seen(*files, undoing=(40, 30), remembered=before())
-    assert [one.reason for one in told(observation)] == ["Restored"]
+    assert [one.reason for one in reported(observation)] == ["Restored"]
 
 
 @pytest.mark.parametrize("timeline", ["as an older release left it", "hidden", "new"])
@@ -153,7 +153,7 @@ def test_a_first_reconcile_shows_acts_and_tells_of_none(timeline: str) -> None:
     old = known.timeline.model_copy(update={"acts": None})
     remembered = {"as an older release left it": known.model_copy(update={"timeline": old}), "new": HudiTableStatus()}
     observation = seen(FIRST, SAVEPOINT, RESTORE, undoing=(40,), remembered=remembered.get(timeline, status(**SERVED)))
-    assert told(observation) == []
+    assert reported(observation) == []
     shown = status_of(observation).timeline
     assert shown is not None
     assert [one.action for one in shown.acts or ()] == ["restore", "savepoint"]
@@ -162,8 +162,8 @@ def test_a_first_reconcile_shows_acts_and_tells_of_none(timeline: str) -> None:
 def test_a_savepoint_that_came_while_a_job_of_the_table_was_at_work_is_not_told_as_anothers() -> None:
     busy = before(active_jobs=(active(),))
     observation = seen(FIRST, SECOND, THIRD, SAVEPOINT, remembered=busy, jobs=(job(JOB),))
-    assert told(observation) == []
-    assert told(again(observation, status_of(observation))) == []
+    assert reported(observation) == []
+    assert reported(again(observation, status_of(observation))) == []
 
 
 def test_many_acts_are_bounded_and_an_old_one_that_comes_into_sight_again_is_not_new() -> None:
@@ -174,9 +174,9 @@ def test_many_acts_are_bounded_and_an_old_one_that_comes_into_sight_again_is_not
     assert first.timeline is not None
     assert len(first.timeline.acts or ()) == 10
     fewer = seen(*files, *saved[:-3], remembered=first)
-    assert told(fewer) == []
+    assert reported(fewer) == []
     many = seen(FIRST, RESTORE, undoing=tuple(range(20, 49)), remembered=before())
-    (event,) = told(many)
+    (event,) = reported(many)
     assert event.message.count(",") < 6
     assert "and 26 more" in event.message
 
@@ -236,7 +236,7 @@ def test_a_table_that_is_only_observed_is_not_stalled_for_it() -> None:
 
 def test_an_act_that_names_nothing_is_reported_all_the_same() -> None:
     observation = seen(FIRST, RESTORE, remembered=before())
-    (event,) = told(observation)
+    (event,) = reported(observation)
     assert "undid no instant that is known" in event.message
 
 

@@ -58,7 +58,7 @@ def seen(job: JobObservation, *files: str, left_behind: tuple[str, ...] = (), **
     return observe(table(type="MergeOnRead", status=remembered, **spec), snapshot=snapshot, jobs=(job,))
 
 
-def told(observation: Observation, after: HudiTableStatus | None = None) -> list[Transition]:
+def reported(observation: Observation, after: HudiTableStatus | None = None) -> list[Transition]:
     found = transitions(observation.table.status, after or status_of(observation))
     return [one for one in found if one.reason in set(Effect)]
 
@@ -74,7 +74,7 @@ def test_every_instant_of_others_that_a_run_dealt_with_is_a_line_of_history_and_
         (WRITE, "RolledBack", "Other"),
         (PLAN, "Replanned", "ThisTable"),
     ]
-    assert told(observation) == [
+    assert reported(observation) == [
         Transition(
             warning=True,
             reason="RolledBack",
@@ -92,23 +92,23 @@ def test_it_is_reported_once_also_by_a_process_that_starts_later() -> None:
     observation = seen(cleaned(ROLLED_BACK))
     after = status_of(observation)
     later = again(observation, after)
-    assert told(later) == []
+    assert reported(later) == []
     assert status_of(later).history == after.history
 
 
 def test_what_a_run_of_this_table_had_left_is_not_called_another_tools() -> None:
-    (event,) = told(seen(cleaned(ROLLED_BACK), left_behind=(WRITE,)))
+    (event,) = reported(seen(cleaned(ROLLED_BACK), left_behind=(WRITE,)))
     assert (event.warning, event.message) == (False, f"Rolled back deltacommit {WRITE} of an earlier run.")
 
 
 def test_a_run_that_failed_tells_too_what_it_did_before() -> None:
-    assert len(told(seen(cleaned(ROLLED_BACK, kind=Outcome.FAILED)))) == 1
+    assert len(reported(seen(cleaned(ROLLED_BACK, kind=Outcome.FAILED)))) == 1
 
 
 def test_a_run_that_did_nothing_to_others_and_found_nothing_leaves_no_line() -> None:
     observation = seen(cleaned(), WRITING, PLANNED, CLEANING)
     assert plan_for(observation).history == ()
-    assert told(observation) == []
+    assert reported(observation) == []
 
 
 DIED = ended(service="Cleaning", exit_code=137)
@@ -131,7 +131,7 @@ def test_of_a_driver_that_died_the_timeline_tells(files: tuple[str, ...], expect
 
 
 def test_beside_others_the_end_of_an_instant_is_taken_for_a_dead_runs_doing_by_nobody() -> None:
-    shared = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+    shared: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
     (line,) = plan_for(seen(DIED, **shared)).history
     assert line.affected is None
 
@@ -147,4 +147,4 @@ def test_a_result_without_a_list_is_one_of_an_older_driver() -> None:
     older = ended(JOB, service="Cleaning", outcome=JobOutcome.model_validate({"results": [
         {"id": "a", "outcome": "NothingToDo", "message": "There is nothing."}
     ]}))  # fmt: skip
-    assert told(seen(older)) == []
+    assert reported(seen(older)) == []

@@ -101,7 +101,7 @@ def test_a_run_that_failed_under_earlier_circumstances_says_nothing_when(
 def test_failures_that_an_earlier_release_counted_are_not_reset_without_a_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    last = run("Failed", finished_at="2026-03-10T12:00:00Z", reason="HudiError")
+    last = run(Outcome.FAILED, finished_at="2026-03-10T12:00:00Z", reason="HudiError")
     before = ServiceStatus(last_run=last, failures=10, failures_generation=1)
     assert decided(status(ingestion=before), monkeypatch).services.ingestion.reason == "RetriesExhausted"
 

@@ -39,7 +39,7 @@ def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> N
         ({"allowedSparkConf": ["spark.jars"]}, "allowedSparkConf: spark.jars can load code into the jobs."),
         (
             {"allowedSparkConf": ["spark.sql.files.ignoreCorruptFiles"]},
-            "spark.sql.files.ignoreCorruptFiles can pass over damaged or missing input without a word.",
+            "spark.sql.files.ignoreCorruptFiles can skip damaged or missing input silently.",
         ),
         (
             {"allowedSparkConf": ["spark.hadoop.fs.s3a.bucket.x.endpoint"]},
@@ -53,7 +53,7 @@ def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> N
         ({"allowedSparkConf": ["spark.jars.*"]}, "allowedSparkConf: spark.jars.* opens nothing"),
         (
             {"sparkConf": {"spark.sql.files.ignoreCorruptFiles": "TRUE"}},
-            "sparkConf: spark.sql.files.ignoreCorruptFiles can pass over damaged",
+            "sparkConf: spark.sql.files.ignoreCorruptFiles can skip damaged",
         ),
     ],
 )

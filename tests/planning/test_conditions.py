@@ -48,9 +48,9 @@ def condition(after: HudiTableStatus, kind: ConditionType) -> Condition:
     return found
 
 
-WITHOUT_SERVICES = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
+WITHOUT_SERVICES: dict[str, Any] = {"cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
 SITUATIONS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
-    "never looked at": (
+    "never reconciled": (
         {},
         {},
         {"Ready": "Unknown Progressing", "Reconciling": "True Progressing", "Ingested": "Unknown Progressing"},

@@ -26,7 +26,7 @@ OLD = {
 }
 
 
-def told(
+def reported(
     service: str, reported: JobOutcome | None, timeline: Any, *, instant: str | None = None, **seen: Any
 ) -> tuple[str, str | None, str | None]:
     job = active("run", service=service, base_instant=BASE, instant=instant)
@@ -47,22 +47,22 @@ DIED = ("Failed", "DriverDied", None)
 
 @pytest.mark.parametrize("service", TIMELINES)
 def test_the_instant_that_the_driver_reports_must_be_completed(service: str) -> None:
-    assert told(service, says(MADE), TIMELINES[service]) == SUCCEEDED
-    assert told(service, says(MADE), WITHOUT) == NOT_CONFIRMED
-    assert told(service, says(ago(20)), TIMELINES[service]) == NOT_CONFIRMED
+    assert reported(service, says(MADE), TIMELINES[service]) == SUCCEEDED
+    assert reported(service, says(MADE), WITHOUT) == NOT_CONFIRMED
+    assert reported(service, says(ago(20)), TIMELINES[service]) == NOT_CONFIRMED
 
 
 @pytest.mark.parametrize("service", TIMELINES)
 def test_a_driver_that_died_has_succeeded_when_a_new_instant_of_its_kind_is_completed(service: str) -> None:
-    assert told(service, None, TIMELINES[service]) == SUCCEEDED
-    assert told(service, None, WITHOUT) == DIED
-    assert told(service, None, OLD[service]) == DIED
+    assert reported(service, None, TIMELINES[service]) == SUCCEEDED
+    assert reported(service, None, WITHOUT) == DIED
+    assert reported(service, None, OLD[service]) == DIED
 
 
 @pytest.mark.parametrize("service", ["Compaction", "Clustering"])
 def test_a_driver_that_died_has_succeeded_when_the_instant_that_it_was_given_is_completed(service: str) -> None:
-    assert told(service, None, OLD[service], instant=ago(60)) == ("Succeeded", None, ago(60))
-    assert told(service, None, TIMELINES[service], instant=ago(60)) == SUCCEEDED
+    assert reported(service, None, OLD[service], instant=ago(60)) == ("Succeeded", None, ago(60))
+    assert reported(service, None, TIMELINES[service], instant=ago(60)) == SUCCEEDED
 
 
 @pytest.mark.parametrize("service", TIMELINES)
@@ -70,20 +70,20 @@ def test_a_driver_that_died_has_succeeded_when_the_instant_that_it_was_given_is_
 def test_a_run_that_gave_way_is_believed_although_somebody_else_completed_the_instant(
     service: str, kind: Outcome
 ) -> None:
-    found = told(service, outcome(kind, message="Lost."), TIMELINES[service], instant=MADE)
+    found = reported(service, outcome(kind, message="Lost."), TIMELINES[service], instant=MADE)
     assert found == (kind.value, kind.value, None)
 
 
 @pytest.mark.parametrize("service", TIMELINES)
 def test_a_run_that_failed_is_believed_unless_a_commit_bears_its_name(service: str) -> None:
     failed = outcome(Outcome.FAILED, reason=FailureReason.HUDI_ERROR)
-    assert told(service, failed, TIMELINES[service]) == ("Failed", "HudiError", None)
-    assert told(service, failed, TIMELINES[service], runs=(("run", MADE),)) == SUCCEEDED
+    assert reported(service, failed, TIMELINES[service]) == ("Failed", "HudiError", None)
+    assert reported(service, failed, TIMELINES[service], runs=(("run", MADE),)) == SUCCEEDED
 
 
 def test_an_archival_leaves_no_instant_and_its_word_counts() -> None:
-    assert told("Archival", says(None), WITHOUT) == ("Succeeded", None, None)
-    assert told("Archival", None, WITHOUT) == DIED
+    assert reported("Archival", says(None), WITHOUT) == ("Succeeded", None, None)
+    assert reported("Archival", None, WITHOUT) == DIED
 
 
 def test_a_service_is_not_concluded_while_the_timeline_cannot_be_read() -> None:
@@ -95,9 +95,9 @@ def test_a_service_is_not_concluded_while_the_timeline_cannot_be_read() -> None:
 
 def test_an_ingestion_behind_many_commits_of_others_is_confirmed_by_the_instant_that_it_reports() -> None:
     written = ago(40)
-    hidden = told("Ingestion", says(written), WITHOUT)
-    anonymous = told("Ingestion", says(written), WITHOUT, unmarked=(WITHOUT.completed[1],))
-    another = told("Ingestion", says(written), WITHOUT, runs=(("somebody", written),))
+    hidden = reported("Ingestion", says(written), WITHOUT)
+    anonymous = reported("Ingestion", says(written), WITHOUT, unmarked=(WITHOUT.completed[1],))
+    another = reported("Ingestion", says(written), WITHOUT, runs=(("somebody", written),))
     assert hidden == ("Succeeded", None, written)
     assert anonymous == another == NOT_CONFIRMED
 

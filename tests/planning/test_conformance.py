@@ -208,7 +208,7 @@ def statuses(draw: st.DrawFn) -> HudiTableStatus:
 
 
 OPTIMISTIC = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
-specs = st.fixed_dictionaries(
+specs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
         "suspend": st.booleans(),

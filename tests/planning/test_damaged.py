@@ -60,7 +60,7 @@ def seen(*, verified: float | None = 35, remembered: dict[str, Any] | None = Non
 
 
 def launched(observation: Observation) -> list[str]:
-    return [one.job.service.value for one in plan_for(observation).actions if isinstance(one, LaunchJob)]
+    return [str(one.job.service) for one in plan_for(observation).actions if isinstance(one, LaunchJob)]
 
 
 def condition(after: HudiTableStatus, kind: ConditionType) -> Condition | None:
@@ -102,7 +102,7 @@ def test_a_person_who_says_whose_it_is_lets_everything_go_on() -> None:
     accepted = seen(annotations={ACCEPT: TORN.time})
     assert launched(accepted) != []
     assert plan_for(accepted).verified_up_to == ago(29.9)
-    # What readers of the table will meet is told all the same.
+    # What readers of the table will meet is still reported.
     ready = condition(status_of(accepted), ConditionType.READY)
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "TimelineCorrupt")

@@ -109,7 +109,7 @@ def test_another_attempt_another_base_and_another_time_have_other_names() -> Non
     assert len(names) == 6
 
 
-NOTHING_STARTS = {
+NOTHING_STARTS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
     "a job runs": ({"jobs": (job(),)}, {}, {}, "Running"),
     "a job starts": ({"jobs": (job(phase=JobPhase.STARTING),)}, {}, {}, "Running"),
     "a job of somebody else's memory ends": ({"jobs": (job("x", phase=JobPhase.ENDING),)}, {}, {}, "Running"),
@@ -171,7 +171,7 @@ def test_nothing_starts_while(case: str, annotations: dict[str, str]) -> None:
         ({}, {"running_in_class": 10**6, "running_in_namespace": 10**6}),
     ],
 )
-def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str, int]) -> None:
+def test_a_run_starts_below_the_limits(limits: dict[str, int], counts: dict[str, Any]) -> None:
     assert launched(plan_for(observe(table_class=a_class(jobQuota=limits), **counts)))
 
 

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.planning.endings import (
+    BASE_PATH,
+    DELETION,
+    EXECUTOR,
+    GONE,
+    LATE,
+    NO_CLASS,
+    REPORTED,
+    STILL_THERE,
+    UNREACHABLE,
+    deletion_job,
+    end_of,
+    ending,
+    failures,
+    launch_of,
+    launched,
+    notice_of,
+    reason,
+    released,
+    remembering,
+    stopped,
+)
 from tests.planning.world import (
     NOW,
-    active,
-    as_declared,
     at,
     ended,
-    instant,
     job,
     minutes,
     outcome,
-    run,
-    table,
     table_class,
-    timeline,
 )
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.api.spec.table import DeletionPolicy
-from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
-from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.deletion.decide import (
     ATTEMPTS,
-    PATIENCE,
     awaits_confirmation,
     decide_ending,
     refused_ending,
@@ -42,100 +55,12 @@ from hudi_operator.planning.model import (
     BlockerReason,
     JobObservation,
     JobPhase,
-    LaunchJob,
-    PodReference,
     PodTrouble,
-    Release,
     RemoveExecutors,
-    StopJob,
     TimelineSnapshot,
     TimelineTrouble,
 )
 from hudi_operator.planning.model.reasons import EndingEvent, EndingReason
-from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.transitions import Transition
-
-BASE_PATH = "s3a://lake/team-a/flights"
-DELETION = "flights-deletion-0123456789"
-EXECUTOR = PodReference(name="flights-ingestion-1-exec-1", uid="executor-uid")
-BEGAN = NOW - minutes(1)
-LATE = BEGAN + PATIENCE + minutes(1)
-LONG_AGO = NOW - minutes(30)
-GONE = TimelineSnapshot()
-STILL_THERE = as_declared(TimelineSnapshot(timeline=timeline(instant("20260310115900000"))), table())
-UNREACHABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="The store does not answer.")
-NO_CLASS = Blocker(reason=BlockerReason.CLASS_NOT_FOUND, message="HudiTableClass standard does not exist: create it.")
-
-
-def ending(*, policy: DeletionPolicy = DeletionPolicy.DELETE, **changes: Any) -> EndingObservation:
-    """A deleted table with nothing running; `spec` and `status` change the table, all else the observation."""
-    status = changes.pop("status", HudiTableStatus())
-    one = table(status=status, generation=2, deletionPolicy=policy.value, **changes.pop("spec", {}))
-    metadata = one.metadata.model_copy(update={"deletion_timestamp": at(BEGAN)})
-    base = EndingObservation(
-        metadata=metadata,
-        status=status,
-        policy=policy,
-        base_path=BASE_PATH,
-        table=one.model_copy(update={"metadata": metadata}),
-        table_class=table_class(),
-    )
-    return replace(base, **changes)
-
-
-def remembering(*history: RunStatus, jobs: tuple[str, ...] = ()) -> HudiTableStatus:
-    """A status that remembers these attempts, newest first, and these Jobs that remove the data."""
-    return HudiTableStatus(
-        history=history, active_jobs=tuple(active(name, service="Deletion", state="Running") for name in jobs)
-    )
-
-
-def attempt(kind: Outcome = Outcome.FAILED, **changes: Any) -> RunStatus:
-    return run(kind, service="Deletion", job=DELETION, **changes)
-
-
-def failures(number: int, *, last: datetime = LONG_AGO, **changes: Any) -> HudiTableStatus:
-    return remembering(*[attempt(finished_at=at(last), **changes)] * number)
-
-
-def deletion_job(**changes: Any) -> JobObservation:
-    return job(DELETION, service=Service.DELETION, **changes)
-
-
-def released(plan: Step) -> bool:
-    return plan.releases
-
-
-def end_of(plan: Step) -> Release:
-    (release,) = (action for action in plan.actions if isinstance(action, Release))
-    return release
-
-
-def launched(plan: Step) -> bool:
-    return any(isinstance(action, LaunchJob) for action in plan.actions)
-
-
-def launch_of(plan: Step) -> ActiveJob:
-    (launch,) = (action for action in plan.actions if isinstance(action, LaunchJob))
-    return launch.job
-
-
-def stopped(plan: Step) -> tuple[str, ...]:
-    """Names of the Jobs that are asked to end, or whose executors are."""
-    return tuple(action.job.name for action in plan.actions if isinstance(action, StopJob | RemoveExecutors))
-
-
-def notice_of(plan: Step) -> Transition:
-    (notice,) = plan.notices
-    return notice
-
-
-def reason(plan: Step) -> str:
-    ready = find_condition(plan.status.conditions, ConditionType.READY)
-    assert ready is not None
-    assert ready.status is ConditionStatus.FALSE
-    return ready.reason
-
 
 # What ends the table at once
 
@@ -391,8 +316,6 @@ def test_a_refused_job_is_a_failed_attempt() -> None:
 
 # The confirmation
 
-REPORTED = attempt(Outcome.SUCCEEDED, message="Deleted 7 files, 12345 bytes.", finished_at=at(NOW))
-
 
 @pytest.mark.parametrize("kind", [Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO])
 def test_a_run_that_reports_success_is_confirmed_by_another_reconcile(kind: Outcome) -> None:
@@ -442,81 +365,6 @@ def test_a_store_that_cannot_be_read_is_asked_again_and_not_for_ever() -> None:
     over = decide_ending(seen, now=NOW + minutes(11))
     assert end_of(over).reason is EndingEvent.DELETION_NOT_CONFIRMED
     assert end_of(over).warning
-
-
-# What holds for every reconcile
-
-OBSERVATIONS = st.builds(
-    ending,
-    policy=st.sampled_from(DeletionPolicy),
-    claim_held=st.booleans(),
-    blockers=st.sampled_from([(), (NO_CLASS,)]),
-    table_class=st.sampled_from([None, table_class()]),
-    snapshot=st.sampled_from([GONE, STILL_THERE, UNREACHABLE]),
-    spec=st.fixed_dictionaries({"suspend": st.booleans()}),
-    status=st.sampled_from(
-        [HudiTableStatus(), remembering(REPORTED), remembering(jobs=(DELETION,)), *map(failures, range(1, 6))]
-    ),
-    jobs=st.lists(
-        st.builds(
-            job,
-            st.sampled_from([DELETION, "flights-ingestion-1"]),
-            service=st.sampled_from([Service.DELETION, Service.INGESTION]),
-            phase=st.sampled_from(JobPhase),
-            trouble=st.sampled_from([None, PodTrouble.IMAGE_PULL_FAILED]),
-            outcome=st.sampled_from([None, outcome(Outcome.SUCCEEDED), outcome(Outcome.FAILED)]),
-        ),
-        max_size=2,
-        unique_by=lambda one: one.name,
-    ).map(tuple),
-)
-
-
-@given(seen=OBSERVATIONS, elapsed=st.integers(0, 60))
-def test_nothing_is_removed_and_nobody_goes_while_a_job_of_the_table_runs(
-    seen: EndingObservation, elapsed: int
-) -> None:
-    plan = decide_ending(seen, now=NOW + minutes(elapsed))
-    if any(one.phase is not JobPhase.OVER for one in seen.jobs):
-        assert not released(plan)
-        assert not launched(plan)
-
-
-@given(seen=OBSERVATIONS, elapsed=st.integers(0, 60))
-def test_data_is_only_removed_where_the_spec_asks_for_it_and_the_claim_is_held(
-    seen: EndingObservation, elapsed: int
-) -> None:
-    plan = decide_ending(seen, now=NOW + minutes(elapsed))
-    if launched(plan):
-        assert seen.policy is DeletionPolicy.DELETE
-        assert seen.claim_held
-        assert seen.blockers == ()
-        assert seen.table is not None
-        assert not seen.table.spec.suspend
-
-
-@given(seen=OBSERVATIONS)
-def test_a_reconcile_of_an_unchanged_world_changes_nothing(seen: EndingObservation) -> None:
-    first = decide_ending(seen, now=NOW)
-    second = decide_ending(replace(seen, status=first.status), now=NOW)
-    if not launched(first) and not first.finished and first.status.history == seen.status.history:
-        assert second.status == first.status
-
-
-@given(seen=OBSERVATIONS)
-def test_every_table_ends_once_no_pod_of_it_runs(seen: EndingObservation) -> None:
-    now = NOW
-    for _ in range(60):
-        plan = decide_ending(seen, now=now)
-        if released(plan):
-            return
-        # Every Job that is left or is launched from here on dies without a word.
-        seen = replace(seen, status=plan.status, jobs=())
-        if launched(plan):
-            jobs = tuple(one.model_copy(update={"uid": "job-uid"}) for one in plan.status.active_jobs)
-            seen = replace(seen, status=plan.status.model_copy(update={"active_jobs": jobs}))
-        now += minutes(1)
-    pytest.fail("the table has not ended within an hour")
 
 
 def test_other_conditions_stay_as_they_were() -> None:

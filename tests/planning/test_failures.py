@@ -1,4 +1,4 @@
-"""Failures in classes of their own: budgets, backoff, and what resets them."""
+"""Failures in classes: budgets, backoff, and what resets them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ KINDS: dict[StrEnum, FailureKind] = {
 
 @pytest.mark.parametrize("reason", sorted(KINDS, key=str), ids=str)
 def test_every_reason_has_somebody_to_blame(reason: StrEnum) -> None:
-    assert failure_kind(run("Failed", reason=str(reason))) is KINDS[reason]
+    assert failure_kind(run(Outcome.FAILED, reason=str(reason))) is KINDS[reason]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,11 @@ def counts(found: ServiceStatus) -> tuple[int, int, int]:
     return found.failures, found.infrastructure_failures, found.conflicts
 
 
-BAD, EVICTED, LOST = run("Failed"), run("Failed", reason="Evicted"), run("Conflict", reason="Conflict")
+BAD, EVICTED, LOST = (
+    run(Outcome.FAILED),
+    run(Outcome.FAILED, reason="Evicted"),
+    run(Outcome.CONFLICT, reason="Conflict"),
+)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ BAD, EVICTED, LOST = run("Failed"), run("Failed", reason="Evicted"), run("Confli
     [
         ((BAD, EVICTED, LOST, BAD), (2, 1, 1)),
         ((BAD, EVICTED, LOST, run()), (0, 0, 0)),
-        ((BAD, EVICTED, LOST, run("NothingToDo", reason=None)), (0, 0, 0)),
+        ((BAD, EVICTED, LOST, run(Outcome.NOTHING_TO_DO, reason=None)), (0, 0, 0)),
     ],
 )
 def test_each_kind_is_counted_apart_until_a_run_succeeds(runs: Any, expected: tuple[int, int, int]) -> None:
@@ -140,7 +144,7 @@ def test_a_service_gives_up_when_a_budget_is_used_up(plan: Plan, *, exhausted: b
 
 
 def given_up(**changes: Any) -> Any:
-    last = run("Failed", finished_at=at(NOW - minutes(30)), reason="HudiError", message="It broke.")
+    last = run(Outcome.FAILED, finished_at=at(NOW - minutes(30)), reason="HudiError", message="It broke.")
     before = memory(last_run=last, failures=10, failures_generation=1)
     return observe(table(status=status(ingestion=before), **changes))
 
@@ -173,7 +177,7 @@ def test_a_service_that_has_given_up_starts_anew_by_the_remedies_that_it_names(r
 
 
 def test_a_request_gives_table_services_a_new_start_too() -> None:
-    last = run("Failed", service="Compaction", finished_at=at(NOW), reason="HudiError")
+    last = run(Outcome.FAILED, service="Compaction", finished_at=at(NOW), reason="HudiError")
     before = {
         "ingestion": memory(last_run=run(started_at=at(NOW))),
         "compaction": memory(last_run=last, failures=10, failures_generation=1),
@@ -189,7 +193,7 @@ def test_a_request_gives_table_services_a_new_start_too() -> None:
 
 def test_a_failure_that_is_no_longer_due_is_forgotten() -> None:
     """Another tool has compacted meanwhile."""
-    last = run("Failed", service="Compaction", finished_at=at(NOW), reason="HudiError")
+    last = run(Outcome.FAILED, service="Compaction", finished_at=at(NOW), reason="HudiError")
     before = status(compaction=memory(last_run=last, failures=3, failures_generation=1))
     seen = TimelineSnapshot(timeline=story(done("deltacommit", 50)))
     found = plan_for(observe(table(status=before, type="MergeOnRead", ingestion=None), snapshot=seen))

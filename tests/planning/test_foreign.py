@@ -28,7 +28,7 @@ from tests.planning.world import (
     table,
 )
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
@@ -228,7 +228,9 @@ def test_only_what_completed_since_the_last_good_reconcile_is_checked(verified: 
 def test_what_was_verified_moves_on_and_stands_still_at_a_foreign_commit() -> None:
     assert plan_for(seen()).verified_up_to == ago(29.9)
     assert plan_for(seen(*unmarked(30), verified=35)).verified_up_to == ago(35)
-    watched_no_more = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+    watched_no_more: dict[str, Any] = {
+        "concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
+    }
     assert plan_for(seen(*unmarked(30), verified=35, **watched_no_more)).verified_up_to == ago(29.9)
 
 
@@ -271,7 +273,7 @@ def test_an_instant_that_a_run_of_ours_is_known_to_have_made_is_not_foreign() ->
     [
         {},
         {"compaction": memory(last_run=RAN)},
-        {"history": tuple(run("Failed", job=f"run-{n}", finished_at=at(NOW - minutes(n))) for n in range(10))},
+        {"history": tuple(run(Outcome.FAILED, job=f"run-{n}", finished_at=at(NOW - minutes(n))) for n in range(10))},
         {"active_jobs": (active(started_at=at(NOW - minutes(1))),)},
     ],
 )
@@ -331,8 +333,8 @@ def cleaned(ended: float, **changes: Any) -> Observation:
     return seen(files=[*FILES, done("clean", ended + 0.1, ended)], verified=29, **changes)
 
 
-BEGAN = {"started_at": at(NOW - minutes(12)), "finished_at": at(NOW - minutes(11))}
-INLINE = {"cleaning": {"mode": "Inline"}}
+BEGAN: dict[str, Any] = {"started_at": at(NOW - minutes(12)), "finished_at": at(NOW - minutes(11))}
+INLINE: dict[str, Any] = {"cleaning": {"mode": "Inline"}}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +351,7 @@ INLINE = {"cleaning": {"mode": "Inline"}}
         (cleaned(10, remembered={"active_jobs": (active(service="Cleaning"),)}, jobs=(job(),)), []),
         # Too long before or after it.
         (cleaned(0.5, remembered={"cleaning": memory(last_run=run(service="Cleaning", **BEGAN))}), [ago(0.6)]),
-        # What was there when the table was last looked at.
+        # What was there when the table was last reconciled.
         (cleaned(29.5), []),
         (cleaned(10, managementPolicy="Observe"), []),
     ],
@@ -411,7 +413,7 @@ def test_a_commit_of_a_run_that_is_not_remembered_shows_that_the_memory_is_older
 def test_in_local_time_only_what_came_while_no_job_was_there_is_foreign(action: str) -> None:
     """The times of runs are in UTC, and where the table's clock stands is not certain."""
     made = () if action == "clean" else unmarked(10, action=Action(action))
-    local = {"files": [*FILES, done(action, 10)], "verified": 29, "zone": TimelineZone.LOCAL}
+    local: dict[str, Any] = {"files": [*FILES, done(action, 10)], "verified": 29, "zone": TimelineZone.LOCAL}
     assert foreign(seen(*made, **local)) == [ago(10)]
     at_work = {"active_jobs": (active(service="Cleaning"),)}
     assert foreign(seen(*made, **local, remembered=at_work, jobs=(job(),))) == []

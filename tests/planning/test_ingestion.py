@@ -156,7 +156,7 @@ def test_a_failed_run_forgets_that_input_was_left_so_that_its_retry_waits() -> N
 def test_memory_grows_by_half_after_out_of_memory_up_to_the_limit(
     before: str | None, limit: str, asked: str | None, expected: str | None
 ) -> None:
-    spec = {"execution": {"driver": {"memory": asked}}} if asked else {}
+    spec: dict[str, Any] = {"execution": {"driver": {"memory": asked}}} if asked else {}
     after = remembered_after(
         memory(driver_memory=before),
         run(Outcome.FAILED, reason="OutOfMemory"),

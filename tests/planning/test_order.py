@@ -28,7 +28,7 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import Outcome
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 
-OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+OPTIMISTIC: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 OFF = {"mode": "Disabled"}
 EVERYTHING: dict[str, Any] = {
     "type": "MergeOnRead",
@@ -51,7 +51,7 @@ def world(commits: int = 20, *, ingested: bool = False, **changes: Any) -> Obser
 
 
 def launched(plan: Plan) -> list[str]:
-    return [action.job.service.value for action in plan.actions if isinstance(action, LaunchJob)]
+    return [str(action.job.service) for action in plan.actions if isinstance(action, LaunchJob)]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_service_that_is_three_times_over_its_threshold_goes_before_ingestion(
 
 
 def test_a_compaction_that_is_three_times_over_its_time_goes_before_ingestion() -> None:
-    late = {"compaction": {"trigger": {"strategy": "TimeElapsed", "elapsed": "33m"}}}
-    in_time = {"compaction": {"trigger": {"strategy": "TimeElapsed", "elapsed": "34m"}}}
+    late: dict[str, Any] = {"compaction": {"trigger": {"strategy": "TimeElapsed", "elapsed": "33m"}}}
+    in_time: dict[str, Any] = {"compaction": {"trigger": {"strategy": "TimeElapsed", "elapsed": "34m"}}}
     assert launched(plan_for(world(**late))) == ["Compaction"]
     assert launched(plan_for(world(**in_time))) == ["Ingestion"]
 

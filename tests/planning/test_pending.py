@@ -26,7 +26,7 @@ from tests.planning.world import (
 )
 from tests.planning.world import table_class as a_class
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.jobs.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
@@ -35,7 +35,7 @@ from hudi_operator.timeline import Timeline, TimelineZone
 
 MOR: dict[str, Any] = {"type": "MergeOnRead"}
 QUIET: dict[str, Any] = {**MOR, "ingestion": None}
-OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+OPTIMISTIC: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 DELTAS = [done("deltacommit", 50 - number) for number in range(6)]
 OLD = ago(45.5)
 
@@ -51,7 +51,7 @@ def planned(seen: Timeline, *, now: Any = NOW, jobs: Any = (), **spec: Any) -> P
 
 def launched(plan: Plan) -> list[tuple[str, str | None, str | None]]:
     jobs = [action.job for action in plan.actions if isinstance(action, LaunchJob)]
-    return [(one.service.value, one.run_mode.value if one.run_mode else None, one.instant) for one in jobs]
+    return [(str(one.service), one.run_mode.value if one.run_mode else None, one.instant) for one in jobs]
 
 
 REQUESTED = {
@@ -134,7 +134,7 @@ def test_a_plan_whose_service_is_switched_off_while_its_run_works_is_ended_after
 
 def test_a_plan_that_cannot_be_ended_is_tried_again_with_a_budget_and_says_so() -> None:
     failing = memory(
-        last_run=run("Failed", service="Clustering", finished_at=at(NOW), reason="HudiError"),
+        last_run=run(Outcome.FAILED, service="Clustering", finished_at=at(NOW), reason="HudiError"),
         failures=50,
         failures_generation=1,
     )
@@ -161,7 +161,9 @@ def test_a_clustering_that_an_inline_writer_left_gets_a_run_of_its_own_before_th
 
 def test_beside_others_a_service_never_runs_inside_a_writer() -> None:
     """There Hudi would execute every pending plan, also one that another tool is at work on."""
-    inline = {service: {"mode": "Inline"} for service in ("compaction", "clustering", "cleaning", "archival")}
+    inline: dict[str, Any] = {
+        service: {"mode": "Inline"} for service in ("compaction", "clustering", "cleaning", "archival")
+    }
     one = table(**MOR, **inline, **OPTIMISTIC)
     options = owned_hudi_options(one, Service.INGESTION)
     switches = ("compact.inline", "clustering.inline", "clean.automatic", "archive.automatic")
@@ -178,7 +180,7 @@ def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next_writer(
     assert plan.services.compaction.reason == "Inline"
 
 
-HEARTBEAT = {"last_run": run("Failed", service="Compaction", finished_at=at(NOW), reason="DriverDied")}
+HEARTBEAT = {"last_run": run(Outcome.FAILED, service="Compaction", finished_at=at(NOW), reason="DriverDied")}
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(119, False), (120, True)])
@@ -217,7 +219,7 @@ def test_a_pending_plan_is_never_given_to_a_second_run(service: str) -> None:
 
 def test_a_pending_plan_whose_run_failed_is_tried_again_after_a_delay_and_ingestion_between() -> None:
     failed = memory(
-        last_run=run("Failed", service="Clustering", finished_at=at(NOW), reason="HudiError"),
+        last_run=run(Outcome.FAILED, service="Clustering", finished_at=at(NOW), reason="HudiError"),
         failures=3,
         failures_generation=1,
     )
@@ -229,7 +231,7 @@ def test_a_pending_plan_whose_run_failed_is_tried_again_after_a_delay_and_ingest
 
 def test_an_ingestion_that_a_pending_clustering_rejected_is_tried_again_with_growing_distance_behind_it() -> None:
     rejected = memory(
-        last_run=run("Failed", finished_at=at(NOW), reason="Conflict"), conflicts=3, failures_generation=1
+        last_run=run(Outcome.FAILED, finished_at=at(NOW), reason="Conflict"), conflicts=3, failures_generation=1
     )
     seen = REQUESTED["clustering"]
     waiting = planned(seen, remembered={"ingestion": rejected}, **MOR, **CLUSTERED)
@@ -252,7 +254,7 @@ def test_an_unfinished_clean_or_rollback_is_finished_by_a_cleaning() -> None:
         assert plan.services.cleaning.reason == "PendingPlan"
 
 
-ENDED = run("Failed", started_at=at(NOW - minutes(3)), finished_at=at(NOW), reason="DriverDied")
+ENDED = run(Outcome.FAILED, started_at=at(NOW - minutes(3)), finished_at=at(NOW), reason="DriverDied")
 LEFT = story(*DELTAS[:2], f"{ago(2)}.deltacommit.requested", f"{ago(2)}.deltacommit.inflight")
 
 
@@ -283,7 +285,7 @@ def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_ha
 
 
 def test_a_write_that_turned_out_alive_is_not_tried_again_until_something_moves() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Cleaning"), last_no_op_instant=ago(49))
+    settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Cleaning"), last_no_op_instant=ago(49))
     remembered = {"cleaning": settled}
     assert launched(planned(LEFT, now=NOW + minutes(60), remembered=remembered, **QUIET, **OPTIMISTIC)) == []
 

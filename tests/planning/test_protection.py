@@ -66,14 +66,16 @@ def after(kind: Outcome = Outcome.SUCCEEDED, *, ago_minutes: float = 5) -> Any:
 
 @pytest.mark.parametrize("service", ["Compaction", "Clustering", "Cleaning", "Archival"])
 def test_the_first_table_service_is_asked_for_the_savepoint(service: str) -> None:
-    off = {name: OFF for name in ("compaction", "clustering", "cleaning", "archival") if name != service.lower()}
-    on = {
+    off: dict[str, Any] = {
+        name: OFF for name in ("compaction", "clustering", "cleaning", "archival") if name != service.lower()
+    }
+    on: dict[str, Any] = {
         "compaction": {"trigger": {"deltaCommits": 2}},
         "clustering": {"mode": "Async", "trigger": {"commits": 2}},
         "cleaning": {"retainCommits": 2, "trigger": {"commits": 2}},
         "archival": {"minCommits": 2, "maxCommits": 3},
     }
-    cleaned = {"cleaning": {**OFF, "retainCommits": 1}} if service == "Archival" else {}
+    cleaned: dict[str, Any] = {"cleaning": {**OFF, "retainCommits": 1}} if service == "Archival" else {}
     one = seen(taken(Protection.WANTED), **{**off, **cleaned, service.lower(): on[service.lower()]})
     (job,) = launched(plan_for(one))
     assert (job.service, job.savepoint, job.taken_over_at) == (Service(service), SavepointStep.KEEP, TAKEN)
@@ -84,7 +86,7 @@ def test_the_first_table_service_is_asked_for_the_savepoint(service: str) -> Non
 def test_an_ingestion_makes_it_only_where_services_run_inside_the_writer() -> None:
     inline = {"compaction": {"mode": "Inline", "trigger": {"deltaCommits": 2}}}
     for spec, step in (({}, None), (inline, SavepointStep.KEEP)):
-        off = {"clustering": OFF, "cleaning": OFF, "archival": OFF, "compaction": OFF, **spec}
+        off: dict[str, Any] = {"clustering": OFF, "cleaning": OFF, "archival": OFF, "compaction": OFF, **spec}
         (job,) = launched(plan_for(seen(taken(Protection.WANTED), ingestion={}, **off)))
         assert (job.service, job.savepoint) == (Service.INGESTION, step)
 
@@ -144,7 +146,7 @@ def test_it_stays_as_long_as_the_first_cycle_is_not_over(why: str) -> None:
 def test_where_cleaning_is_off_any_service_ends_the_cycle_and_where_it_is_inline_an_ingestion_does() -> None:
     off = seen(KEPT, deltas=2, cleaning=OFF, compaction_memory=after())
     assert [job.savepoint for job in launched(plan_for(off))] == [SavepointStep.REMOVE]
-    inline = {"cleaning": {"mode": "Inline"}, "ingestion": {}, "deltas": 2}
+    inline: dict[str, Any] = {"cleaning": {"mode": "Inline"}, "ingestion": {}, "deltas": 2}
     resting = after(ago_minutes=1)
     assert [one.savepoint for one in launched(plan_for(seen(KEPT, ingestion_memory=resting, **inline)))] == [
         SavepointStep.REMOVE

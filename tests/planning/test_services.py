@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.planning.world import NOW, ago, at, done, memory, minutes, observe, plan_for, run, status, story, table
 
+from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import CountRange, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Plan, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Bounds, CleanSummary, TableType, Timeline
@@ -45,7 +46,7 @@ def decided(found: ServiceStatus) -> tuple[bool, str, int | None, int | None]:
 
 def launched(plan: Plan) -> list[tuple[str, str | None, str | None]]:
     jobs = [action.job for action in plan.actions if isinstance(action, LaunchJob)]
-    return [(job.service.value, job.run_mode.value if job.run_mode else None, job.instant) for job in jobs]
+    return [(str(job.service), job.run_mode.value if job.run_mode else None, job.instant) for job in jobs]
 
 
 BY_TIME = {"trigger": {"strategy": "TimeElapsed", "elapsed": "1h"}}
@@ -205,7 +206,7 @@ def test_nothing_is_due_while_the_timeline_cannot_be_read(service: str) -> None:
 
 
 def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
+    settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
     remembered = {"compaction": settled}
     same = planned(story(*DELTAS), remembered=remembered, **ALONE[K])
     moved = planned(story(*DELTAS, done("deltacommit", 1)), remembered=remembered, **ALONE[K])
@@ -216,7 +217,7 @@ def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -
 
 
 def test_an_older_instant_that_completes_late_counts_as_movement() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
+    settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
     late = [*DELTAS[:3], done("deltacommit", 47, 0.5), DELTAS[4]]
     assert launched(planned(story(*late), remembered={"compaction": settled}, **ALONE[K]))
 
@@ -224,7 +225,7 @@ def test_an_older_instant_that_completes_late_counts_as_movement() -> None:
 def copied(least: int, most: int) -> Timeline:
     """A table whose files do not tell how many of its delta commits completed after the compaction."""
     seen = story(done("commit", 60), *DELTAS)
-    changes = {
+    changes: dict[str, Any] = {
         "delta_commits_since_compaction": None,
         "delta_commits_since_compaction_bounds": Bounds(least, most),
     }
@@ -259,7 +260,7 @@ def test_both_bounds_are_shown() -> None:
 
 
 def test_a_run_that_found_nothing_because_the_count_was_lower_is_not_repeated() -> None:
-    settled = memory(last_run=run("NothingToDo", service="Compaction"), last_no_op_instant=ago(46))
+    settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
     found = planned(copied(4, 9), remembered={"compaction": settled}, **ALONE[K])
     assert launched(found) == []
     assert (found.services.compaction.reason, found.services.compaction.counted_range) == (

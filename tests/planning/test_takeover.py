@@ -39,8 +39,8 @@ from hudi_operator.timeline import Timeline
 QUIET = 10
 """Minutes: the default of the class."""
 LAKE: dict[str, Any] = {"type": "MergeOnRead"}
-OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
-OBSERVED = {"managementPolicy": "Observe"}
+OPTIMISTIC: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+OBSERVED: dict[str, Any] = {"managementPolicy": "Observe"}
 WROTE = [done("deltacommit", minute) for minute in (65, 60, 55, 50)]
 STANDARD = table_class(takeover={})
 
@@ -73,7 +73,7 @@ def moved(observation: Observation, *names: str, beats: dict[str, datetime] | No
 
 
 def launches(plan: Plan) -> list[str]:
-    return [action.job.service.value for action in plan.actions if isinstance(action, LaunchJob)]
+    return [str(action.job.service) for action in plan.actions if isinstance(action, LaunchJob)]
 
 
 def ready(after: HudiTableStatus) -> tuple[str, str, str]:

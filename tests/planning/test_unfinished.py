@@ -92,7 +92,7 @@ def remembered_from(observation: Observation) -> Observation:
 
 def launched(plan: Plan) -> list[tuple[str, str | None, str | None]]:
     jobs = [action.job for action in plan.actions if isinstance(action, LaunchJob)]
-    return [(one.service.value, one.run_mode.value if one.run_mode else None, one.instant) for one in jobs]
+    return [(str(one.service), one.run_mode.value if one.run_mode else None, one.instant) for one in jobs]
 
 
 def services_of(plan: Plan) -> list[Any]:

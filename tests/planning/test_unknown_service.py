@@ -30,7 +30,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
-from hudi_operator.planning.model import JobPhase, StopJob
+from hudi_operator.planning.model import JobPhase, LaunchJob, StopJob
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.runs.tracking import track
 from hudi_operator.planning.writers.authorship import Authorship
@@ -105,7 +105,9 @@ def test_nothing_starts_beside_a_job_of_an_unknown_service(
 
 
 def test_without_the_job_the_same_table_starts_an_ingestion() -> None:
-    assert [one.job.service for one in plan_for(observe(table())).actions] == [Service.INGESTION]
+    (action,) = plan_for(observe(table())).actions
+    assert isinstance(action, LaunchJob)
+    assert action.job.service is Service.INGESTION
 
 
 def test_the_end_of_an_unknown_run_counts_for_no_service() -> None:
@@ -123,7 +125,9 @@ def test_an_unknown_run_that_failed_backs_nothing_off() -> None:
 
     assert [one.outcome for one in plan.finished] == [Outcome.FAILED]
     assert plan.services.ingestion.failures == 0
-    assert [one.job.service for one in plan.actions] == [Service.INGESTION]
+    (action,) = plan.actions
+    assert isinstance(action, LaunchJob)
+    assert action.job.service is Service.INGESTION
 
 
 def test_an_unknown_intent_without_a_job_is_not_carried_out() -> None:
@@ -174,7 +178,7 @@ def test_the_later_version_learns_the_service_again_from_the_job() -> None:
     assert [one.service for one in found.active] == [Service.COMPACTION]
 
 
-def test_a_run_that_has_ended_is_judged_by_the_service_that_its_job_names() -> None:
+def test_a_run_that_has_ended_is_concluded_by_the_service_that_its_job_names() -> None:
     said = ended(service=Service.COMPACTION, outcome=outcome(Outcome.SUCCEEDED, instant="20260310113000000"))
     found = track(observe(table(status=status(active_jobs=(UNKNOWN,))), jobs=(said,)), desired_image=IMAGE, now=NOW)
 

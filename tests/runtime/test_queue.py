@@ -371,22 +371,22 @@ def test_the_queue_tells_its_depth_and_how_long_the_oldest_key_has_waited() -> N
     async def story() -> list[tuple[int, float, float]]:
         queue, seen = Queue(), []
 
-        def look() -> None:
+        def measure() -> None:
             seen.append((queue.depth, queue.oldest_seconds, queue.seconds_without_progress))
 
-        look()
+        measure()
         queue.add("a")
         await asyncio.sleep(20)
         queue.add("b")
         queue.add("a")
         await asyncio.sleep(10)
-        look()
+        measure()
         working = asyncio.create_task(queue.run(workers=1, handler=Recorder(takes=50)))
         await asyncio.sleep(5)
-        look()
+        measure()
         await queue.stop(grace_seconds=0)
         await working
-        look()
+        measure()
         return seen
 
     assert run(story) == [(0, 0, 0), (2, 30, 30), (1, 15, 5), (0, 0, 0)]

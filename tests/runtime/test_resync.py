@@ -59,7 +59,7 @@ class World:
         )
 
     def take(self) -> set[str]:
-        """Return the names of the tables that wait to be looked at now, and take them."""
+        """Return the names of the tables that wait to be reconciled now, and take them."""
         waiting = {key.name for key in self.queue._waiting}
         for name in waiting:
             self.queue.discard(table_key("n", name))

@@ -1,5 +1,7 @@
 """Which options an existing table gets: what it stores comes from there, and its metadata table stays what it is."""
 
+from typing import Any
+
 import pytest
 
 from hudi_jobs.as_found.metadata import metadata_options
@@ -16,7 +18,7 @@ LISTED = {"hoodie.table.metadata.partitions": "files"}
 BOTH = {"hoodie.table.metadata.partitions": "column_stats,files"}
 
 
-def kept(properties: dict[str, str], options: dict[str, str], **found: object) -> dict[str, str]:
+def kept(properties: dict[str, str], options: dict[str, str], **found: Any) -> dict[str, str]:
     return metadata_options(properties, options, **{"is_pending": False, "is_partitioned": False, **found})
 
 

@@ -89,8 +89,9 @@ def segments(lake: Any) -> list[Path]:
 
 
 def checkpoint(lake: Any) -> dict[str, Any]:
-    commits = HudiTable.open(lake.spark, lake.base_path).commits()
-    found: dict[str, Any] = json.loads(next(commits).notes[CHECKPOINT_KEY])
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    found: dict[str, Any] = json.loads(next(iter(table.commits())).notes[CHECKPOINT_KEY])
     return found
 
 

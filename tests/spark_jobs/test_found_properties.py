@@ -161,7 +161,7 @@ def test_a_table_of_a_dataframe_is_managed_and_stays_what_it_is(lake: Any, style
 @pytest.mark.parametrize("asked", [{}, {"enabled": False}, {"enabled": True}])
 @pytest.mark.parametrize("found", ["none", "files", "files,bloom_filters"])
 def test_a_metadata_table_is_neither_widened_nor_removed(lake: Any, found: str, asked: dict[str, bool]) -> None:
-    options = {
+    options: dict[str, Any] = {
         "hoodie.metadata.enable": str(found != "none").lower(),
         "hoodie.metadata.index.column.stats.enable": "false",
         "hoodie.metadata.index.bloom.filter.enable": str("bloom" in found).lower(),

@@ -39,7 +39,7 @@ def timeline(lake: Any, folder: str = "table") -> Path:
 def rewrite(path: Path, change: Callable[[Document], None]) -> None:
     """Change a plan on the store, as whoever has the store's account can."""
     reader = fastavro.reader(io.BytesIO(path.read_bytes()))
-    records = list(reader)
+    records: list[Any] = list(reader)
     change(records[0])
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     with path.open("wb") as stream:

@@ -23,6 +23,7 @@ from hudi_jobs.lease.stores import LocalFiles, S3Files, TableFile
 
 RIVALS = 8
 LEASE = 60.0
+NO_SESSION: Any = None
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +251,9 @@ def test_a_lease_file_that_is_taken_in_the_last_moment_gives_the_first_one_back(
     found = take_both((two_stores[0], second), "run", Time())
     assert isinstance(found, HeldElsewhere)
     assert "faster" in str(found)
-    assert decode(two_stores[0].read()[0]).state is State.RELEASED
+    released = decode(two_stores[0].read()[0])
+    assert released is not None
+    assert released.state is State.RELEASED
 
 
 def test_a_lease_is_lost_with_any_of_its_lease_files(two_stores: Any) -> None:
@@ -314,14 +317,14 @@ def test_two_ingestions_never_share_a_table_and_in_a_serialized_one_no_two_runs_
 )
 def test_two_spellings_of_a_path_have_one_lease(monkeypatch: pytest.MonkeyPatch, one: str, other: str) -> None:
     monkeypatch.setattr(stores, "hadoop_configuration", lambda _: {})
-    places = [vars(stores.open_table_files(None, path)) for path in (one, other)]
+    places = [vars(stores.open_table_files(NO_SESSION, path)) for path in (one, other)]
     assert len({str(place.get("_prefix", place.get("_folder"))) for place in places}) == 1
 
 
 @pytest.mark.parametrize("path", ["s3n://lake/a/b/../flights", "gs://lake/flights", "s3:lake/flights", "flights"])
 def test_a_path_that_no_lease_is_known_for_is_refused(path: str) -> None:
     with pytest.raises(TaskFailed) as caught:
-        stores.open_table_files(None, path)
+        stores.open_table_files(NO_SESSION, path)
     assert caught.value.reason is FailureReason.INVALID_REQUEST
 
 

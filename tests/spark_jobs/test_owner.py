@@ -76,7 +76,9 @@ def test_the_next_resource_of_the_same_operator_goes_on(table: Any) -> None:
 
 
 def test_commits_say_for_whom_they_were_made(table: Any) -> None:
-    commit = next(iter(HudiTable.open(table.spark, table.base_path).commits()))
+    opened = HudiTable.open(table.spark, table.base_path)
+    assert opened is not None
+    commit = next(iter(opened.commits()))
     assert commit.notes.items() >= {TABLE_KEY: "uid-a", OPERATOR_KEY: "cluster-a/hudi-operator"}.items()
 
 

@@ -49,7 +49,7 @@ def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_h
     heartbeat = tried.lake.folder / "table/.hoodie/.heartbeat" / tried.instant
     assert heartbeat.exists()
 
-    last = memory(last_run=run("Failed", service="Compaction", finished_at=at(died), reason="DriverDied"))
+    last = memory(last_run=run(Outcome.FAILED, service="Compaction", finished_at=at(died), reason="DriverDied"))
     waiting = shown(tried.lake, compaction=last).compaction
     assert (waiting.due, waiting.reason) == (False, "WaitingForHeartbeat")
     assert waiting.next_attempt_at == at(died + timedelta(minutes=2))

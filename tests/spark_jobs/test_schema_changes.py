@@ -46,9 +46,9 @@ def decimals(table: tuple[int, int], incoming: tuple[int, int]) -> Change:
     precision, scale = min(table, incoming)
     full = "9" * precision
     texts = (
-        [full[: precision - scale] + "." + full[precision - scale :], "-1.2", "0.1"] if scale else [full, "-12", "0"]
+        (full[: precision - scale] + "." + full[precision - scale :], "-1.2", "0.1") if scale else (full, "-12", "0")
     )
-    return Change("decimal({},{})".format(*table), "decimal({},{})".format(*incoming), tuple(texts))
+    return Change("decimal({},{})".format(*table), "decimal({},{})".format(*incoming), texts)
 
 
 INTEGERS = ("2147483647", "-2147483648", "7")

@@ -53,8 +53,9 @@ def ingest(lake: Any, up_to: int, **changes: Any) -> Any:
 
 
 def checkpoint(lake: Any) -> dict[str, Any]:
-    commits = HudiTable.open(lake.spark, lake.base_path).commits()
-    document: dict[str, Any] = json.loads(next(commits).notes[CHECKPOINT_KEY])
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    document: dict[str, Any] = json.loads(next(iter(table.commits())).notes[CHECKPOINT_KEY])
     return document
 
 

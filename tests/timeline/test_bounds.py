@@ -189,7 +189,7 @@ ALL = st.fixed_dictionaries(
 def test_the_wanted_fields_of_a_record_are_what_a_general_reader_gives(value: dict[str, Any], codec: str) -> None:
     target = BytesIO()
     fastavro.writer(target, fastavro.parse_schema(EVERY_TYPE), [value], codec=codec)
-    whole = next(fastavro.reader(BytesIO(target.getvalue())))
+    whole: Any = next(fastavro.reader(BytesIO(target.getvalue())))
     expected = {name: one for name, one in whole.items() if name in FIELDS}
     if expected["metrics"] is not None:
         expected["metrics"] = {key: one for key, one in expected["metrics"].items() if key in FIELDS}

@@ -212,12 +212,13 @@ def test_real_instants_of_every_release_have_their_contents(release: str, real_t
     assert any(found.replaced_file_ids for found in metadata)
     assert all("schema" in found.extra_metadata for found in metadata if found.operation == "UPSERT")
     kinds = {one.action: reader.read_content(base, timeline.properties, one) for one in timeline.completed}
-    assert isinstance(kinds[Action.SAVEPOINT], Savepoint)
-    assert (kinds[Action.SAVEPOINT].user, kinds[Action.SAVEPOINT].comment) == ("someone", "before the overwrite")
-    assert isinstance(kinds[Action.CLEAN], CleanResult)
-    assert kinds[Action.CLEAN].files_deleted > 0
-    assert isinstance(kinds[Action.ROLLBACK], RollbackResult)
-    assert len(kinds[Action.ROLLBACK].instants) == 1
+    savepoint, clean, rollback = kinds[Action.SAVEPOINT], kinds[Action.CLEAN], kinds[Action.ROLLBACK]
+    assert isinstance(savepoint, Savepoint)
+    assert (savepoint.user, savepoint.comment) == ("someone", "before the overwrite")
+    assert isinstance(clean, CleanResult)
+    assert clean.files_deleted > 0
+    assert isinstance(rollback, RollbackResult)
+    assert len(rollback.instants) == 1
 
 
 @pytest.mark.parametrize("release", ["0.14.0", "0.15.0", "1.0.2", "1.1.1", "1.2.0"])

@@ -141,7 +141,8 @@ def test_a_clean_of_a_table_with_few_commits_finds_nothing(read: Any) -> None:
 )
 def test_what_an_archival_takes(extra: list[str], arguments: dict[str, int], expected: Archivable, read: Any) -> None:
     timeline = read([*commits(1, 8), *extra])
-    assert archivable(timeline, **{"min_commits": 2, "max_commits": 4, **arguments}) == expected
+    bounds: dict[str, Any] = {"min_commits": 2, "max_commits": 4, **arguments}
+    assert archivable(timeline, **bounds) == expected
 
 
 @pytest.mark.parametrize(

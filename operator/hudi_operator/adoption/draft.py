@@ -1,6 +1,6 @@
 """The resource by which a table that is there already can be observed. Pure.
 
-It is without drift by construction: everything that the table says of itself is taken from the same rules that judge
+It is without drift by construction: everything that the table says of itself is taken from the same rules that check
 it later, and what these refuse is written as a comment with the reason.
 """
 
@@ -22,7 +22,7 @@ from hudi_jobs.contract.table_properties import (
 from hudi_jobs.contract.table_support import names_operations, unsupported
 from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
-from hudi_operator.adoption.names import name_for
+from hudi_operator.adoption.names import folders_of, name_for
 from hudi_operator.adoption.sections import service_entries
 from hudi_operator.adoption.shape import file_comments, index_entry
 from hudi_operator.adoption.text import Entry, Plain, comment_lines, document, yaml_lines
@@ -214,7 +214,7 @@ def _parsed(entries: tuple[Entry, ...]) -> tuple[HudiTable | None, list[str]]:
 
 def _path_problem(base_path: str) -> Iterator[str]:
     """Yield what the API server would say of a base path."""
-    problem, folders = prefix_problem(base_path), base_path.partition("://")[2].strip("/").split("/")
+    problem, folders = prefix_problem(base_path), folders_of(base_path)
     if problem is not None:
         yield f"basePath: it {problem}"
     elif len(folders) < 2:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Collection
 
+from hudi_jobs.contract import Location, NotALocation
+
 _LONGEST = 63
 
 
 def name_for(base_path: str, *, taken: Collection[str]) -> str:
     """Return a valid name that is not taken: the last folder, with those above it in front where that is needed."""
-    parts = [slug for part in base_path.partition("://")[2].split("/") if (slug := _slug(part))]
+    parts = [slug for part in folders_of(base_path) if (slug := _slug(part))]
     candidates = ["-".join(parts[-number:]) for number in range(1, len(parts) + 1)]
     for candidate in candidates:
         if candidate not in taken and len(candidate) <= _LONGEST:
@@ -18,6 +20,15 @@ def name_for(base_path: str, *, taken: Collection[str]) -> str:
     while (name := _numbered(first, number)) in taken:
         number += 1
     return name
+
+
+def folders_of(base_path: str) -> tuple[str, ...]:
+    """Return the bucket, if there is one, and the folders of a base path; nothing of what is no location."""
+    try:
+        location = Location.parse(base_path)
+    except NotALocation:
+        return ()
+    return tuple(filter(None, (location.bucket, *location.names)))
 
 
 def _slug(text: str) -> str:

@@ -24,7 +24,7 @@ class SearchLimits:
 
 @dataclass
 class Found:
-    """The base paths of tables, in order, and sentences on what was not looked at. The prefix itself may be one."""
+    """The base paths of tables, in order, and sentences on what was not searched. The prefix itself may be one."""
 
     tables: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Found:
 def find_tables(
     filesystem: FileSystem, prefix: str, limits: SearchLimits, *, clock: Callable[[], float] = time.monotonic
 ) -> Found:
-    """Look for tables breadth first; what bounds stop, or a store refuses, is told and stops nothing else."""
+    """Look for tables breadth first; what bounds stop, or a store refuses, is reported and stops nothing else."""
     found, reader, ends = Found(), TimelineReader(filesystem), clock() + limits.seconds
     waiting = deque([(prefix, 0)])
     while waiting:
@@ -42,7 +42,7 @@ def find_tables(
         if found.folders >= limits.folders or len(found.tables) >= limits.tables or clock() >= ends:
             found.problems.append(
                 f"The search ended after {found.folders} folders and {len(found.tables)} tables at its limits, and at "
-                f"least {len(waiting) + 1} folders were not looked at: give a narrower prefix or wider limits."
+                f"least {len(waiting) + 1} folders were not searched: give a narrower prefix or wider limits."
             )
             break
         found.folders += 1
@@ -70,5 +70,5 @@ def _is_table(reader: TimelineReader, path: str) -> bool:
 def _children(filesystem: FileSystem, path: str, limits: SearchLimits, found: Found) -> list[str]:
     folders = filesystem.list_folders(path, limit=limits.folders)
     if not folders.complete:
-        found.problems.append(f"{path}: it has more folders or files than one read lists; some were not looked at.")
+        found.problems.append(f"{path}: it has more folders or files than one read lists; some were not searched.")
     return [f"{path.rstrip('/')}/{name}" for name in folders.names if not name.startswith(_HIDDEN)]

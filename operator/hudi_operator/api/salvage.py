@@ -5,13 +5,14 @@ release does not know; the counters and marks beside it still count.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from hudi_operator.api.values.base import Model, renamed
+from hudi_operator.api.values.base import Model, RenamedModel, renamed
 
 Path = tuple[int | str, ...]
 Read = TypeVar("Read", bound=BaseModel)
@@ -92,18 +93,19 @@ def _at(document: Any, path: Path) -> Any:  # noqa: ANN401 - any part of a docum
     return document
 
 
+@cache
 def _former_names(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the former names of fields in all parts of a model: what is wrong with one is told by its new name."""
     parts = (get_args(field.annotation) or (field.annotation,) for field in model.model_fields.values())
     inner = (part for each in parts for part in each if isinstance(part, type) and issubclass(part, Model))
-    names = dict(model.former_names) if issubclass(model, Model) else {}
+    names = dict(model.former_names) if issubclass(model, RenamedModel) else {}
     for part in inner:
         names |= _former_names(part)
     return names
 
 
 def _copy(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of a document
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         items = islice(value.items(), _MOST_ITEMS)
         return renamed({str(key): _copy(item, names) for key, item in items if item is not None}, names)
     return [_copy(item, names) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value

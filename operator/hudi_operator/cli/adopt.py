@@ -20,7 +20,7 @@ _AT_ONCE = 8
 """Tables that are read at the same time: a store answers slowly, and each needs some forty requests."""
 
 WRITTEN, PARTLY, NOTHING = 0, 1, 2
-"""Exit codes: every table is a document; some are comments or were not looked at; none was found."""
+"""Exit codes: every table is a document; some are comments or were not searched; none was found."""
 
 
 def declare(parser: argparse.ArgumentParser) -> Execute:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hudi_operator.control.settings import Settings
-from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Controller
@@ -13,10 +13,10 @@ from hudi_operator.runtime.known import KnownObjects
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts from which a controller is made. `wake` has an object looked at although no event came for it."""
+    """The parts from which a controller is made. `wake` has an object reconciled although no event came for it."""
 
     kube: KubernetesApi
-    snapshots: SnapshotReader
+    snapshots: Snapshots
     settings: Settings
     controllers: Sequence[Controller["Parts"]]
     known: KnownObjects

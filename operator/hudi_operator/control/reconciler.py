@@ -26,7 +26,7 @@ from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.settings import Settings
 from hudi_operator.control.snapshots.polling import LastReconcile, Polling, age_of
-from hudi_operator.control.snapshots.reader import SnapshotReader, fingerprint
+from hudi_operator.control.snapshots.reader import Snapshots, fingerprint
 from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound
@@ -55,13 +55,13 @@ class Reconciler:
     """Brings tables to their declared shape; safe to call for different tables at once, never twice for one."""
 
     wake: Callable[[TableKey], None]
-    """Called with the key of a table that should be looked at now although no event came for it."""
+    """Called with the key of a table that should be reconciled now although no event came for it."""
 
     def __init__(
         self,
         *,
         kube: KubernetesApi,
-        snapshots: SnapshotReader,
+        snapshots: Snapshots,
         settings: Settings,
         related: RelatedObjects | None = None,
     ) -> None:

@@ -1,6 +1,6 @@
 """kopf as the watcher: it lists and watches our kinds, and hands every event to the informer.
 
-kopf runs in a thread with an event loop of its own: it takes over signals and cancels tasks that it did not make, and
+kopf runs in a thread with its own event loop: it takes over signals and cancels tasks that it did not make, and
 it ends altogether when a watch reports an error that it does not know. Then it is started again, and the resync finds
 what happened meanwhile.
 """

@@ -7,8 +7,8 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 
 _TRANSACTION = "org.apache.hudi.client.transaction"
 
-# Every process judges another's heartbeat by its own settings, and the operator waits this long (interval times
-# misses) before it takes a dead run's work over: a shorter time would end writers that live.
+# Every process decides by its own settings whether another's heartbeat has expired, and the operator waits this long
+# (interval times misses) before it takes a dead run's work over: a shorter time would end writers that live.
 _HEARTBEAT = {
     "hoodie.client.heartbeat.interval_in_ms": "60000",
     "hoodie.client.heartbeat.tolerable.misses": "2",

@@ -158,7 +158,7 @@ def risk_of(key: str) -> str | None:
     if normal in HARMLESS:
         return None
     if hides_damage(normal):
-        return "can pass over damaged or missing input without a word"
+        return "can skip damaged or missing input silently"
     if _LOADS_CODE.search(normal):
         return "can load code into the jobs"
     if _LEADS_ELSEWHERE.search(normal):
@@ -169,7 +169,7 @@ def risk_of(key: str) -> str | None:
 
 
 def hides_damage(key: str) -> bool:
-    """Whether a key looks like one with which rows are lost without a word."""
+    """Whether a key looks like one with which rows are lost silently."""
     normal = key.strip().lower()
     return normal not in HARMLESS and _HIDES_DAMAGE.search(normal) is not None
 

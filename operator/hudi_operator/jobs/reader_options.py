@@ -1,7 +1,7 @@
 """Options of Spark's readers that a table may set: those that say how the bytes of a file are to be understood.
 
 Spark hands every further option to the file system's own configuration, where `fs.s3a.endpoint` would lead to another
-store; others name more files to read (`path`, `avroSchemaUrl`) or pass over rows without a word (`ignoreCorruptFiles`,
+store; others name more files to read (`path`, `avroSchemaUrl`) or skip rows silently (`ignoreCorruptFiles`,
 `modifiedBefore`). Source: `FileSourceOptions`, `CSVOptions`, `JSONOptions`, `AvroOptions` and `ParquetOptions` of
 Spark 3.5, and `SessionState.newHadoopConfWithOptions`.
 """

@@ -1,7 +1,7 @@
 """Hudi's options for table services: what each one takes and writes, and whether the writer runs it by itself.
 
-A job gets the options of all services, because they depend on one another: archival looks at the trigger of
-compaction, and a writer at what a clustering does with updates. Only the switches and gates differ between jobs.
+A job gets the options of all services, because they depend on one another: archival reads the trigger of
+compaction, and a writer what a clustering does with updates. Only the switches and gates differ between jobs.
 """
 
 from hudi_jobs.contract import Service

@@ -50,7 +50,7 @@ class Expired(KubernetesError):
 class ApiUnavailable(KubernetesError):
     """The API server gave no usable answer: throttled, overloaded, unreachable, too slow, or not knowing the operator.
 
-    A write may have taken effect all the same. `retry_after` is what the server asked for in seconds, or None.
+    A write may still have taken effect. `retry_after` is what the server asked for in seconds, or None.
     """
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:

@@ -14,7 +14,7 @@ ACTIVE_SECONDS = 30.0
 """With a Job that runs: Jobs and pods announce themselves."""
 
 LABELS_SECONDS = 300.0
-"""Where labels of the namespace let the table use its class: they change without a word."""
+"""Where labels of the namespace let the table use its class: no event tells of a change."""
 
 QUIET_SECONDS = 3600.0
 """Where nothing calls for it."""
@@ -34,7 +34,7 @@ def requeue_after(
     changes is met to the second.
     """
     if observation.blockers:
-        return poll  # what stands in the way may go without a word: another table's claim, for example
+        return poll  # what stands in the way may go without an event: another table's claim, for example
     if plan.active_jobs:
         goes_on = all(job.live is not None and job.state == JobPhase.RUNNING for job in plan.active_jobs)
         longest = spread(CONTINUOUS_SECONDS if goes_on else ACTIVE_SECONDS)

@@ -14,7 +14,7 @@ Parts = TypeVar("Parts")
 
 
 class Trigger(IntEnum):
-    """Why a key is looked at; of several reasons the greatest counts."""
+    """Why a key is reconciled; of several reasons the greatest counts."""
 
     POLL = 0
     """Time has passed: nothing says that anything has changed."""

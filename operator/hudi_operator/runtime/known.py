@@ -101,6 +101,6 @@ class KnownObjects:
 
 
 def _within(key: ObjectKey, reference: ObjectKey | None) -> ObjectKey | None:
-    """Return what an object names, unless that is in another namespace: nobody has looked at what is not theirs."""
+    """Return what an object names, unless that is in another namespace: nobody has objects of others reconciled."""
     stranger = reference is not None and reference.namespace and reference.namespace != key.namespace
     return None if stranger else reference

@@ -105,7 +105,7 @@ class Leadership:
         self._lease: Document | None = None
         self._renewed: float | None = None
         self.holder = ""
-        """Who led when this process last looked; empty while nobody is known to."""
+        """Who led when this process last read the Lease; empty while nobody is known to."""
 
     @property
     def seconds_since_renewal(self) -> float | None:
@@ -166,7 +166,7 @@ class Leadership:
                     _log.info("lease released", lease=self._name)
 
     async def _try(self, before: Sighting | None) -> Sighting | None:
-        """Look at the Lease once, and take it if it is free."""
+        """Read the Lease once, and take it if it is free."""
         lease = await self._leases.get_lease(self._name)
         started = self._clock()
         if lease is None:

@@ -3,7 +3,7 @@
 It behaves as client-go's workqueue does: adding a key that waits already
 changes nothing; adding one that is being worked on makes it come again afterwards; failures back off per key. Two
 things differ. When work on a key begins, an earlier request to work on it later is dropped, because the outcome of the
-work says when to look again. And what an event asks for goes before what only a poll asks for, so that a person does
+work says when it is due again. And what an event asks for goes before what only a poll asks for, so that a person does
 not wait behind thousands of objects that have just become known.
 """
 

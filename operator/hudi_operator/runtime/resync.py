@@ -1,4 +1,4 @@
-"""The resync: lists all objects of ours from time to time, and finds what no watch event told of.
+"""The resync: lists all objects of ours from time to time, and finds what no watch event reported.
 
 Watches go silent behind load balancers, events get lost between two watches, and kopf does not compare a new listing
 with what it knew. One resync per period bounds what any of that can cost.
@@ -94,7 +94,7 @@ class Resync:
             await asyncio.sleep(pause)
 
     async def resync(self) -> None:
-        """List everything once: what is new, changed or gone is looked at, and what the queue has lost is put back."""
+        """List everything once: what is new, changed or gone is queued, and what the queue has lost is put back."""
         for controller in self._controllers:
             await self._resync_kind(controller.kind)
 

@@ -72,7 +72,7 @@ class Metrics:
         self._reconcile_seconds = self._histogram(
             "reconcile_duration_seconds", "How long a reconcile of a table took.", _BUCKETS
         )
-        self._queue_depth = self._gauge("queue_depth", "Tables that wait to be looked at.")
+        self._queue_depth = self._gauge("queue_depth", "Tables that wait to be reconciled.")
         self._queue_oldest = self._gauge("queue_oldest_seconds", "How long the longest waiting table has waited.")
         self._tables = self._gauge("tables", "Tables that the operator knows.")
         self._leader = self._gauge("leader", "1 in the process that acts, 0 in those that stand by.")

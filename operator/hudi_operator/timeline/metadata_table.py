@@ -1,4 +1,4 @@
-"""The metadata table: a Hudi table of its own inside `.hoodie/metadata`, which must keep up with the data."""
+"""The metadata table: a separate Hudi table inside `.hoodie/metadata`, which must keep up with the data."""
 
 from dataclasses import dataclass
 

@@ -147,7 +147,7 @@ class Counters:
     """Everything that a decision counts, by the rules of Hudi 1.2.0 (see `docs/timeline.md`).
 
     A counter is None where a file that it depends on could not be read: it is unknown then, never a guess. What is
-    known of it all the same are its bounds, which are None where the counter is not.
+    still known of it are its bounds, which are None where the counter is not.
     The times are instant times; the lists are in timeline order.
     """
 

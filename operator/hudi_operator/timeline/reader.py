@@ -50,7 +50,7 @@ _TARGETS = 1_000
 """Instants that a rollback or restore undid of which the reader tells."""
 
 _READS_WITHOUT_LISTING = 10
-"""Looks at a folder with too many files before it is listed again."""
+"""Reads of a folder with too many files before it is listed again."""
 
 # What lies beside a timeline of layout 1 sorts before and behind its instants, which begin with a digit. The instants
 # of layout 2 have their own folder.
@@ -71,13 +71,13 @@ class TimelineReader:
     def __init__(
         self, filesystem: FileSystem, cache: Memory | None = None, *, budget: ReadBudget | None = None
     ) -> None:
-        """Without a budget, any number of files may be read; each of them is bounded all the same."""
+        """Without a budget, any number of files may be read; each of them is still bounded."""
         self._filesystem = filesystem
         self._cache = ContentCache() if cache is None else cache
         self._files = TableFiles(filesystem, self._cache, budget)
 
     def read(self, base_path: str, *, full: bool = False) -> Timeline:
-        """Look at a table once.
+        """Read a table once.
 
         `base_path` is the path inside the file system, as `storage.open_filesystem` returns it. Raises
         `NotAHudiTable` if the store answers that there is none, and `TableUnreadable` for everything else

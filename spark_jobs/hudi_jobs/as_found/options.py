@@ -58,7 +58,7 @@ def _is_stored(key: str) -> bool:
 
 
 def own_options(properties: Mapping[str, str], version: int) -> dict[str, str]:
-    """Return what Hudi has to be told all the same: the table's own identity, and its version.
+    """Return what Hudi still has to be given: the table's own identity, and its version.
 
     Without its version, services of Hudi 1.2.0 upgrade the metadata table of a table of version 6 although
     `hoodie.write.auto.upgrade` is off, and older writers fail then. Of a table whose partitions are times, Hudi fills

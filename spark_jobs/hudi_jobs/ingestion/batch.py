@@ -53,7 +53,7 @@ def _nothing() -> None:
 class InputBatch:
     """What comes next in a source, and the checkpoint that counts once it has been committed.
 
-    Without `rows` there is nothing new; a checkpoint that has moved all the same is committed by itself. `contents` and
+    Without `rows` there is nothing new; a checkpoint that has still moved is committed by itself. `contents` and
     `remark` are for people: `3 files`, and whole sentences. `before_commit` writes what the checkpoint refers to, which
     counts for nothing until the commit names it; `after_commit` may tidy up, and must not raise.
     """

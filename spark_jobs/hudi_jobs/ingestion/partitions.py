@@ -1,4 +1,4 @@
-"""Values of partition columns that make no folder of their own inside the table.
+"""Values of partition columns that make no separate folder inside the table.
 
 A value is put into the path as it is, unless the table encodes its partitions. Then `..` leads out of the table, empty
 names vanish, readers pass over what lies in a folder of Hudi's own and decode escapes, and a colon in the first name is
@@ -80,7 +80,7 @@ def require_zones(table: HudiTable | None, schema: StructType, style: PartitionS
 
 
 def misplaced(schema: StructType, partition_by: Sequence[str], style: PartitionStyle) -> Column:
-    """Return the condition that a row's partition is no folder of its own inside the table.
+    """Return the condition that a row's partition is no separate folder inside the table.
 
     No value at all is the default partition's. Other types than text make names that are always plain.
     """

@@ -84,7 +84,7 @@ class OpenedTable:
         self.table: HudiTable | None = None
 
     def open(self) -> None:
-        """Look at the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
+        """Read the table; raise `TaskFailed` when it is another one, before it is taken for ours."""
         with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             self.table = HudiTable.open(self._context.spark, self._context.task.table.base_path)
             if self.table is not None:
@@ -192,7 +192,7 @@ class _Run:
     def _overtaken(self) -> TaskResult | None:
         """Refuse when another run has committed a checkpoint since this one has read it, or may be about to.
 
-        The leases are to prevent that. It is seen all the same where a driver of another release, which takes none,
+        The leases are to prevent that. It is still seen where a driver of another release, which takes none,
         still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
         after the read; beside anything else that has begun nothing is written.
         """

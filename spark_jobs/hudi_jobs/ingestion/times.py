@@ -1,7 +1,7 @@
 """Partition columns whose values a key generator takes for times: which values make a partition, and in which zone.
 
 Hudi's TimestampBased and Custom key generators parse and format with Joda (`TimestampBasedAvroKeyGenerator`), and a
-value that they cannot parse fails the whole write. So every value is looked at before. The patterns are a table's own,
+value that they cannot parse fails the whole write. So every value is checked before. The patterns are a table's own,
 a file of somebody else's: those whose values cannot be told good from bad, or which lead out of the table, are refused.
 """
 
@@ -98,7 +98,7 @@ class TimeKeys:
         return keys
 
     def _require_known(self, delimiter: str) -> None:
-        """Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be looked at before."""
+        """Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be checked before."""
         if not _IN_NAMES.fullmatch(self.output.replace("'", "")) or len(self.output) > _LONGEST_PATTERN:
             raise _refused("output.dateformat", self.output, "makes no plain names of folders")
         if delimiter not in {"", ","}:

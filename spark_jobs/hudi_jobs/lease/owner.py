@@ -1,7 +1,7 @@
 """Whose table it is: what a run does with the record of the owner, once it holds a lease on the table.
 
 The record outlives runs, which leases do not. It is what tells two operators from each other: their claims lie in
-clusters of their own, and only the store knows of both.
+their own clusters, and only the store knows of both.
 """
 
 from datetime import UTC, datetime

@@ -54,7 +54,7 @@ class WriteClient:
     def rollback(self, instant: str) -> bool:
         """Remove an instant that has not completed, with what it has written; Hudi refuses compactions (False).
 
-        What Hudi would delete is looked at before: it is made of markers and of names of partitions.
+        What Hudi would delete is checked before: it is made of markers and of names of partitions.
         """
         self._require_rollback_inside(instant)
         return bool(self._client.rollback(instant))

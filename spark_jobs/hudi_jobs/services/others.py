@@ -1,7 +1,7 @@
 """What a run may touch of the work that it finds unfinished: its own table's, and what the operator says is abandoned.
 
-The operator decides by what it has watched, which takes longer than a run. The driver looks once more right before it
-acts, with the table's lease in its hands: whatever shows a heartbeat is left alone. The heartbeat is compared with the
+The operator decides by what it has watched, which takes longer than a run. The driver checks once more right before it
+acts, while it holds the table's lease: whatever shows a heartbeat is left alone. The heartbeat is compared with the
 lease, which the same store has just dated, so that no clock of another machine counts.
 """
 

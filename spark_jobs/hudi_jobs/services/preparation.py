@@ -1,4 +1,4 @@
-"""What every table service does first: open the table, see that it is the declared one, and clear dead writes away."""
+"""What every table service does first: open the table, see that it is the declared one, and roll failed writes back."""
 
 from collections.abc import Callable
 

@@ -9,7 +9,7 @@ from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.concurrency import Lock
 from hudi_operator.api.spec.source import OptionValue
 from hudi_operator.api.spec.table import Execution
-from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
+from hudi_operator.api.values.base import Duration, Model, Name, Quantity, RenamedModel, at_least, not_less, rules
 from hudi_operator.api.values.namespaces import LABEL_KEY_PATTERN, AllowedNamespaces, LabelValue
 from hudi_operator.api.values.paths import PathPrefix
 
@@ -174,7 +174,7 @@ class JobQuota(Model):
     """Most running jobs of this class in one namespace; no bound by default."""
 
 
-class HudiTableClassSpec(Model):
+class HudiTableClassSpec(RenamedModel):
     """Policy and defaults for the tables that name this class."""
 
     former_names: ClassVar[Mapping[str, str]] = {"concurrency": "jobQuota"}

@@ -12,7 +12,7 @@ from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
-from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
 
 INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
@@ -207,7 +207,7 @@ class RunStatus(Model):
     """The restore or rollback of somebody else that undid the run's instant."""
 
 
-class PendingStatus(Model):
+class PendingStatus(RenamedModel):
     """One pending instant that a service has to deal with."""
 
     former_names: ClassVar[Mapping[str, str]] = {"holdsBack": "blocks"}
@@ -237,7 +237,7 @@ class PendingStatus(Model):
     """Until when it is left alone, because another tool may be at work on it."""
 
 
-class ServiceStatus(Model):
+class ServiceStatus(RenamedModel):
     """One service: what was counted, whether it is due, why, and when the operator tries again."""
 
     former_names: ClassVar[Mapping[str, str]] = {"heldBack": "blockedBy", "settledAt": "lastNoOpInstant"}

@@ -51,12 +51,8 @@ _FACTORS = {
 class Model(BaseModel):
     """A frozen value, written in camelCase.
 
-    Unknown fields are ignored when read, so that an older operator can work beside a newer CRD. A field that was
-    renamed is read, and stays in the CRD, under its former name too: else the API server would drop what is stored.
+    Unknown fields are ignored when read, so that an older operator can work beside a newer CRD.
     """
-
-    former_names: ClassVar[Mapping[str, str]] = {}
-    """Former names of fields and the names that they have now, as they are written."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -66,10 +62,21 @@ class Model(BaseModel):
         use_attribute_docstrings=True,
     )
 
+
+class RenamedModel(Model):
+    """A value with a field that was renamed.
+
+    It is read, and stays in the CRD, under its former name too: else the API server would drop what is stored. Only
+    such models ask for former names, because a status has some hundred values, and each would pay for the question.
+    """
+
+    former_names: ClassVar[Mapping[str, str]] = {}
+    """Former names of fields and the names that they have now, as they are written."""
+
     @model_validator(mode="before")
     @classmethod
     def _read_former_names(cls, data: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
-        return renamed(data, cls.former_names) if cls.former_names and isinstance(data, Mapping) else data
+        return renamed(data, cls.former_names) if isinstance(data, Mapping) else data
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -82,6 +89,8 @@ class Model(BaseModel):
 
 def renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return a document with former keys under their new names; a new name that is there wins."""
+    if names.keys().isdisjoint(document):
+        return dict(document)
     known = {key: value for key, value in document.items() if key not in names}
     return {names[key]: value for key, value in document.items() if key in names} | known
 

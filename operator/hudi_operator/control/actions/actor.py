@@ -79,7 +79,7 @@ class Actor:
         await remove_finalizer(self._kube, TABLE, document, FINALIZER)
 
     async def _remove_executors(self, namespace: str, run: str, pods: Iterable[PodReference]) -> None:
-        """Tell executors to end; one that may not be told, or is another by now, is waited for all the same."""
+        """Tell executors to end; one that may not be stopped, or is another by now, is still waited for."""
         for pod in pods:
             try:
                 await self._kube.delete(ObjectKey(POD, namespace, pod.name), uid=pod.uid)

@@ -10,7 +10,7 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.observer import Observer
-from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.deletion.decide import awaits_confirmation
@@ -41,7 +41,7 @@ class EndingObserver:
         kube: KubernetesApi,
         observer: Observer,
         claims: Claims,
-        snapshots: SnapshotReader,
+        snapshots: Snapshots,
         running: RunningJobs,
         identity: OperatorIdentity,
     ) -> None:

@@ -1,6 +1,6 @@
 """Observation: everything that a decision needs to know of one table.
 
-How much is read live depends on why the table is looked at. A poll reads the timeline, and Jobs only where the status
+How much is read live depends on why the table is reconciled. A poll reads the timeline, and Jobs only where the status
 knows of some; a Job's or pod's event reads these; for anything else, and before anything is done, all is read live.
 """
 
@@ -19,7 +19,7 @@ from hudi_operator.control.keys import TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
-from hudi_operator.control.snapshots.reader import SnapshotReader
+from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
@@ -47,7 +47,7 @@ class Observer:
         *,
         kube: KubernetesApi,
         claims: Claims,
-        snapshots: SnapshotReader,
+        snapshots: Snapshots,
         running: RunningJobs,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,

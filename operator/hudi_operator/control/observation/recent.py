@@ -1,4 +1,4 @@
-"""What was read lately, shared by looks at many tables and bounded, whatever names tables come up with."""
+"""What was read lately, shared by reconciles of many tables and bounded, whatever names tables give."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ class Recent(Generic[Key, Value]):
     async def get(self, key: Key, *, since: float | None = None) -> Value:
         """Return a value as it was at `since` (seconds of the event loop) or later.
 
-        Looks at many tables at once share what was read since they began. Without `since` it is at most a minute old.
+        Reconciles that run at once share what was read since they began. Without `since` it is at most a minute old.
         """
         now = asyncio.get_running_loop().time()
         known = self._known.get(key)

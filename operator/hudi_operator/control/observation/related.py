@@ -13,7 +13,7 @@ class RelatedObjects:
     """Reads the objects that name a table, of the kinds that are observed with it.
 
     They are read live, in the table's namespace and nowhere else. A kind of which none is known to name the table is
-    not asked for, so a table without any costs no call: the event of the first one has the table looked at again.
+    not asked for, so a table without any costs no call: the event of the first one has the table reconciled.
     """
 
     def __init__(self, *, kube: ObjectApi, known: KnownObjects, controllers: Iterable[Controller[Any]]) -> None:

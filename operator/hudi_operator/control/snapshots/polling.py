@@ -1,4 +1,4 @@
-"""How often each timeline is looked at, and what lets a reconcile end early.
+"""How often each timeline is polled, and what lets a reconcile end early.
 
 A table that moves is read within seconds, one that has not moved for long rarely: the pause grows with the time
 for which nothing has moved, and is drawn around that, so that polls spread evenly. What is kept per table is a few
@@ -33,7 +33,7 @@ class LastReconcile:
 
 
 class Polling:
-    """The last look at each table, and when the next one is."""
+    """The last reconcile of each table, and when the next poll is."""
 
     def __init__(self, *, least: float, most: float, draw: Callable[[], float] = random.random) -> None:
         self._least = least
@@ -48,7 +48,7 @@ class Polling:
         return last if last is not None and last.fingerprint is not None and now < last.whole_at else None
 
     def begin_reconcile(self, key: TableKey) -> None:
-        """Have the table seen whole until a look at it has succeeded."""
+        """Have the whole table observed until a reconcile has succeeded."""
         last = self._last.pop(key, None)
         if last is not None:
             self._interrupted[key] = last
@@ -61,7 +61,7 @@ class Polling:
         self._last[key] = last
 
     def reconcile_from(self, key: TableKey, at: float) -> None:
-        """Have the table seen whole from this time on."""
+        """Have the whole table observed from this time on."""
         self._last[key] = replace(self._last[key], whole_at=at)
 
     def forget(self, key: TableKey) -> None:

@@ -1,11 +1,11 @@
-"""Snapshots of timelines: blocking reads in their own threads, so that a dead store stalls nothing else."""
+"""Snapshots of timelines: blocking reads in their own threads, so that a silent store stalls nothing else."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from hudi_operator.api.spec.table_class import ObjectStore
 from hudi_operator.control.snapshots.owner_file import read_owner
@@ -54,6 +54,24 @@ _TROUBLES = {
     UnreadableCause.UNSUPPORTED: TimelineTrouble.UNSUPPORTED,
     UnreadableCause.TOO_LARGE: TimelineTrouble.TOO_LARGE,
 }
+
+
+class Snapshots(Protocol):
+    """Timelines as a reconcile reads them; `SnapshotReader` reads them from stores."""
+
+    async def read(
+        self,
+        base_path: str,
+        store: ObjectStore | None,
+        /,
+        *,
+        namespace: str = "",
+        questions: Questions = NO_QUESTIONS,
+    ) -> TimelineSnapshot:
+        """Read one table; every failure of the store is part of the answer, none is raised."""
+
+    async def fingerprint(self, base_path: str, store: ObjectStore | None, /, *, namespace: str = "") -> int | None:
+        """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read."""
 
 
 class SnapshotReader:
@@ -105,7 +123,7 @@ class SnapshotReader:
     async def fingerprint(self, base_path: str, store: ObjectStore | None, *, namespace: str = "") -> int | None:
         """Return the `fingerprint` of a timeline as it is now, or None where it cannot be read.
 
-        Costs one listing when the timeline has not moved since this process last looked.
+        Costs one listing when the timeline has not moved since this process last read it.
         """
         started = perf_counter()
         read = partial(self._read_fingerprint, base_path, store, namespace=namespace)

@@ -8,7 +8,7 @@ from enum import StrEnum
 class BlockerReason(StrEnum):
     """Why nothing may be started for a table, as the reason of its conditions.
 
-    All of them end by themselves once the cause is gone, because the table is looked at again and again.
+    All of them end by themselves once the cause is gone, because the table is reconciled again and again.
     """
 
     INVALID_SPEC = "InvalidSpec"
@@ -53,7 +53,7 @@ class Blocker:
     """A reason for which nothing may be started, with a sentence that says what to do.
 
     One that `hides` the table concerns its base path, class, namespace or claim: the folder may be somebody else's, so
-    it is not looked at, and nothing of it is shown.
+    it is not read, and nothing of it is shown.
     """
 
     reason: BlockerReason

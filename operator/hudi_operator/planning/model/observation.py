@@ -236,5 +236,5 @@ class Observation:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the table's folder may be somebody else's, so that nothing of it is looked at or shown."""
+        """Whether the table's folder may be somebody else's, so that nothing of it is read or shown."""
         return self.table_class is None or is_hidden(self.blockers)

@@ -36,7 +36,7 @@ def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Differe
 
 
 def drift_reason(drift: Iterable[Difference]) -> str:
-    """Return the word for these differences; a version that cannot be written to has one of its own."""
+    """Return the word for these differences; a version that cannot be written to has its own."""
     is_version = any(one.field == TABLE_VERSION for one in drift)
     return TimelineTrouble.UNSUPPORTED.value if is_version else TableReason.DRIFT
 

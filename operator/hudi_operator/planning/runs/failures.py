@@ -1,4 +1,4 @@
-"""Failures in classes of their own: who is to blame, how often it happened in a row, and when it is tried again.
+"""Failures in classes: who is to blame, how often it happened in a row, and when it is tried again.
 
 Three kinds are counted apart. A failure of the run itself (bad input, out of memory, an error of Hudi) and one of the
 infrastructure (a lost node, a missing image, a full quota, a store that is down) have a budget each. A run that gave

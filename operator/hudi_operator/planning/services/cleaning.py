@@ -28,8 +28,8 @@ def blocked_by(view: ServiceView) -> str | None:
     retain = spec.cleaning.retain_commits
     pending, reasons = timeline.counters.earliest_pending, []
     if spec.cleaning.policy is CleaningPolicy.KEEP_LATEST_COMMITS and pending is not None:
-        settled = replace(timeline, instants=timeline.completed)
-        if earliest_to_retain(timeline, retain_commits=retain) != earliest_to_retain(settled, retain_commits=retain):
+        completed = replace(timeline, instants=timeline.completed)
+        if earliest_to_retain(timeline, retain_commits=retain) != earliest_to_retain(completed, retain_commits=retain):
             reasons.append(
                 f"{pending.action} {pending.time} is pending: files of earlier commits are kept from there on."
             )

@@ -176,7 +176,7 @@ def _left_over(case: Case, service: Service, evaluation: Evaluation) -> Decision
 
 
 def _beside_others(case: Case, service: Service, found: Decision) -> Decision:
-    """Add to the decision what is left alone, and look again when it no longer is."""
+    """Add to the decision what is left alone, and decide again when it no longer is."""
     others = case.others(service)
     if not others or found.reason is Reason.WAITING_FOR_OTHER:
         return found
@@ -269,7 +269,7 @@ def _failed_writes(case: Case) -> Iterator[FailedWrite]:
     """Yield the writes that dead writers have left, and when each may be rolled back.
 
     In a Serialized table nothing else may run then. In an Optimistic one a write of ours has a heartbeat until two
-    minutes after its run, and its run's driver looks at that once more.
+    minutes after its run, and its run's driver checks that once more.
     """
     is_serialized = case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if case.active and is_serialized:

@@ -65,7 +65,7 @@ class Authorship:
         )
 
     def may_have_made(self, instant: Instant) -> bool:
-        """Whether an instant that names no run may be a run's all the same."""
+        """Whether an instant that names no run may still be a run's."""
         windows = self.cleanings if instant.action is Action.CLEAN else self.others
         times = (instant.time, instant.completion)
         return self.is_lost or any(window.holds(time) for window in windows for time in times)

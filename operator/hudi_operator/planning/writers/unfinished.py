@@ -130,7 +130,7 @@ def _left_by(
 ) -> frozenset[str]:
     """Return what an ended run may have begun and left.
 
-    In a Serialized table nobody looks at a heartbeat before a write is rolled back, so a write counts only if it can be
+    In a Serialized table nobody checks a heartbeat before a write is rolled back, so a write counts only if it can be
     nobody else's: a run makes one write, shows no heartbeat there, and says up to where its instants may be. A run that
     said nothing is not believed to have made a write in the first cycle after a takeover.
     """
@@ -177,7 +177,7 @@ def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: boo
 
     `newest` is the newest commit of a continuous run, whose writes come one after another: none that is older is its.
     A write is made by an ingestion alone. Beside others the rest is said only of a clean or rollback by a table
-    service: plans name their runs, and a write is looked at once more by its run's driver, by the heartbeat.
+    service: plans name their runs, and its run's driver checks the heartbeat of a write once more.
     """
     if job.pending is None or pending.instant.time in job.pending:
         return False

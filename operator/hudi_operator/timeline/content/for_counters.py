@@ -28,7 +28,7 @@ _EMPTY_PLANS = {
 }
 
 _DOUBTFUL = 50
-"""Empty or damaged files that are watched for a change; with more of them, a table is looked at afresh each time."""
+"""Empty or damaged files that are watched for a change; with more of them, all of a table is read each time."""
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ class InstantFiles(NamedTuple):
 class Collapsed:
     """The instants of a folder in timeline order, and what else the names say.
 
-    `ignored` holds the names that are no part of the timeline. They are not judged here.
+    `ignored` holds the names that are no part of the timeline. They are not checked here.
     """
 
     entries: tuple[InstantFiles, ...]

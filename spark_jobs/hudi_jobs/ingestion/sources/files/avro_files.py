@@ -1,7 +1,7 @@
-"""Looking into Avro files before Spark does: their schemas, and whether they are whole.
+"""Inspecting Avro files before Spark reads them: their schemas, and whether they are whole.
 
 Avro's reader takes the end of a file that was cut off as the end of the data, so Spark would read a half-written file
-without a word and lose the rest. A whole Avro file ends with the sync marker that its header announces.
+silently and lose the rest. A whole Avro file ends with the sync marker that its header announces.
 """
 
 from collections.abc import Callable, Sequence

@@ -50,7 +50,7 @@ class Answer:
                 self._evaluate(question, file, mark, kind)
 
     def assume(self, question: Question, root: str, batch: Sequence[SourceFile]) -> None:
-        """Take in files that only the floor has to do with: the source of today lies inside of its own."""
+        """Take in files that only the floor has to do with: today's source lies inside the floor's."""
         for file in batch:
             if is_visible(file, question.format):
                 self._below_floor(question, root, file, fingerprint(root, file))
