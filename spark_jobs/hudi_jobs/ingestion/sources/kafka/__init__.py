@@ -1,0 +1,1 @@
+"""Topics of a Kafka cluster as a source."""
