@@ -14,6 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.avro.functions import from_avro, to_avro
 
 SETTINGS = {
     "spark.master": "local[1]",
@@ -34,6 +35,14 @@ SETTINGS = {
     "spark.hadoop.fs.s3a.attempts.maximum": "1",
     "spark.hadoop.fs.s3a.retry.limit": "0",
     "spark.hadoop.fs.s3a.bucket.probe": "0",
+}
+
+NO_BROKER = {
+    "kafka.bootstrap.servers": "127.0.0.1:9",
+    "subscribe": "none",
+    "kafka.request.timeout.ms": "500",
+    "kafka.default.api.timeout.ms": "500",
+    "fetchOffset.numRetries": "1",
 }
 
 OPTIONS = {
@@ -68,8 +77,7 @@ def main(archive: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for table_type in ("COPY_ON_WRITE", "MERGE_ON_READ"):
             live(spark, f"{folder}/{table_type}", table_type)
-        with suppress(Py4JJavaError):
-            spark.read.text("s3a://bucket/key").count()
+        reach_for_sources(spark)
         spark.stop()
         process.stdin.close()  # PySpark's JVM ends when its standard input does
         process.wait()
@@ -77,6 +85,17 @@ def main(archive: str) -> None:
     if size < 10_000_000:
         sys.exit(f"{archive} has only {size} bytes: the JVM has not archived the classes that it loaded")
     os.chmod(archive, 0o644)  # noqa: PTH101 - one call says it
+
+
+def reach_for_sources(spark: SparkSession) -> None:
+    """Read from a store and a broker that are not there, which loads their clients, and decode what a broker holds."""
+    with suppress(Py4JJavaError):
+        spark.read.text("s3a://bucket/key").count()
+    with suppress(Py4JJavaError):
+        spark.read.format("kafka").options(**NO_BROKER).load().count()
+    schema = '{"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}'
+    encoded = spark.range(2).select(to_avro(sf.struct("id"), schema).alias("value"))
+    encoded.select(from_avro("value", schema)).collect()
 
 
 def live(spark: SparkSession, table: str, table_type: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 JavaObject: TypeAlias = Any
 """Something that lives in the JVM; py4j knows no types."""
@@ -80,6 +81,15 @@ def schema_json(frame: DataFrame) -> dict[str, Any]:
     """Return the schema of a frame as JSON, of which PySpark has made nothing yet."""
     described: dict[str, Any] = json.loads(frame._jdf.schema().json())  # noqa: SLF001
     return described
+
+
+def inferred_json(texts: DataFrame) -> StructType:
+    """Return the columns that Spark infers from JSON texts, the frame's only column; what is no JSON gives none."""
+    spark = texts.sparkSession
+    strings = getattr(texts._jdf, "as")(classes(spark).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
+    reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", "_corrupt")
+    found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
+    return StructType([field for field in found.fields if field.name != "_corrupt"])
 
 
 def fill_cache(frame: DataFrame) -> JavaObject:

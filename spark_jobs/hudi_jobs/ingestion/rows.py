@@ -17,6 +17,16 @@ NO_COLUMN = "_no_column"
 """Stands in where the rows of a source have no column at all, because none could be parsed."""
 
 
+SEQUENCE = "_sequence"
+"""Column that tells what came later in a source whose rows have an order; never written to the table.
+
+The view of the transform has it too, so that the transform may keep it or compute its own.
+"""
+
+IS_DELETED = "_hoodie_is_deleted"
+"""Hudi's own column, by which an upsert deletes: true for a row whose record is to be deleted."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a row comes from: the column that says so, and its name in the quarantine."""

@@ -1,6 +1,5 @@
 """Reading the chosen files as one data frame that keeps what it cannot parse."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,10 +12,11 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
 from hudi_jobs.ingestion.types import fits, plain_type
-from hudi_jobs.jvm import classes, schema_json
+from hudi_jobs.jvm import schema_json
 
 _MOST_PROBES = 200
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
@@ -45,7 +45,7 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
     """Open the files. Text formats keep unparsable rows; merged footers keep columns that only newer files have."""
     with reading(spark, source, paths):
         options = reader_options(source)
-        schema = _declared(spark, source)
+        schema = declared_columns(spark, source.schema_ddl)
         if source.format is FileFormat.AVRO:
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
@@ -132,22 +132,6 @@ def file_named_in(text: str, paths: Sequence[str]) -> str | None:
     """Return the first of the paths that the text names."""
     bare = {path.partition("://")[2] or path.removeprefix("file:"): path for path in paths}
     return next((path for short, path in bare.items() if short in text), None)
-
-
-def parse_ddl(spark: SparkSession, ddl: str) -> StructType:
-    """Parse a Spark DDL string such as `id BIGINT, at TIMESTAMP`."""
-    return StructType.fromJson(json.loads(classes(spark).org.apache.spark.sql.types.StructType.fromDDL(ddl).json()))
-
-
-def _declared(spark: SparkSession, source: FileSource) -> StructType | None:
-    if source.schema_ddl is None:
-        return None
-    try:
-        return parse_ddl(spark, source.schema_ddl)
-    except Exception as error:
-        raise TaskFailed(
-            FailureReason.INVALID_REQUEST, f"The source's schema cannot be parsed: {causes_of(error)[-1].first_line}"
-        ) from error
 
 
 def _probe(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> None:

@@ -1,1 +1,1 @@
-"""Topics of a Kafka cluster as a source."""
+"""Topics of Kafka as a source: every message once, in bounded batches whose offsets are committed with the rows."""

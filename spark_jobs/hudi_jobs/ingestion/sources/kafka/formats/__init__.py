@@ -1,1 +1,1 @@
-"""What the values of messages hold, one module or package for each format."""
+"""What the value of a message is: one module for each format, one for each envelope, and the registry of both."""

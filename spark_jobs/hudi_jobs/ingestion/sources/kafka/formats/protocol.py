@@ -1,0 +1,104 @@
+"""How the value of a message becomes columns, and what every module of a format or of an envelope offers for that.
+
+A module of a format has two functions, which `registry.py` names in one line of `FORMATS`:
+
+- `require(source)` looks at the request alone, before any broker is asked, and raises `TaskFailed(INVALID_REQUEST)`
+  where the format lacks something (Protobuf without a descriptor and without a registry).
+- `decode(context, source, messages) -> Decoded`. `messages` has the one column `MESSAGE`, a struct of what Spark's
+  source gives: `key` and `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP,
+  `timestampType` INT, `headers` ARRAY<STRUCT<key: STRING, value: BINARY>>. The result keeps every row and has `MESSAGE`
+  as it was, the columns of the value beside it, and `CORRUPT_RECORD` (`ingestion/rows.py`). The frame may be a union of
+  frames, and rows may come in any order: what came later is told by the offset inside of `MESSAGE`, and every row of
+  the result must still have it.
+
+What a decoder keeps to:
+
+- A value that is null is a tombstone: all columns are null, `CORRUPT_RECORD` too. Whether tombstones are rows at all
+  is the source's business; they are filtered out before where they are not.
+- A value that cannot be decoded is a row with null columns and a text in `CORRUPT_RECORD`: the value as text, or as
+  base64 where it is no UTF-8 (`corrupt_text`). It is counted and quarantined with topic, partition and offset; it never
+  ends the run in an executor, and is never left out.
+- The messages are read lazily, and more than once where a decoder looks at them first (ids of schemas, inference): the
+  offsets are fixed, so Spark reads the same ones. What a decoder needs from elsewhere, such as a registry of schemas,
+  it asks for in the driver, with bounded timeouts, and raises `TaskFailed` with `SOURCE_UNAVAILABLE` or
+  `SOURCE_ACCESS_DENIED`.
+- Nothing secret goes into options or expressions: they are in Spark's plan, its logs and its event log.
+- Columns of the value come from outside. Names in `RESERVED` are refused by the caller (`require_free_names`), as are
+  those that message columns have.
+
+A module of an envelope has `require(source)` as well, and `unwrap(context, source, decoded) -> Decoded` gets what the
+format has decoded, with the envelope's fields as columns (of Debezium: `before`, `after`, `op`, `source`, ...), and
+returns it with the columns of the row instead. One that knows deletes adds the column `IS_DELETED`, true for them and
+false for all others, and says so in `deletes`; a deleted row needs its record key, partition and ordering columns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import KafkaSource
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE
+
+MESSAGE = "_message"
+"""Column that holds the whole message as Spark's source gives it."""
+
+RESERVED = frozenset({MESSAGE, CORRUPT_RECORD, IS_DELETED, SEQUENCE})
+"""Names that no column of a value may have."""
+
+MESSAGE_TYPE = (
+    "struct<key: binary, value: binary, topic: string, partition: int, offset: bigint, timestamp: timestamp, "
+    "timestampType: int, headers: array<struct<key: string, value: binary>>>"
+)
+"""The type of `MESSAGE`."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Messages with the columns of their values.
+
+    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty.
+    """
+
+    frame: DataFrame
+    deletes: bool = False
+    remark: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the value."""
+        return [name for name in self.frame.columns if name not in RESERVED]
+
+
+Require = Callable[[KafkaSource], None]
+Decode = Callable[[TaskContext, KafkaSource, DataFrame], Decoded]
+Unwrap = Callable[[TaskContext, KafkaSource, Decoded], Decoded]
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the module of a format offers."""
+
+    require: Require
+    decode: Decode
+
+
+@dataclass(frozen=True)
+class Unwrapper:
+    """What the module of an envelope offers."""
+
+    require: Require
+    unwrap: Unwrap
+
+
+def field(name: str) -> Column:
+    """Return a field of the message, such as `value` or `offset`."""
+    return sf.col(MESSAGE)[name]
+
+
+def corrupt_text(value: Column) -> Column:
+    """Return a value as the text of a corrupt record: itself where it is UTF-8, and base64 where it is not."""
+    text = sf.decode(value, "UTF-8")
+    return sf.when(sf.encode(text, "UTF-8") == value, text).otherwise(sf.base64(value))

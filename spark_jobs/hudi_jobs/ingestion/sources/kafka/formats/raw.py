@@ -1,0 +1,27 @@
+"""Values as they are: the one column `value`, binary."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, field
+
+VALUE = "value"
+
+
+def require(source: KafkaSource) -> None:
+    """Raise `TaskFailed` where columns are declared, of which a raw value has none."""
+    if source.value.schema_ddl is not None:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "Raw values are not taken apart, so they have no schema; leave it out, or take the format Json.",
+        )
+
+
+def decode(_context: TaskContext, _source: KafkaSource, messages: DataFrame) -> Decoded:
+    """Return the value as a column; nothing can be wrong with it."""
+    nothing = sf.lit(None).cast("string").alias(CORRUPT_RECORD)
+    return Decoded(messages.select(MESSAGE, field("value").alias(VALUE), nothing))

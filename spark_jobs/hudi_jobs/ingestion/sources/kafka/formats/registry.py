@@ -1,0 +1,39 @@
+"""The formats and envelopes that a driver knows, one line each."""
+
+from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats import json_values, raw
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
+
+FORMATS: dict[MessageFormat, Format] = {
+    MessageFormat.JSON: Format(json_values.require, json_values.decode),
+    MessageFormat.RAW: Format(raw.require, raw.decode),
+}
+
+ENVELOPES: dict[Envelope, Unwrapper] = {}
+"""Without `Envelope.NONE`, which wraps nothing."""
+
+
+def format_of(source: KafkaSource) -> Format:
+    """Return the format of a source's values; raise `TaskFailed` for one that this driver does not know."""
+    found = FORMATS.get(source.value.format)
+    if found is None:
+        raise _unknown(f"values of the format {source.value.format}")
+    return found
+
+
+def unwrapper_of(source: KafkaSource) -> Unwrapper | None:
+    """Return what unwraps a source's rows, None where they are not wrapped; raise `TaskFailed` as `format_of` does."""
+    if source.value.envelope is Envelope.NONE:
+        return None
+    found = ENVELOPES.get(source.value.envelope)
+    if found is None:
+        raise _unknown(f"the envelope {source.value.envelope}")
+    return found
+
+
+def _unknown(what: str) -> TaskFailed:
+    return TaskFailed(
+        FailureReason.INVALID_REQUEST,
+        f"This release of the driver does not read {what}; use the image that belongs to the operator.",
+    )
