@@ -50,7 +50,7 @@ def avro_value(number: int, schema: dict[str, Any], record: Any) -> bytes:
 def context_of(spark: SparkSession, source: dict[str, Any], **table: Any) -> tuple[TaskContext, KafkaSource]:
     """Return what a decoder is given for a source."""
     kafka = KafkaSource.model_validate({"bootstrap_servers": "none:9092", "topics": ["events"], **source})
-    ingestion = {name: table.pop(name) for name in ("transform_sql", "operation") if name in table}
+    ingestion = {name: table.pop(name) for name in ("transform_sql", "operation", "bad_records") if name in table}
     definition = {"name": "t", "base_path": "/nowhere/t", "type": "CopyOnWrite", "record_key": ("id",), **table}
     task = TableTask(
         id="t",
