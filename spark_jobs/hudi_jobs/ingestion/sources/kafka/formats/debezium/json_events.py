@@ -48,7 +48,7 @@ from hudi_jobs.jvm import inferred_json
 MOST_SCHEMAS = 100
 _LONGEST_SCHEMA = 1_000_000
 
-_ROOT, _PAYLOAD, _TEXT, _SCHEMA = "value", "payload", "_text", "_schema"
+_ROOT, _PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "value", "payload", "_text", "_schema", "_whole"
 _LONGS = ("ts_ms", "txId", "lsn", "xmin", "pos", "row")
 _TEXTS = ("name", "schema", "db", "table", "connector", "file", "snapshot")
 SOURCE_TYPE = StructType(
@@ -108,11 +108,19 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
 
 
 def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -> DataFrame:
+    """Return the events of all schemas in one shape; one step after another, so that no text is parsed twice."""
     wanted = reduce(merged, [variant.type for variant in variants])
-    parsed = frame.select(
-        MESSAGE, _TEXT, _SCHEMA, *(_parsed(variant).alias(f"_{place}") for place, variant in enumerate(variants))
-    )
     places = list(enumerate(variants))
+    beside = reduce(or_, ignored, sf.col(_SCHEMA).isNull() & _has_keys_of_others(sf.col(_TEXT)))
+    parsed = frame.select(
+        MESSAGE,
+        _SCHEMA,
+        sf.coalesce(beside, never()).alias(IGNORED),
+        *(_parsed(variant).alias(f"_{place}") for place, variant in places),
+    )
+    events = parsed.select(
+        MESSAGE, _SCHEMA, IGNORED, *(_event(sf.col(f"_{place}"), each).alias(f"_{place}") for place, each in places)
+    )
 
     def image(name: str) -> Column:
         return _first(places, lambda place, variant: _row(sf.col(f"_{place}")[name], variant, wanted))
@@ -121,31 +129,36 @@ def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -
         return _first(places, lambda place, _: sf.col(f"_{place}")[name])
 
     whole = _first(places, lambda place, variant: _is_whole(sf.col(f"_{place}"), variant))
-    beside = reduce(or_, ignored, sf.col(_SCHEMA).isNull() & _has_keys_of_others(sf.col(_TEXT)))
-    beside = sf.coalesce(beside, never())
-    value = field("value")
-    good = sf.coalesce(whole, never()) | beside
-    corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
     columns = {**{name: image(name) for name in (BEFORE, AFTER)}, **{name: other(name) for name in _EVENT}}
-    kept = [sf.when(good & ~beside, column).alias(name) for name, column in columns.items()]
-    return parsed.select(MESSAGE, *kept, beside.alias(IGNORED), corrupt)
+    fields = [column.alias(name) for name, column in columns.items()]
+    made = events.select(MESSAGE, IGNORED, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
+    value, good = field("value"), sf.col(_WHOLE) | sf.col(IGNORED)
+    corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
+    is_event = sf.col(_WHOLE) & ~sf.col(IGNORED)
+    kept = [sf.when(is_event, sf.col(name)).alias(name) for name in columns]
+    return made.select(MESSAGE, *kept, IGNORED, corrupt)
 
 
 _EVENT = {SOURCE: SOURCE_TYPE, OPERATION: StringType(), PROCESSED_AT: LongType()}
 
 
 def _parsed(variant: _Variant) -> Column:
-    """Return the event that a text holds; null where it holds anything else, or more."""
+    """Return what a text of the schema holds, and whether that is all of it."""
     fields = [StructField(name, variant.raw) for name in (BEFORE, AFTER)]
     event = StructType(fields + [StructField(name, kind) for name, kind in _EVENT.items()])
     value = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.
     root = StructType([StructField(_ROOT, ArrayType(value)), StructField(CORRUPT_RECORD, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD}
-    parsed = sf.from_json(sf.concat(sf.lit(f'{{"{_ROOT}":['), sf.col(_TEXT), sf.lit("]}")), root, options)
+    text = sf.when(variant.condition, sf.concat(sf.lit(f'{{"{_ROOT}":['), sf.col(_TEXT), sf.lit("]}")))
+    return sf.from_json(text, root, options)
+
+
+def _event(parsed: Column, variant: _Variant) -> Column:
+    """Return the event that a text holds; null where it holds anything else, or more."""
     only = (sf.size(parsed[_ROOT]) == 1) & parsed[CORRUPT_RECORD].isNull()
     found = parsed[_ROOT][0][_PAYLOAD] if variant.embedded else parsed[_ROOT][0]
-    return sf.when(variant.condition & only, found)
+    return sf.when(only, found)
 
 
 def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:

@@ -47,7 +47,7 @@ _WRITTEN = (CREATE, READ, UPDATE)
 _BESIDE = ("status", "ddl", "tableChanges")
 _VARIABLE = "struct<scale:int,value:binary>"
 _FROM_TEXT = (TimestampType, DateType, DecimalType)
-_ROW, _KIND = "_row", "_debezium_operation"
+_ROW, _KIND, _GOOD = "_row", "_debezium_operation", "_debezium_good"
 
 
 def require(_source: KafkaSource) -> None:
@@ -181,6 +181,8 @@ def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> 
     placed = [column_named(name).isNotNull() for name in database.ordering]
     good = sf.col(_KIND).isin(*_WRITTEN, DELETE) & sf.col(_ROW).isNotNull() & sf.col(CORRUPT_RECORD).isNull()
     good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, lost, never()), never())
+    frame = frame.withColumn(_GOOD, good)
+    good = sf.col(_GOOD)
     added = [*database.names, *([SEQUENCE_TEXT] if database is MYSQL else [])]
     columns = {**{name: column_named(name) for name in added}, **{name: column for name, (column, _) in own.items()}}
     kept = [sf.when(good, column).alias(name) for name, column in columns.items()]
