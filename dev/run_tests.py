@@ -58,8 +58,8 @@ CHECKS: dict[str, Sequence[str]] = {
     "docs": ("mkdocs", "build", "--strict", "--site-dir", ".dev/site"),
 }
 PYTEST: dict[str, Sequence[str]] = {
-    "unit": ("-m", "not spark and not s3 and not chart and not cluster and not e2e"),
-    "integration": ("-m", "(spark or s3) and not slow and not matrix and not cluster and not e2e"),
+    "unit": ("-m", "not spark and not s3 and not streams and not chart and not cluster and not e2e"),
+    "integration": ("-m", "(spark or s3 or streams) and not slow and not matrix and not cluster and not e2e"),
     "slow": ("-m", "slow"),
     "matrix": ("-m", "matrix"),
     "api": ("-m", "(chart or cluster) and not e2e"),

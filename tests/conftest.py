@@ -1,4 +1,8 @@
-"""A namespace in the real cluster, with the resource definitions in place, for every test that wants one."""
+"""A namespace in the real cluster, with the resource definitions in place, and servers of streams, for every test.
+
+Servers start with the first test that wants them, one of each for all tests. A test may kill one; the next finds it
+running again with what it held. So topics, subjects and tables have names of their own test.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +20,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from hudi_operator.kube.transport import Transport
+    from toolkit.streams import KafkaBroker, SchemaRegistry
 
 CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 Eventually = Callable[..., Awaitable[Any]]
@@ -59,6 +64,38 @@ async def namespace(transport: Transport) -> AsyncIterator[str]:
                 body=patch,
                 content_type="application/merge-patch+json",
             )
+
+
+@pytest.fixture(scope="session")
+def started_kafka() -> Iterator[KafkaBroker]:
+    """The broker of all tests, with every kind of listener."""
+    from toolkit.streams import KafkaBroker, Listener  # noqa: PLC0415 - most tests want no server
+
+    with KafkaBroker(listeners=Listener) as broker:
+        yield broker
+
+
+@pytest.fixture
+def kafka(started_kafka: KafkaBroker) -> KafkaBroker:
+    """A broker that runs."""
+    started_kafka.start()
+    return started_kafka
+
+
+@pytest.fixture(scope="session")
+def started_registry() -> Iterator[SchemaRegistry]:
+    """The schema registry of all tests."""
+    from toolkit.streams import SchemaRegistry  # noqa: PLC0415 - most tests want no server
+
+    with SchemaRegistry() as registry:
+        yield registry
+
+
+@pytest.fixture
+def schema_registry(started_registry: SchemaRegistry) -> SchemaRegistry:
+    """A schema registry that runs."""
+    started_registry.start()
+    return started_registry
 
 
 @pytest.fixture

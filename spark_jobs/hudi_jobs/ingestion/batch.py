@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Protocol, TypedDict
 
 from hudi_jobs.context import TaskContext
@@ -29,6 +30,19 @@ class Figures(TypedDict, total=False):
     backlog_records: int
     backlog_bytes: int
     rescan: str | None
+
+
+def rfc3339(moment: datetime) -> str:
+    """Return a time as figures have it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def of_milliseconds(milliseconds: int) -> datetime:
+    """Return a time since the epoch; one that no calendar has is taken for the latest, or the first."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.max.replace(tzinfo=UTC) if milliseconds > 0 else datetime.min.replace(tzinfo=UTC)
 
 
 def _nothing() -> None:

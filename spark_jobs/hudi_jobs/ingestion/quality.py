@@ -27,12 +27,16 @@ _KEPT = "kept"
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of one run: all that the source holds, the unparsable ones, and those without a whole key or a partition."""
+    """Rows of one run: all that the source holds, the unparsable ones, and those without a whole key or a partition.
+
+    `passed_over` are those that are no rows, such as messages without a value.
+    """
 
     read: int
     corrupt: int
     keyless: int
     misplaced: int = 0
+    passed_over: int = 0
 
     @property
     def bad(self) -> int:
@@ -98,26 +102,26 @@ def count(rows: SourceRows, kept: DataFrame) -> Counts:
     keyless, misplaced = (int(metrics.apply(_KEPT).getLong(place)) for place in (0, 1))
     if metrics.contains(_SOURCE) and "Limit" not in str(query_execution(kept).analyzed().toString()):
         row = metrics.apply(_SOURCE)
-        read, corrupt = int(row.getLong(0)), int(row.getLong(1))
+        read, corrupt, passed_over = (int(row.getLong(place)) for place in range(3))
     else:
-        found = _count_source(rows)
-        read, corrupt = found["read"], found["corrupt"]
-    return Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced)
+        read, corrupt, passed_over = _count_source(rows)
+    return Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced, passed_over=passed_over)
 
 
 def count_unparsable(rows: SourceRows) -> Counts:
     """Count rows that have no column at all, and so no record key."""
-    found = _count_source(rows)
-    return Counts(read=found["read"], corrupt=found["corrupt"], keyless=found["read"] - found["corrupt"])
+    read, corrupt, passed_over = _count_source(rows)
+    return Counts(read=read, corrupt=corrupt, keyless=read - corrupt - passed_over, passed_over=passed_over)
 
 
 def _count_source(rows: SourceRows) -> Row:
     return rows.frame.agg(*_source_counts(rows)).collect()[0]
 
 
-def _source_counts(rows: SourceRows) -> tuple[Column, Column]:
+def _source_counts(rows: SourceRows) -> tuple[Column, Column, Column]:
     corrupt = sf.count(rows.is_corrupt) if rows.may_be_corrupt else sf.count(sf.lit(None))
-    return sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt")
+    passed_over = sf.lit(None) if rows.passed_over is None else sf.when(column_named(rows.passed_over), 1)
+    return sf.count(sf.lit(1)).alias("read"), corrupt.alias("corrupt"), sf.count(passed_over).alias("passed_over")
 
 
 def refuse(counts: Counts, rows: SourceRows) -> None:

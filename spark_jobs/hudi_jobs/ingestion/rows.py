@@ -41,6 +41,9 @@ class SourceRows:
 
     `name` is the source and `format` what its rows are read as, for people. `reading` surrounds whatever makes Spark
     read the rows: the source's own words for what goes wrong there.
+
+    `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
+    rows delete their record. `passed_over` is a column that is true for what is counted and is no row.
     """
 
     frame: DataFrame
@@ -49,18 +52,31 @@ class SourceRows:
     format: str = "rows"
     origin: Origin | None = None
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    ordered: bool = False
+    deletes: bool = False
+    passed_over: str | None = None
 
     @property
     def columns(self) -> list[str]:
         """The source's own columns."""
-        return [name for name in self.frame.columns if name not in {CORRUPT_RECORD, NO_COLUMN}]
+        marks = {CORRUPT_RECORD, NO_COLUMN, SEQUENCE if self.ordered else None, IS_DELETED if self.deletes else None}
+        return [name for name in self.frame.columns if name not in marks | self._places]
 
     @property
     def parsed(self) -> DataFrame:
-        """The rows that could be parsed, with the source's columns only."""
-        if not self.may_be_corrupt:
-            return self.frame
-        return self.frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
+        """The rows that could be parsed, with the source's columns, and the marks of order and of deletes."""
+        frame = self.frame
+        if self.may_be_corrupt:
+            frame = frame.where(sf.col(CORRUPT_RECORD).isNull()).drop(CORRUPT_RECORD)
+        if self.passed_over is not None:
+            frame = frame.where(~column_named(self.passed_over))
+        return frame.drop(*(name for name in self._places if name is not None))
+
+    @property
+    def _places(self) -> set[str | None]:
+        """Columns that are in the frame only to say something of its rows; that of files is hidden in it."""
+        origin = None if self.origin is None or self.origin.column not in self.frame.columns else self.origin.column
+        return {origin, self.passed_over}
 
     @property
     def corrupt(self) -> DataFrame | None:

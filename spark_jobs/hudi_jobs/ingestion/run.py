@@ -25,6 +25,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.index_gate import declared, require_index
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
+from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
 from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.quality import (
     Counts,
@@ -216,8 +217,12 @@ class _Run:
     def _checked(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(rows), self._task.transform_sql))
+        self._require_columns(frame.schema)
+        require_marks(rows, frame.schema, self._definition, self._task)
+        if rows.ordered:
+            frame = last_of_each(frame, self._definition, self._task)
         frame = self._gate(frame)
-        faults = self._faults(frame.schema)
+        faults = self._faults(frame.schema, deletes=rows.deletes)
         kept = observed_faults(frame, faults).persist(StorageLevel.MEMORY_AND_DISK)
         with rows.reading():
             counts = count(rows, kept)
@@ -225,13 +230,14 @@ class _Run:
             self._set_aside(counts, rows, (kept, faults))
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
 
-    def _faults(self, schema: StructType) -> Faults:
+    def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
         definition, style = self._definition, PartitionStyle.of(self._table)
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
             require_zones(self._table, schema, style)
         return Faults(
             keyless=without_key(schema, definition.record_key),
-            misplaced=misplaced(schema, definition.partition_by, style),
+            misplaced=misplaced(schema, definition.partition_by, style)
+            | (lost_deletes(definition) if deletes else never()),
         )
 
     def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
@@ -247,13 +253,16 @@ class _Run:
             )
         return self._context.spark.createDataFrame([], self._table_schema), counts
 
-    def _gate(self, frame: DataFrame) -> DataFrame:
-        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
+    def _require_columns(self, schema: StructType) -> None:
         definition = self._definition
         wanted = dict.fromkeys(definition.ordering_fields, "ordering")
         wanted |= dict.fromkeys(definition.partition_by, "partition")
         wanted |= dict.fromkeys(definition.record_key, "record key")
-        require_columns(frame.schema, wanted)
+        require_columns(schema, wanted)
+
+    def _gate(self, frame: DataFrame) -> DataFrame:
+        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
+        definition = self._definition
         if self._table_schema is None and self._task.operation is WriteOperation.DELETE:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
@@ -264,6 +273,7 @@ class _Run:
         rules = Rules.of(definition, self._task.schema_evolution)
         if self._task.operation is WriteOperation.DELETE:
             return cast(frame, conform_keys(self._table_schema, frame.schema, rules))
+        frame = with_mark_of_deletes(frame, self._table_schema)
         return cast(frame, conform(self._table_schema, frame.schema, rules))
 
     def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
@@ -277,7 +287,10 @@ class _Run:
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
         batch = self._batch
-        summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. {batch.remark}"
+        summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. "
+        if counts.passed_over:
+            summary += f"{counted(counts.passed_over, 'tombstone')} passed over. "
+        summary += batch.remark
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.SUCCEEDED,

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, FileSource, InvalidRescan, RescanRequest, parse_rescan
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.batch import Limit
+from hudi_jobs.ingestion.batch import Limit, of_milliseconds, rfc3339
 from hudi_jobs.ingestion.sources.files.choice import Answer, Question
 from hudi_jobs.ingestion.sources.files.floor import Floor
 from hudi_jobs.ingestion.sources.files.listing import list_source, qualified
@@ -30,6 +31,14 @@ class Input:
     record: Sequence[LoadedSegment]
     floor: Floor | None
     rescan: RescanRequest | None
+    listed_at: datetime
+    """When the source was about to be listed: what came later may not be in the listing."""
+
+    @property
+    def complete_up_to(self) -> str:
+        """The time, as RFC 3339, up to which files are in the table once the selected ones are."""
+        left = self.selection.oldest_left
+        return rfc3339(self.listed_at if left is None else min(self.listed_at, of_milliseconds(left)))
 
     @property
     def settles(self) -> bool:
@@ -68,6 +77,7 @@ def find_input(
     `asked` is the request to read files again, whether it has been served or not.
     """
     rescan = _open_request(asked, before)
+    listed_at = datetime.now(UTC)
     record = _load(context, before, rescan)
     listing = list_source(context.spark, source.path)
     floor = _canonical(context, before.floor)
@@ -87,6 +97,7 @@ def find_input(
         record=record,
         floor=before.floor if floor is not None and _are_apart(listing.root, floor.source) else None,
         rescan=rescan,
+        listed_at=listed_at,
     )
 
 

@@ -42,10 +42,15 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Selection:
-    """The files of one run in the order of (modification time, path), and whether more wait beyond the limits."""
+    """The files of one run in the order of (modification time, path), and whether more wait beyond the limits.
+
+    Of those that wait, `left` is how many bytes they have, and `oldest_left` the modification time of the oldest.
+    """
 
     files: tuple[SourceFile, ...]
     more: bool
+    left: int = 0
+    oldest_left: int | None = None
 
     @property
     def size(self) -> int:
@@ -77,7 +82,12 @@ def select_files(waiting: Iterable[SourceFile], *, max_files: int | None, max_by
     """Choose the oldest of the unread files, up to the limits, but always at least one."""
     in_order = sorted(waiting)
     count = _within(in_order, max_files=max_files, max_bytes=max_bytes)
-    return Selection(files=tuple(in_order[:count]), more=count < len(in_order))
+    return Selection(
+        files=tuple(in_order[:count]),
+        more=count < len(in_order),
+        left=sum(file.size for file in in_order[count:]),
+        oldest_left=in_order[count].time if count < len(in_order) else None,
+    )
 
 
 def _within(files: Sequence[SourceFile], *, max_files: int | None, max_bytes: int | None) -> int:

@@ -74,7 +74,13 @@ class Files:
 
     def _figures(self, found: Input) -> Figures:
         names = tuple(name[:_SHOWN] for name in found.answer.skipped_names)
-        return Figures(files_skipped=found.answer.skipped, skipped=names, rescan=self._task.rescan)
+        return Figures(
+            files_skipped=found.answer.skipped,
+            skipped=names,
+            rescan=self._task.rescan,
+            complete_up_to=found.complete_up_to,
+            backlog_bytes=found.selection.left,
+        )
 
     def _no_news(self, found: Input) -> str:
         return f"No new files: all {found.answer.candidates:,} files of {self._source.path} have been read."

@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
 from hudi_jobs.jvm import inferred_json
@@ -37,11 +38,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     frame = messages.select(MESSAGE, sf.from_json(wrapped, root, options).alias(_PARSED))
     objects = sf.col(_PARSED)[_ROOT]
     whole = (sf.size(objects) == 1) & objects[0].isNotNull() & sf.col(_PARSED)[CORRUPT_RECORD].isNull()
-    good = (
-        _looks_like_an_object(text)
-        & (sf.encode(text, "UTF-8") == value)
-        & whole.eqNullSafe(sf.lit("true").cast("boolean"))
-    )
+    good = _looks_like_an_object(text) & (sf.encode(text, "UTF-8") == value) & whole.eqNullSafe(~never())
     columns = [sf.when(good, objects[0][one.name]).alias(one.name) for one in fields]
     corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(frame.select(MESSAGE, *columns, corrupt))

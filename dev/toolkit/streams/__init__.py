@@ -1,0 +1,22 @@
+"""Real servers of streams on this machine: Kafka and what stands around it."""
+
+from toolkit.streams.kafka import KafkaBroker
+from toolkit.streams.listeners import MECHANISMS, Credentials, Listener
+from toolkit.streams.registry import Refused, SchemaRegistry
+from toolkit.streams.security import User
+from toolkit.streams.server import ServerFailed
+from toolkit.streams.topics import Received, Sent, Transaction
+
+__all__ = [
+    "MECHANISMS",
+    "Credentials",
+    "KafkaBroker",
+    "Listener",
+    "Received",
+    "Refused",
+    "SchemaRegistry",
+    "Sent",
+    "ServerFailed",
+    "Transaction",
+    "User",
+]

@@ -1,0 +1,152 @@
+"""A real Kafka broker."""
+
+import os
+import subprocess
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from toolkit.control_plane import free_ports
+from toolkit.streams.downloads import class_path
+from toolkit.streams.listeners import (
+    MECHANISMS,
+    Credentials,
+    Door,
+    Listener,
+    broker_settings,
+    make_credentials,
+)
+from toolkit.streams.security import User
+from toolkit.streams.server import LOGGING, LOOPBACK, SMALL_JAVA, Server, connects
+from toolkit.streams.topics import Topics
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_JAVA = (*SMALL_JAVA, "-Xmx256m", *LOGGING)
+_USERS = (User("alice", "alice-secret"), User("bob", "bob-secret"))
+
+_ALWAYS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+    # Tests wait for what these do, and a heap of 256 MB has no place for the usual 128 MB of the cleaner.
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.cleaner.backoff.ms": "500",
+    "log.retention.check.interval.ms": "1000",
+    "log.segment.delete.delay.ms": "1000",
+    "controlled.shutdown.enable": "false",
+    # A broker that was killed registers again only after its former self is given up.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+}
+
+
+class KafkaBroker(Topics, Server):
+    """One broker in one JVM. It always listens in plain text at loopback, and for what else is asked.
+
+    With `reachable_at`, such as the local cluster's NODE_ADDRESS, it listens there as well, at ports of its own: that
+    is where pods find it. `settings` are further ones of the broker.
+    """
+
+    name = "kafka"
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        listeners: Iterable[Listener] = (),
+        reachable_at: str | None = None,
+        users: Sequence[User] = _USERS,
+        settings: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        super().__init__(folder)
+        wanted = [Listener.PLAINTEXT, *sorted({*listeners} - {Listener.PLAINTEXT})]
+        hosts = [LOOPBACK, *([reachable_at] if reachable_at else [])]
+        places = [(listener, number, host) for listener in wanted for number, host in enumerate(hosts)]
+        *ports, self._controller = free_ports(len(places) + 1)
+        self._doors = [Door(*place, port) for place, port in zip(places, ports, strict=True)]
+        self._settings = dict(settings)
+        self._hosts = hosts
+        self._users = tuple(users)
+        self._credentials: Credentials | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The address for clients on this machine that have no credentials."""
+        return self.address()
+
+    def address(self, listener: Listener = Listener.PLAINTEXT, *, pods: bool = False) -> str:
+        """Return the address of a listener, for programs of this machine or for pods."""
+        return next(door.address for door in self._doors if door.listener is listener and door.number == int(pods))
+
+    @property
+    def credentials(self) -> Credentials:
+        """What clients may hold, from the first start on."""
+        assert self._credentials is not None, "the broker has not been started"
+        return self._credentials
+
+    def prepare(self) -> None:
+        """Make its certificates, and write its settings and its users into an empty log."""
+        self._credentials, server = make_credentials(self.folder / "security", self._users, self._hosts)
+        settings = {
+            **_ALWAYS,
+            **self._addresses(),
+            **broker_settings(self._doors, self._users, server, self._credentials.authority),
+            **self._settings,
+        }
+        self._file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        if not (self.folder / "data").exists():
+            identifier = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            accounts = (
+                f"--add-scram={mechanism}=[name={user.name},password={user.password}]"
+                for user in self._users
+                for mechanism in MECHANISMS
+                if mechanism != "PLAIN"
+            )
+            tool = (
+                "kafka.tools.StorageTool",
+                "format",
+                f"--cluster-id={identifier}",
+                f"--config={self._file}",
+                *accounts,
+            )
+            with self.log.open("ab") as log:
+                subprocess.run((*_JAVA, *tool), env=os.environ | self.environment(), check=True, stdout=log, stderr=log)
+
+    def command(self) -> Sequence[str]:
+        """Return the broker's command."""
+        return (*_JAVA, "kafka.Kafka", str(self._file))
+
+    def environment(self) -> dict[str, str]:
+        """Return where its classes are."""
+        return {"CLASSPATH": class_path("kafka")}
+
+    def answers(self) -> bool:
+        """Tell whether it takes connections, which it does once it knows its topics."""
+        return all(connects(door.port, door.host) for door in self._doors)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / "server.properties"
+
+    def _addresses(self) -> dict[str, str]:
+        doors = {door.name: door for door in self._doors}
+        controller = f"{LOOPBACK}:{self._controller}"
+        protocols = {"CONTROLLER": "PLAINTEXT"} | {name: door.listener.protocol for name, door in doors.items()}
+        advertised = [f"{name}://{door.address}" for name, door in doors.items()]
+        return {
+            "log.dirs": str(self.folder / "data"),
+            "controller.quorum.voters": f"1@{controller}",
+            "listeners": ",".join([f"CONTROLLER://{controller}", *advertised]),
+            "advertised.listeners": ",".join(advertised),
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+            "inter.broker.listener.name": self._doors[0].name,
+        }

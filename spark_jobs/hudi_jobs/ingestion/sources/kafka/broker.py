@@ -1,0 +1,117 @@
+"""What the brokers say of topics, asked by an admin client in the driver's JVM: bounded in time, and always closed."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import FailureReason, Isolation, KafkaSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicPartition
+from hudi_jobs.ingestion.sources.kafka.options import client_options
+from hudi_jobs.jvm import JavaObject, classes, java_map
+
+_SECONDS = 40
+_CLOSING_SECONDS = 5
+_MOST_PARTITIONS = 100_000
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+_OFFSET = re.compile(r"([A-Za-z0-9._-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+), timestamp=(-?\d+)")
+
+Offsets = dict[TopicPartition, int]
+
+
+class Brokers:
+    """One look at a cluster, through an admin client."""
+
+    def __init__(self, spark: SparkSession, source: KafkaSource, admin: JavaObject) -> None:
+        self._jvm = classes(spark)
+        self._spark = spark
+        self._source = source
+        self._admin = admin
+
+    @classmethod
+    @contextmanager
+    def reached(cls, spark: SparkSession, source: KafkaSource) -> Iterator["Brokers"]:
+        """Open a client and close it; whatever goes wrong meanwhile is a `TaskFailed`."""
+        with asking(f"The brokers {source.bootstrap_servers} cannot be asked"):
+            jvm = classes(spark)
+            admin = jvm.org.apache.kafka.clients.admin.Admin.create(java_map(spark, client_options(source)))
+            try:
+                yield cls(spark, source, admin)
+            finally:
+                admin.close(jvm.java.time.Duration.ofSeconds(_CLOSING_SECONDS))
+
+    def cluster(self) -> str:
+        """Return the id of the cluster."""
+        return str(self._answer(self._admin.describeCluster().clusterId()) or "")
+
+    def names(self) -> list[str]:
+        """Return the names of all topics that the job may see, without Kafka's own."""
+        return [str(name) for name in self._answer(self._admin.listTopics().names())]
+
+    def topics(self, names: Sequence[str]) -> dict[str, TopicOffsets]:
+        """Return the topics with their ids and offsets; raise `TaskFailed` for one that does not exist."""
+        described = {name: self._described(name, future) for name, future in self._descriptions(names).items()}
+        places = [TopicPartition(name, n) for name, (_, count) in described.items() for n in range(count)]
+        if len(places) > _MOST_PARTITIONS:
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST,
+                f"The topics have {len(places):,} partitions, and at most {_MOST_PARTITIONS:,} are read.",
+            )
+        specs = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
+        beginning = self._offsets(places, specs.earliest())
+        high = self._offsets(places, specs.latest())
+        committed = self._source.isolation is Isolation.READ_COMMITTED
+        end = self._offsets(places, specs.latest(), committed=True) if committed else high
+        found = {place: PartitionOffsets(beginning[place], end[place], high[place]) for place in places}
+        return {
+            name: TopicOffsets(identity, tuple(found[TopicPartition(name, n)] for n in range(count)))
+            for name, (identity, count) in described.items()
+        }
+
+    def at_time(self, places: Sequence[TopicPartition], milliseconds: int) -> Offsets:
+        """Return the first offset of each partition whose timestamp is not before a time; -1 where there is none."""
+        specs = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
+        return self._offsets(places, specs.forTimestamp(milliseconds), committed=True)
+
+    def ids(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the ids of topics, as they are now."""
+        return {name: self._described(name, future)[0] for name, future in self._descriptions(names).items()}
+
+    def _descriptions(self, names: Sequence[str]) -> Mapping[str, JavaObject]:
+        wanted = self._jvm.java.util.ArrayList()
+        for name in names:
+            wanted.add(name)
+        found = self._admin.describeTopics(wanted).topicNameValues()
+        return {name: found[name] for name in names}
+
+    def _described(self, name: str, future: JavaObject) -> tuple[str, int]:
+        """Return the id of a topic, empty where the brokers have none, and the number of its partitions."""
+        with asking(f"The topic {name} cannot be described"):
+            found = self._answer(future)
+        identity = str(found.topicId().toString())
+        return ("" if identity == _NO_ID else identity), int(found.partitions().size())
+
+    def _offsets(self, places: Sequence[TopicPartition], spec: JavaObject, *, committed: bool = False) -> Offsets:
+        if not places:
+            return {}
+        partition = self._jvm.org.apache.kafka.common.TopicPartition
+        wanted = self._jvm.java.util.HashMap()
+        for place in places:
+            wanted.put(partition(place.topic, place.partition), spec)
+        levels = self._jvm.org.apache.kafka.common.IsolationLevel
+        level = levels.READ_COMMITTED if committed else levels.READ_UNCOMMITTED
+        options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
+        # One answer from the JVM for all partitions: asking for each in turn takes seconds where there are thousands.
+        text = str(self._answer(self._admin.listOffsets(wanted, options).all()).toString())
+        found = {TopicPartition(topic, int(number)): int(offset) for topic, number, offset, _ in _OFFSET.findall(text)}
+        if found.keys() != set(places):
+            raise TaskFailed(
+                FailureReason.SOURCE_UNAVAILABLE, "The brokers did not name the offsets of all partitions."
+            )
+        return found
+
+    def _answer(self, future: JavaObject) -> JavaObject:
+        return future.get(_SECONDS, self._jvm.java.util.concurrent.TimeUnit.SECONDS)

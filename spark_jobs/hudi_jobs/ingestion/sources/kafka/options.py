@@ -1,0 +1,136 @@
+"""The options of Kafka's clients: the same for the driver's own and for those of Spark's source.
+
+Nothing secret is among them. The clients look at the files of mounted Secrets themselves, by config providers of Kafka,
+in the driver as in the executors. Bounds are such that brokers that do not answer are given up within a minute.
+"""
+
+import io
+import tempfile
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import FailureReason, Isolation, KafkaSecurity, KafkaSource, SaslMechanism
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes
+
+_PROVIDER = "SecretFiles"
+_DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+_MODULES = {
+    SaslMechanism.PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
+    SaslMechanism.SCRAM_SHA_256: "org.apache.kafka.common.security.scram.ScramLoginModule",
+    SaslMechanism.SCRAM_SHA_512: "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+def client_options(source: KafkaSource) -> dict[str, str]:
+    """Return what any client is made with."""
+    return {
+        "bootstrap.servers": source.bootstrap_servers,
+        "security.protocol": source.security.protocol.value,
+        "request.timeout.ms": "15000",
+        "default.api.timeout.ms": "30000",
+        "socket.connection.setup.timeout.ms": "5000",
+        "socket.connection.setup.timeout.max.ms": "10000",
+        **_sasl(source.security),
+        **_tls(source.security),
+    }
+
+
+def spark_options(source: KafkaSource) -> dict[str, str]:
+    """Return the options of Spark's source, besides what is read."""
+    return {
+        **{f"kafka.{key}": value for key, value in client_options(source).items()},
+        "kafka.isolation.level": isolation_level(source),
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+        "kafkaConsumer.pollTimeoutMs": "20000",
+        "fetchOffset.numRetries": "2",
+    }
+
+
+def isolation_level(source: KafkaSource) -> str:
+    """Return Kafka's own name of the isolation."""
+    return "read_committed" if source.isolation is Isolation.READ_COMMITTED else "read_uncommitted"
+
+
+def prepare_secrets(spark: SparkSession, security: KafkaSecurity) -> None:
+    """Look whether the files are there, and give the JVMs what reads them; raise `TaskFailed` where one is missing."""
+    wanted = [(security.credentials_folder, ("username", "password"))]
+    wanted.append((security.certificate_folder, ("tls.crt", "tls.key")))
+    for folder, names in wanted:
+        for name in names if folder is not None else ():
+            _require_file(Path(str(folder)) / name)
+    if security.ca_file is not None:
+        _require_file(Path(security.ca_file))
+    if security.mechanism is not None:
+        _add_provider(spark)
+
+
+def _sasl(security: KafkaSecurity) -> dict[str, str]:
+    if security.mechanism is None:
+        return {}
+    parts = [f'{name}="${{secret:{security.credentials_folder}:{name}}}"' for name in ("username", "password")]
+    return {
+        "sasl.mechanism": security.mechanism.value,
+        "sasl.jaas.config": f"{_MODULES[security.mechanism]} required {' '.join(parts)};",
+        **_providers(security),
+    }
+
+
+def _tls(security: KafkaSecurity) -> dict[str, str]:
+    if not security.protocol.value.endswith("SSL"):
+        return {}
+    options = {"ssl.endpoint.identification.algorithm": "https"}
+    if security.ca_file is not None:
+        options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": security.ca_file}
+    if security.certificate_folder is not None:
+        options |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": f"${{dir:{security.certificate_folder}:tls.crt}}",
+            "ssl.keystore.key": f"${{dir:{security.certificate_folder}:tls.key}}",
+            **_providers(security),
+        }
+    return options
+
+
+def _providers(security: KafkaSecurity) -> dict[str, str]:
+    used = {"dir": _DIRECTORY} if security.certificate_folder is not None else {}
+    if security.mechanism is not None:
+        used |= {"secret": _PROVIDER}
+    classes_of = {f"config.providers.{name}.class": kind for name, kind in used.items()}
+    return {"config.providers": ",".join(used), **classes_of}
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise TaskFailed(
+            FailureReason.SOURCE_ACCESS_DENIED,
+            f"The Secret has no entry {path.name}, or it is not mounted at {path.parent}; the brokers are not asked "
+            "without it.",
+        )
+
+
+def _add_provider(spark: SparkSession) -> None:
+    """Compile the provider and add it to the class paths of the driver and of the executors, once for each JVM."""
+    jvm = classes(spark)
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_PROVIDER)
+    except Py4JJavaError:
+        jar = Path(tempfile.mkdtemp()) / f"{_PROVIDER}.jar"
+        jar.write_bytes(_provider_jar(spark))
+        spark.sql(f"ADD JAR '{jar}'")
+
+
+def _provider_jar(spark: SparkSession) -> bytes:
+    jvm = classes(spark)
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(files(__package__).joinpath(f"{_PROVIDER}.java").read_text())
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(f"{_PROVIDER}.class", bytes(compiler.getBytecodes()[_PROVIDER]))
+    return content.getvalue()

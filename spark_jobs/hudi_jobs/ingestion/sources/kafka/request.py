@@ -1,0 +1,148 @@
+"""What a request may say of Kafka: allowlists, because much of it becomes an option of a client or a part of one."""
+
+import re
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from hudi_jobs.contract import (
+    Envelope,
+    FailureReason,
+    IngestionTask,
+    KafkaSource,
+    MessageFormat,
+    OffsetReset,
+    SecurityProtocol,
+    TableDefinition,
+    Tombstones,
+    WriteOperation,
+)
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import RESERVED
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+
+_HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])"
+_SERVERS = re.compile(rf"{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_FOLDER = re.compile(r"(?:/[A-Za-z0-9._-]+)+")
+_PIECE = r"(?:[A-Za-z0-9_-]|\\[.dw-]|\.|\[\^?[A-Za-z0-9._-]+\])[*+?]?"
+_PATTERN = re.compile(rf"(?:{_PIECE}|\||\((?!\))|\)\??(?![*+?]))+")
+_LONGEST, _MOST_REPETITIONS, _MOST_TOPICS = 2000, 3, 10_000
+_INTERNAL = "__"
+
+
+def require_request(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
+    """Raise `TaskFailed` for whatever the request alone shows to be wrong."""
+    _require_brokers(source)
+    _require_topics(source)
+    _require_start(source)
+    _require_columns(source)
+    format_of(source).require(source)
+    unwrapper = unwrapper_of(source)
+    if unwrapper is not None:
+        unwrapper.require(source)
+    if task.operation is WriteOperation.INSERT_OVERWRITE:
+        raise invalid("A stream holds changes and no whole partitions, so it cannot be written with InsertOverwrite")
+    if source.tombstones is Tombstones.DELETE:
+        _require_deletes(task, source, table)
+
+
+def invalid(sentence: str) -> TaskFailed:
+    """Return the failure of a request that the driver does not take."""
+    return TaskFailed(FailureReason.INVALID_REQUEST, f"{sentence}.")
+
+
+def topic_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of whole names; raise `TaskFailed` for one that is not simple enough to be quick."""
+    wild = sum(text.count(sign) for sign in "*+")
+    if len(text) > _LONGEST or not _PATTERN.fullmatch(text) or wild > _MOST_REPETITIONS:
+        raise invalid(
+            f"The topic pattern {text[:100]!a} is not one of letters, digits, '.', '[...]', '|' and '(...)', with at "
+            f"most {_MOST_REPETITIONS} signs '*' or '+' and neither after a bracket ')'"
+        )
+    try:
+        return re.compile(text, re.ASCII)
+    except re.error as error:
+        raise invalid(f"The topic pattern {text[:100]!a} is not valid: {error}") from error
+
+
+def matching(text: str, names: list[str]) -> list[str]:
+    """Return the topics whose whole name matches; Kafka's own ones never do."""
+    pattern = topic_pattern(text)
+    return sorted(name for name in names if not name.startswith(_INTERNAL) and pattern.fullmatch(name))
+
+
+def moment(text: str) -> int:
+    """Return an RFC 3339 time in milliseconds since the epoch."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise invalid(f"The starting time {text[:60]!a} is not RFC 3339") from error
+    if found.tzinfo is None:
+        raise invalid(f"The starting time {text[:60]!a} has no zone")
+    return int(found.timestamp() * 1000)
+
+
+def _require_brokers(source: KafkaSource) -> None:
+    if len(source.bootstrap_servers) > _LONGEST or not _SERVERS.fullmatch(source.bootstrap_servers):
+        raise invalid(f"The bootstrap servers {source.bootstrap_servers[:100]!a} are not a list of host:port")
+    security = source.security
+    for path in (security.credentials_folder, security.ca_file, security.certificate_folder):
+        if path is not None and (not _FOLDER.fullmatch(path) or ".." in PurePosixPath(path).parts):
+            raise invalid(f"The path {path[:100]!a} is not that of a mounted Secret")
+    sasl = security.protocol in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
+    if sasl != (security.mechanism is not None and security.credentials_folder is not None):
+        raise invalid(
+            f"With {security.protocol} a mechanism and credentials are needed exactly where it begins with SASL"
+        )
+    if security.protocol not in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL} and (
+        security.ca_file is not None or security.certificate_folder is not None
+    ):
+        raise invalid(f"Certificates are of no use with {security.protocol}, which does not encrypt")
+
+
+def _require_topics(source: KafkaSource) -> None:
+    if bool(source.topics) == (source.topic_pattern is not None):
+        raise invalid("A Kafka source names either topics or a pattern of topics")
+    if source.topic_pattern is not None:
+        topic_pattern(source.topic_pattern)
+    if len(source.topics) > _MOST_TOPICS or len(set(source.topics)) != len(source.topics):
+        raise invalid(f"The topics are more than {_MOST_TOPICS:,}, or one of them is named twice")
+    for topic in source.topics:
+        if not _TOPIC.fullmatch(topic) or topic in {".", ".."} or topic.startswith(_INTERNAL):
+            raise invalid(f"{topic[:100]!a} is not the name of a topic of yours")
+
+
+def _require_start(source: KafkaSource) -> None:
+    start = source.starting_offsets
+    if start.timestamp is not None:
+        moment(start.timestamp)
+    inferred = source.value.format is MessageFormat.JSON and source.value.schema_ddl is None
+    if start.reset is OffsetReset.LATEST and start.timestamp is None and inferred:
+        raise invalid(
+            "Starting at Latest needs declared columns: the first run writes the table, without rows, so that the "
+            "place where it started is kept and no later message is missed"
+        )
+
+
+def _require_columns(source: KafkaSource) -> None:
+    names = [name for name in source.columns.model_dump().values() if name is not None]
+    taken = next((name for name in names if name in RESERVED or not name or names.count(name) > 1), None)
+    if taken is not None:
+        raise invalid(f"The name {taken[:100]!a} of a message column is empty, reserved or given twice")
+
+
+def _require_deletes(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
+    """Raise `TaskFailed` where a message without a value can not say which record is to go, or would not win."""
+    if task.operation is not WriteOperation.UPSERT:
+        raise invalid("Tombstones delete records by an Upsert only")
+    if source.value.envelope is not Envelope.NONE:
+        raise invalid("The envelope says itself what is deleted, so its tombstones are passed over; set them to Skip")
+    if source.value.format is MessageFormat.JSON and source.value.schema_ddl is None:
+        raise invalid("Tombstones delete by the types of the declared columns; declare the schema")
+    ordered = {source.columns.offset, source.columns.timestamp} - {None}
+    without = [name for name in table.ordering_fields if name not in ordered]
+    if without:
+        raise invalid(
+            f"A tombstone has no value of the ordering field {without[0]}, so Hudi could not tell whether it is the "
+            "newest; order by the message column of the offset or the timestamp, or by nothing"
+        )

@@ -1,0 +1,164 @@
+"""From offsets to the rows of a source: the bounded read, the columns of the value, and those of the message."""
+
+import json
+from collections.abc import Sequence
+from functools import partial, reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, KafkaSource, TableDefinition, Tombstones
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origin, SourceRows
+from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
+    MESSAGE,
+    MESSAGE_TYPE,
+    RESERVED,
+    Decoded,
+    corrupt_text,
+    field,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+from hudi_jobs.ingestion.sources.kafka.offsets import Range
+from hudi_jobs.ingestion.sources.kafka.options import spark_options
+from hudi_jobs.ingestion.types import column_named
+
+_TOMBSTONE = "_tombstone"
+_FIELDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+
+
+def read_rows(context: TaskContext, source: KafkaSource, read: Sequence[Range]) -> SourceRows:
+    """Return the rows of the ranges; without any, no row with the columns that the source is known to have."""
+    with asking("The topics cannot be read"):
+        messages = _messages(context, source, read)
+        decoded = format_of(source).decode(context, source, messages)
+        unwrapper = unwrapper_of(source)
+        if unwrapper is not None:
+            decoded = unwrapper.unwrap(context, source, decoded)
+        require_free_names(source, decoded)
+        frame, deletes = decoded.frame, decoded.deletes
+        if source.tombstones is Tombstones.DELETE:
+            frame, deletes = _with_deletes(context.task.table, decoded), True
+        return SourceRows(
+            frame=_with_message(source, frame),
+            may_be_corrupt=True,
+            name=f"the topics of {source.bootstrap_servers}",
+            format=f"{source.value.format} messages",
+            origin=Origin(MESSAGE, "message"),
+            reading=partial(asking, "The topics cannot be read"),
+            ordered=True,
+            deletes=deletes,
+            passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
+        )
+
+
+def require_free_names(source: KafkaSource, decoded: Decoded) -> None:
+    """Raise `TaskFailed` where a column of the value has a name that is taken."""
+    wanted = {name.lower() for name in source.columns.model_dump().values() if name is not None}
+    reserved = {name.lower() for name in RESERVED | {_TOMBSTONE}}
+    for name in decoded.columns:
+        if name.lower() in wanted:
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST,
+                f"The messages have a column {name} of their own; give the message column another name.",
+            )
+        if name.lower() in reserved:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE, f"The messages have a column {name}, which the driver uses itself."
+            )
+
+
+def _messages(context: TaskContext, source: KafkaSource, read: Sequence[Range]) -> DataFrame:
+    """Return the messages of the ranges as the one column `MESSAGE`."""
+    spark = context.spark
+    if not read:
+        return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
+    assigned: dict[str, list[int]] = {}
+    starting: dict[str, dict[str, int]] = {}
+    ending: dict[str, dict[str, int]] = {}
+    for one in read:
+        assigned.setdefault(one.place.topic, []).append(one.place.partition)
+        starting.setdefault(one.place.topic, {})[str(one.place.partition)] = one.start
+        ending.setdefault(one.place.topic, {})[str(one.place.partition)] = one.until
+    options = {
+        **spark_options(source),
+        "assign": json.dumps(assigned),
+        "startingOffsets": json.dumps(starting),
+        "endingOffsets": json.dumps(ending),
+    }
+    frame = spark.read.format("kafka").options(**options).load()
+    return frame.select(sf.struct(*[sf.col(name) for name in _FIELDS]).alias(MESSAGE))
+
+
+def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
+    """Return the rows with the columns of the message that are asked for, its place, and what came later."""
+    names = source.columns
+    values = {
+        names.key: key_text(),
+        names.topic: field("topic"),
+        names.partition: field("partition"),
+        names.offset: field("offset"),
+        names.timestamp: field("timestamp"),
+        names.headers: field("headers"),
+    }
+    own = [column_named(name) for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]
+    added = [value.alias(name) for name, value in values.items() if name is not None]
+    place = sf.concat_ws("-", field("topic"), field("partition").cast("string"))
+    return frame.select(
+        *own,
+        *added,
+        sf.col(CORRUPT_RECORD),
+        sf.concat_ws(":", place, field("offset").cast("string")).alias(MESSAGE),
+        sf.struct(field("topic"), field("partition"), field("offset")).alias(SEQUENCE),
+        field("value").isNull().alias(_TOMBSTONE),
+    )
+
+
+def key_text() -> Column:
+    """Return the key of a message: as text where it is UTF-8, else as base64, and null where there is none."""
+    return corrupt_text(field("key"))
+
+
+def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
+    """Return the rows with tombstones as records to delete: those whose key and partition the message's key says."""
+    own = {one.name: one.dataType for one in decoded.frame.schema.fields if one.name not in RESERVED}
+    wanted = [name for name in (*table.record_key, *table.partition_by) if name in own]
+    gone = field("value").isNull()
+    columns: list[Column] = []
+    parsed = _parsed_key({name: own[name] for name in wanted})
+    for name in own:
+        value = column_named(name)
+        columns.append((sf.when(gone, parsed[name]).otherwise(value) if name in wanted else value).alias(name))
+    unusable = gone & reduce(or_, (parsed[name].isNull() for name in wanted), never())
+    corrupt = sf.when(unusable, sf.concat(sf.lit("a tombstone with the key "), sf.coalesce(key_text(), sf.lit("null"))))
+    return decoded.frame.select(
+        MESSAGE,
+        *columns,
+        sf.coalesce(corrupt, sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD),
+        gone.alias(IS_DELETED),
+    )
+
+
+def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
+    """Return the columns that a key holds: fields of a JSON object, or as the only one a JSON string or the text."""
+    text = sf.decode(field("key"), "UTF-8")
+    fields = StructType([StructField(name, kind) for name, kind in types.items()])
+    if not types:
+        return {}
+    parsed = sf.from_json(text, fields, {"mode": "PERMISSIVE"})
+    is_object = text.rlike(r"^[ \t\r\n]*\{")
+    result = {name: sf.when(is_object, parsed[name]) for name in types}
+    if len(types) == 1:
+        ((name, kind),) = types.items()
+        quoted = sf.from_json(
+            sf.concat(sf.lit('{"v":'), text, sf.lit("}")), StructType([StructField("v", StringType())])
+        )
+        is_quoted = text.rlike(r'^".*"$')
+        plain = sf.when(is_quoted, quoted["v"]).otherwise(text)
+        result[name] = sf.when(is_object, parsed[name]).otherwise(plain.cast(kind))
+    return result

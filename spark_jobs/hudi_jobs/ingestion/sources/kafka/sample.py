@@ -1,0 +1,100 @@
+"""A few messages, looked at in the driver: how large they are about, and since when the oldest unread one waits."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.contract import KafkaSource
+from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.offsets import TopicPartition
+from hudi_jobs.ingestion.sources.kafka.options import client_options, isolation_level
+from hudi_jobs.jvm import JavaObject, classes, java_map
+
+_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_SAMPLE = 100
+_MOST_PARTITIONS = 200
+_SECONDS = 15.0
+_POLL_MILLISECONDS = 2000
+_CLOSING_SECONDS = 5
+_ASSUMED_SIZE = 1024
+
+
+def average_size(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int:
+    """Return how many bytes the next messages have on average, key and value, by the first ones that come."""
+    with _consumer(spark, source, isolation_level(source), most=_SAMPLE) as consumer:
+        _begin_at(spark, consumer, following)
+        sizes: list[int] = []
+        deadline = time.monotonic() + _SECONDS
+        while not sizes and time.monotonic() < deadline:
+            sizes = [
+                max(int(record.serializedKeySize()), 0) + max(int(record.serializedValueSize()), 0)
+                for record in _polled(spark, consumer)
+            ]
+    return max(sum(sizes) // len(sizes), 1) if sizes else _ASSUMED_SIZE
+
+
+def oldest_time(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int | None:
+    """Return the least timestamp of the next message in each partition, in milliseconds; None where it is not known.
+
+    Messages of transactions that are open count: they are not in the table either.
+    """
+    if len(following) > _MOST_PARTITIONS:
+        return None
+    times: dict[TopicPartition, int] = {}
+    with _consumer(spark, source, "read_uncommitted", most=1) as consumer:
+        _begin_at(spark, consumer, following)
+        deadline = time.monotonic() + _SECONDS
+        while len(times) < len(following) and time.monotonic() < deadline:
+            for record in _polled(spark, consumer):
+                place = TopicPartition(str(record.topic()), int(record.partition()))
+                times.setdefault(place, int(record.timestamp()))
+                consumer.pause(_java_partitions(spark, [place]))
+    known = len(times) == len(following) and all(one >= 0 for one in times.values())
+    return min(times.values()) if known and times else None
+
+
+@contextmanager
+def _consumer(spark: SparkSession, source: KafkaSource, isolation: str, *, most: int) -> Iterator[JavaObject]:
+    options = {
+        **client_options(source),
+        "isolation.level": isolation,
+        "enable.auto.commit": "false",
+        "auto.offset.reset": "none",
+        "max.poll.records": str(most),
+        "max.partition.fetch.bytes": "65536",
+        "fetch.max.bytes": "4194304",
+        "key.deserializer": _DESERIALIZER,
+        "value.deserializer": _DESERIALIZER,
+    }
+    with asking("The unread messages cannot be looked at"):
+        jvm = classes(spark)
+        consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(java_map(spark, options))
+        try:
+            yield consumer
+        finally:
+            consumer.close(jvm.java.time.Duration.ofSeconds(_CLOSING_SECONDS))
+
+
+def _begin_at(spark: SparkSession, consumer: JavaObject, following: Mapping[TopicPartition, int]) -> None:
+    consumer.assign(_java_partitions(spark, following))
+    for place, offset in following.items():
+        consumer.seek(_java_partition(spark, place), offset)
+
+
+def _polled(spark: SparkSession, consumer: JavaObject) -> Iterator[JavaObject]:
+    found = consumer.poll(classes(spark).java.time.Duration.ofMillis(_POLL_MILLISECONDS)).iterator()
+    while found.hasNext():
+        yield found.next()
+
+
+def _java_partition(spark: SparkSession, place: TopicPartition) -> JavaObject:
+    return classes(spark).org.apache.kafka.common.TopicPartition(place.topic, place.partition)
+
+
+def _java_partitions(spark: SparkSession, places: Mapping[TopicPartition, int] | list[TopicPartition]) -> JavaObject:
+    found = classes(spark).java.util.ArrayList()
+    for place in places:
+        found.add(_java_partition(spark, place))
+    return found

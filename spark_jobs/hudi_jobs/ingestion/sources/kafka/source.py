@@ -1,0 +1,205 @@
+"""Kafka as a source: what follows the committed offsets, as one bounded batch."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    Checkpoint,
+    DataLossPolicy,
+    FailureReason,
+    IngestionTask,
+    KafkaSource,
+    OffsetReset,
+)
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_milliseconds, rfc3339
+from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.sources.kafka.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.offsets import (
+    Cause,
+    Loss,
+    PartitionOffsets,
+    Range,
+    Standing,
+    TopicOffsets,
+    TopicPartition,
+    after,
+    ranges,
+    standing,
+)
+from hudi_jobs.ingestion.sources.kafka.options import prepare_secrets
+from hudi_jobs.ingestion.sources.kafka.request import matching, require_request
+from hudi_jobs.ingestion.sources.kafka.rows import read_rows
+from hudi_jobs.ingestion.sources.kafka.sample import average_size, oldest_time
+from hudi_jobs.ingestion.sources.kafka.starts import starting_points
+from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
+from hudi_jobs.phases import Phase, reach
+
+_NAMED_LOSSES = 5
+
+
+class Kafka:
+    """The topics of one task."""
+
+    def __init__(self, context: TaskContext, task: IngestionTask) -> None:
+        if not isinstance(task.source, KafkaSource):
+            raise TypeError(task.source.kind)
+        self._context = context
+        self._source: KafkaSource = task.source
+        require_request(task, self._source, context.task.table)
+
+    def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
+        """Return the messages that follow the checkpoint, within the limit and up to the ends as they are now."""
+        before = KafkaProgress.of(checkpoint)
+        prepare_secrets(self._context.spark, self._source.security)
+        asked_at = datetime.now(UTC)
+        with Brokers.reached(self._context.spark, self._source) as brokers:
+            topics = brokers.topics(self._names(brokers))
+            starts = starting_points(brokers, self._source, topics, before)
+            cluster = brokers.cluster()
+        found = standing(before.topics, topics, starts)
+        self._require_whole(found)
+        read, rows = self._read(found, topics, limit)
+        reach(Phase.LISTED)
+        reached = after(before.topics, topics, found.next, read)
+        figures = self._figures(found, topics, read, asked_at)
+        pins = self._pins(before, topics)
+        if not read and not found.losses and not pins:
+            return InputBatch(None, checkpoint, figures=figures, contents="0 messages", remark=self._no_news(topics))
+        name = f"kafka {cluster}: {', '.join(sorted(topics))}"
+        progress = before.advanced(source=name, topics=reached)
+        if rows is None and pins:
+            rows = read_rows(self._context, self._source, ())
+        return InputBatch(
+            rows=rows,
+            checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
+            has_backlog=figures["backlog_records"] > 0,
+            figures=figures,
+            contents=_contents(read),
+            remark=_remark(found),
+            before_commit=partial(self._require_same, topics),
+        )
+
+    def _names(self, brokers: Brokers) -> list[str]:
+        if self._source.topic_pattern is None:
+            return sorted(self._source.topics)
+        names = matching(self._source.topic_pattern, brokers.names())
+        if not names:
+            raise TaskFailed(
+                FailureReason.SOURCE_NOT_FOUND,
+                f"No topic that the job may see matches the pattern {self._source.topic_pattern}.",
+            )
+        return names
+
+    def _require_whole(self, found: Standing) -> None:
+        if not found.losses or self._source.on_data_loss is DataLossPolicy.SKIP:
+            return
+        shown = ", ".join(str(loss) for loss in found.losses[:_NAMED_LOSSES])
+        more = f", and {len(found.losses) - _NAMED_LOSSES:,} more" if len(found.losses) > _NAMED_LOSSES else ""
+        known = sum(loss.count for loss in found.losses)
+        raise TaskFailed(
+            FailureReason.INPUT_LOST,
+            f"Messages that have not been read are no longer in the topic ({known:,} known offsets; {shown}{more}). "
+            f"{_explained(found.losses)} Nothing was written; to go on without them, set onDataLoss to Skip.",
+        )
+
+    def _read(
+        self, found: Standing, topics: Mapping[str, TopicOffsets], limit: Limit
+    ) -> tuple[tuple[Range, ...], SourceRows | None]:
+        """Return what is read, and its rows.
+
+        Ranges may hold markers of transactions and nothing else. Where rows then have no columns, more is read, because
+        a table that has none yet could not keep the checkpoint.
+        """
+        ends = {place: _of(topics, place).end for place in found.next}
+        most = self._most(found, ends, limit)
+        while True:
+            read = ranges(found.next, ends, most)
+            if not read:
+                return (), None
+            size = sum(one.until - one.start for one in read)
+            self._context.log("reading", partitions=len(read), offsets=size)
+            rows = read_rows(self._context, self._source, read)
+            whole = most is None or all(ends[one.place] == one.until for one in read)
+            if rows.columns or whole:
+                return read, rows
+            with rows.reading():
+                if not rows.frame.isEmpty():
+                    return read, rows
+            most = size * 4
+
+    def _most(self, found: Standing, ends: Mapping[TopicPartition, int], limit: Limit) -> int | None:
+        """Return how many offsets a run reads; bytes are an estimate, by the next messages."""
+        following = {place: start for place, start in found.next.items() if ends[place] > start}
+        bounds = [] if limit.items is None else [limit.items]
+        if limit.size is not None and following:
+            bounds.append(limit.size // average_size(self._context.spark, self._source, following))
+        return max(min(bounds), 1) if bounds else None
+
+    def _figures(
+        self, found: Standing, topics: Mapping[str, TopicOffsets], read: tuple[Range, ...], asked_at: datetime
+    ) -> Figures:
+        reached = {**found.next, **{one.place: one.until for one in read}}
+        backlog = sum(max(_of(topics, place).end - offset, 0) for place, offset in reached.items())
+        waiting = {place: offset for place, offset in reached.items() if _of(topics, place).high > offset}
+        figures = Figures(
+            backlog_records=backlog,
+            records_skipped=sum(loss.count for loss in found.losses),
+            skipped=tuple(str(loss) for loss in found.losses[:_NAMED_LOSSES]),
+        )
+        oldest = oldest_time(self._context.spark, self._source, waiting) if waiting else None
+        if not waiting:
+            figures["complete_up_to"] = rfc3339(asked_at)
+        elif oldest is not None:
+            figures["complete_up_to"] = rfc3339(min(asked_at, of_milliseconds(oldest)))
+        return figures
+
+    def _pins(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> bool:
+        """Tell whether a topic begins at its end now, which has to be kept so that nothing after it is missed."""
+        start = self._source.starting_offsets
+        latest = start.reset is OffsetReset.LATEST and start.timestamp is None
+        return latest and any(name not in before.topics for name in topics)
+
+    def _require_same(self, topics: Mapping[str, TopicOffsets]) -> None:
+        """Raise `TaskFailed` where a topic was replaced while it was read."""
+        with (
+            asking("The topics cannot be looked at again before the commit"),
+            Brokers.reached(self._context.spark, self._source) as brokers,
+        ):
+            now = brokers.ids(sorted(topics))
+        changed = [name for name, topic in topics.items() if now[name] != topic.id]
+        if changed:
+            raise TaskFailed(
+                FailureReason.INPUT_LOST,
+                f"The topic {changed[0]} was deleted and created again while it was read; nothing was written.",
+            )
+
+    def _no_news(self, topics: Mapping[str, TopicOffsets]) -> str:
+        return f"No new messages in {counted(len(topics), 'topic')}."
+
+
+def _of(topics: Mapping[str, TopicOffsets], place: TopicPartition) -> PartitionOffsets:
+    return topics[place.topic].partitions[place.partition]
+
+
+def _contents(read: tuple[Range, ...]) -> str:
+    return f"{counted(len(read), 'partition')} with {counted(sum(one.until - one.start for one in read), 'offset')}"
+
+
+def _remark(found: Standing) -> str:
+    lost = sum(loss.count for loss in found.losses)
+    return f"{lost:,} offsets were gone before they could be read. {_explained(found.losses)}" if found.losses else ""
+
+
+def _explained(losses: tuple[Loss, ...]) -> str:
+    causes = {loss.cause for loss in losses}
+    texts = {
+        Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
+        Cause.RECREATED: "A topic was deleted and created again, so the offsets are those of another topic.",
+        Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
+    }
+    return " ".join(text for cause, text in texts.items() if cause in causes)

@@ -1,0 +1,47 @@
+"""Where topics begin of which nothing has been read."""
+
+from collections.abc import Mapping
+
+from hudi_jobs.contract import FailureReason, KafkaSource, OffsetReset
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.broker import Brokers
+from hudi_jobs.ingestion.sources.kafka.offsets import TopicOffsets, TopicPartition
+from hudi_jobs.ingestion.sources.kafka.request import moment
+from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
+
+
+def starting_points(
+    brokers: Brokers, source: KafkaSource, topics: Mapping[str, TopicOffsets], before: KafkaProgress
+) -> dict[TopicPartition, int]:
+    """Return the first offset of each partition of a new topic; one that a pattern matches later begins at earliest.
+
+    A message that comes between two runs would be lost if a later topic began at its end.
+    """
+    later = source.topic_pattern is not None and bool(before.topics)
+    new = {
+        TopicPartition(name, number): offsets
+        for name, topic in topics.items()
+        if name not in before.topics
+        for number, offsets in enumerate(topic.partitions)
+    }
+    start = source.starting_offsets
+    if later or (start.reset is OffsetReset.EARLIEST and start.timestamp is None):
+        found = {place: offsets.beginning for place, offsets in new.items()}
+    elif start.timestamp is None:
+        found = {place: offsets.end for place, offsets in new.items()}
+    else:
+        times = brokers.at_time(list(new), moment(start.timestamp))
+        found = {place: new[place].end if offset < 0 else offset for place, offset in times.items()}
+    for named in start.partitions:
+        place = TopicPartition(named.topic, named.partition)
+        if place.topic in topics and place.partition >= len(topics[place.topic].partitions):
+            raise TaskFailed(FailureReason.INVALID_REQUEST, f"There is no partition {place} to start at an offset in.")
+        if place not in new:
+            continue
+        if named.offset > new[place].high:
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST,
+                f"{place} is to start at the offset {named.offset:,} and ends at {new[place].high:,}.",
+            )
+        found[place] = named.offset
+    return found

@@ -1,0 +1,76 @@
+"""What the checkpoint of a Kafka source holds: the id of each topic, and the next offset of each of its partitions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint, understood
+from hudi_jobs.ingestion.sources.kafka.offsets import TopicProgress
+
+KIND = "kafka"
+
+_SHOWN_TOPICS = 3
+_SHOWN = 400
+_LARGEST_OFFSET = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class KafkaProgress:
+    """How far topics have been read; `source` names the cluster and the topics that were read last."""
+
+    sequence: int = 0
+    source: str | None = None
+    topics: Mapping[str, TopicProgress] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
+        """Read the state of a checkpoint; raise `TaskFailed` for one that this release has not written."""
+        if checkpoint is None:
+            return cls()
+        with understood():
+            topics = {str(name): _topic(entry) for name, entry in checkpoint.state["topics"].items()}
+        return cls(checkpoint.sequence, checkpoint.source, topics)
+
+    def advanced(self, *, source: str, topics: Mapping[str, TopicProgress]) -> "KafkaProgress":
+        """Return the progress once these topics have been read so far."""
+        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics)
+
+    def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
+        """Return the checkpoint that says all this, and to people how far some topics have been read.
+
+        Raises `TaskFailed` where it would be larger than a commit may carry.
+        """
+        topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
+        checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), {"topics": topics})
+        if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT:
+            partitions = sum(len(one.next) for one in self.topics.values())
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST,
+                f"The offsets of {counted(len(self.topics), 'topic')} with {counted(partitions, 'partition')} do not "
+                f"fit into a checkpoint of {CHECKPOINT_LIMIT:,} characters; spread the topics over several tables.",
+            )
+        return checkpoint
+
+
+def display(topics: Mapping[str, TopicProgress]) -> str:
+    """Return how far topics have been read, for people: the lowest and the highest of the next offsets."""
+    names = sorted(topics)
+    shown = [f"{name}: {_partitions(topics[name])}" for name in names[:_SHOWN_TOPICS]]
+    more = [f"and {counted(len(names) - _SHOWN_TOPICS, 'topic')} more"] if len(names) > _SHOWN_TOPICS else []
+    return "; ".join([*shown, *more])[:_SHOWN]
+
+
+def _partitions(topic: TopicProgress) -> str:
+    lowest, highest = min(topic.next, default=0), max(topic.next, default=0)
+    return f"{counted(len(topic.next), 'partition')}, offsets {lowest:,}..{highest:,}"
+
+
+def _topic(entry: Any) -> TopicProgress:  # noqa: ANN401 - JSON
+    identity, following = entry
+    offsets = tuple(following)
+    if not all(type(offset) is int and 0 <= offset <= _LARGEST_OFFSET for offset in offsets):
+        raise ValueError("an offset")
+    return TopicProgress(str(identity), offsets)

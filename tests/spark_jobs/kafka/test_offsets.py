@@ -1,0 +1,191 @@
+"""Which offsets a run reads: pure values."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.sources.kafka.offsets import (
+    Cause,
+    PartitionOffsets,
+    TopicOffsets,
+    TopicPartition,
+    TopicProgress,
+    after,
+    ranges,
+    shares,
+    standing,
+)
+from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress, display
+
+PLACES = [TopicPartition("orders", number) for number in range(6)]
+LAGS = st.dictionaries(st.sampled_from(PLACES), st.integers(1, 10**12), min_size=1)
+OFFSETS = st.integers(0, 1000)
+
+
+def topic(*partitions: tuple[int, int], identity: str = "one", open_from: int | None = None) -> TopicOffsets:
+    return TopicOffsets(
+        identity,
+        tuple(
+            PartitionOffsets(first, end if open_from is None else min(end, open_from), end) for first, end in partitions
+        ),
+    )
+
+
+def place(number: int, name: str = "orders") -> TopicPartition:
+    return TopicPartition(name, number)
+
+
+@given(LAGS, st.none() | st.integers(0, 10**13))
+def test_a_run_reads_as_much_as_it_may_and_one_offset_at_least(
+    lags: dict[TopicPartition, int], most: int | None
+) -> None:
+    divided = shares(lags, most)
+    total = sum(lags.values())
+    assert divided.keys() == lags.keys()
+    assert all(0 <= divided[one] <= lags[one] for one in lags)
+    assert sum(divided.values()) == (total if most is None else min(max(most, 1), total))
+    if most is None or most >= len(lags):
+        assert all(divided.values()), "no partition starves"
+
+
+@given(LAGS, st.integers(1, 10**6))
+def test_shares_are_in_proportion_to_what_partitions_have_left(lags: dict[TopicPartition, int], most: int) -> None:
+    divided = shares(lags, most)
+    by_lag = [divided[one] for one in sorted(lags, key=lambda one: lags[one])]
+    assert all(more >= less - 1 for less, more in pairwise(by_lag))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[TopicProgress | None, TopicOffsets, dict[TopicPartition, int]]:
+    """A topic as it was read and as it is now, in any relation."""
+    now = []
+    for _ in range(draw(st.integers(1, 4))):
+        beginning, end, high = sorted(draw(st.tuples(OFFSETS, OFFSETS, OFFSETS)))
+        now.append(PartitionOffsets(beginning, end, high))
+    found = TopicOffsets(draw(st.sampled_from(["one", "two", ""])), tuple(now))
+    read = draw(st.none() | st.lists(OFFSETS, min_size=1, max_size=4))
+    before = None if read is None else TopicProgress(draw(st.sampled_from(["one", ""])), tuple(read))
+    return before, found, {place(number): draw(OFFSETS) for number in range(len(now))}
+
+
+@given(histories(), st.none() | st.integers(0, 500))
+def test_no_offset_is_passed_over_without_being_read_before_read_now_or_reported(
+    history: tuple[TopicProgress | None, TopicOffsets, dict[TopicPartition, int]], most: int | None
+) -> None:
+    before, now, starts = history
+    progress = {} if before is None else {"orders": before}
+    found = standing(progress, {"orders": now}, starts)
+    ends = {one: now.partitions[one.partition].end for one in found.next}
+    read = ranges(found.next, ends, most)
+    reached = after(progress, {"orders": now}, found.next, read)["orders"]
+    assert len(reached.next) == len(now.partitions)
+    replaced = any(loss.cause is Cause.RECREATED for loss in found.losses)
+    taken = {one.place: one for one in read}
+    for number, offsets in enumerate(now.partitions):
+        here = place(number)
+        known = before is not None and number < len(before.next) and not replaced
+        expected = before.next[number] if known else 0 if before is not None else starts[here]
+        lost = [loss for loss in found.losses if loss.place == here and loss.cause is not Cause.RECREATED]
+        if expected > offsets.high:
+            assert [loss.cause for loss in lost] == [Cause.TRUNCATED]
+            expected = offsets.beginning
+        elif expected < offsets.beginning:
+            assert [(loss.cause, loss.first, loss.last) for loss in lost] == [
+                (Cause.EXPIRED, expected, offsets.beginning - 1)
+            ]
+            expected = offsets.beginning
+        else:
+            assert not lost
+        one = taken.get(here)
+        assert reached.next[number] == (expected if one is None else one.until)
+        assert one is None or (one.start == expected < one.until <= offsets.end)
+    if any(ends[one] > found.next[one] for one in ends):
+        assert read, "progress"
+
+
+def test_expired_offsets_are_named() -> None:
+    found = standing({"orders": TopicProgress("one", (100, 5))}, {"orders": topic((200, 300), (0, 9))}, {})
+    assert found.next == {place(0): 200, place(1): 5}
+    assert [(str(loss), loss.count) for loss in found.losses] == [("orders-0: 100..199", 100)]
+
+
+@pytest.mark.parametrize(
+    "now", [topic((0, 10), (0, 10), identity="two"), topic((0, 10), (0, 10), (0, 10), identity="two")]
+)
+def test_another_topic_of_the_name_is_read_from_its_earliest(now: TopicOffsets) -> None:
+    found = standing({"orders": TopicProgress("one", (5, 6))}, {"orders": now}, {})
+    assert set(found.next.values()) == {0}
+    assert [loss.cause for loss in found.losses] == [Cause.RECREATED] * 2
+
+
+def test_fewer_partitions_mean_another_topic_even_where_brokers_give_no_ids() -> None:
+    found = standing({"orders": TopicProgress("", (5, 6))}, {"orders": topic((0, 10), identity="")}, {})
+    assert found.next == {place(0): 0}
+    assert {loss.cause for loss in found.losses} == {Cause.RECREATED}
+
+
+def test_an_end_before_what_was_read_is_a_loss_and_an_open_transaction_is_none() -> None:
+    before = {"orders": TopicProgress("one", (50,))}
+    assert standing(before, {"orders": topic((0, 60), open_from=40)}, {}).losses == ()
+    cut = standing(before, {"orders": topic((10, 40))}, {})
+    assert (cut.next, [loss.cause for loss in cut.losses]) == ({place(0): 10}, [Cause.TRUNCATED])
+
+
+def test_new_partitions_begin_at_their_earliest_and_what_they_have_lost_is_reported() -> None:
+    found = standing({"orders": TopicProgress("one", (5,))}, {"orders": topic((0, 5), (0, 7), (3, 9))}, {})
+    assert found.next == {place(0): 5, place(1): 0, place(2): 3}
+    assert [str(loss) for loss in found.losses] == ["orders-2: 0..2"]
+
+
+def test_the_checkpoint_keeps_topics_that_are_not_declared_now() -> None:
+    before = {"returns": TopicProgress("r", (7,))}
+    found = standing(before, {"orders": topic((0, 5))}, {place(0): 0})
+    read = ranges(found.next, {place(0): 5}, None)
+    progress = KafkaProgress(4, None, before).advanced(
+        source="kafka", topics=after(before, {"orders": topic((0, 5))}, found.next, read)
+    )
+    written = encode_checkpoint(progress.checkpoint({"orders": progress.topics["orders"]}))
+    again = KafkaProgress.of(decode_checkpoint(written))
+    assert (again.sequence, again.topics) == (
+        5,
+        {"orders": TopicProgress("one", (5,)), "returns": TopicProgress("r", (7,))},
+    )
+
+
+def test_thousands_of_partitions_fit_and_too_many_are_refused_in_a_sentence() -> None:
+    def written(partitions: int) -> str:
+        offsets = {"orders": TopicProgress("x" * 22, (10**11,) * partitions)}
+        return encode_checkpoint(KafkaProgress(1, "kafka", offsets).checkpoint(offsets))
+
+    assert len(written(30_000)) < CHECKPOINT_LIMIT
+    with pytest.raises(TaskFailed, match=r"50,000 partitions do not fit") as refused:
+        written(50_000)
+    assert refused.value.reason is FailureReason.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"topics": []},
+        {"topics": {"a": []}},
+        {"topics": {"a": ["x", [-1]]}},
+        {"topics": {"a": ["x", ["1"]]}},
+        {"topics": {"a": ["x", [2**70]]}},
+    ],
+)
+def test_a_state_that_this_release_does_not_write_is_refused(state: dict[str, object]) -> None:
+    with pytest.raises(TaskFailed) as refused:
+        KafkaProgress.of(Checkpoint("kafka", 1, state=state))
+    assert refused.value.reason is FailureReason.TABLE_MISMATCH
+
+
+def test_what_people_are_shown_is_short() -> None:
+    assert display({"orders": TopicProgress("x", (1204, 1310, 1300))}) == "orders: 3 partitions, offsets 1,204..1,310"
+    many = {f"topic-{number}": TopicProgress("x", (number,)) for number in range(9)}
+    assert display(many).endswith("topic-2: 1 partition, offsets 2..2; and 6 topics more")

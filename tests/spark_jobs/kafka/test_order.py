@@ -1,0 +1,140 @@
+"""Which of several messages of one key counts, and which records tombstones delete."""
+
+from typing import Any
+
+import pytest
+from tests.spark_jobs.kafka.conftest import encoded
+
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+
+pytestmark = pytest.mark.spark
+
+DELETE = {"tombstones": "Delete"}
+
+
+def succeeded(result: TaskResult) -> TaskResult:
+    assert result.outcome is Outcome.SUCCEEDED, result
+    return result
+
+
+def message(key: Any, v: str | None, *, partition: int | None = None, **columns: Any) -> tuple[Any, ...]:
+    value = None if v is None else encoded({"id": key, "v": v, **columns})
+    return (str(key).encode(), value, (), None, partition)
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_the_later_of_two_messages_of_a_key_wins(stream: Any, table_type: str) -> None:
+    stream.lake.table = {"type": table_type}
+    stream.create(partitions=3)
+    for batch in range(2):
+        stream.raw(message(number % 7, f"{batch}-{number}") for number in range(100))
+        succeeded(stream.ingest())
+        assert stream.rows("id", "v") == newest(batch)
+
+
+def newest(batch: int) -> list[tuple[int, str]]:
+    return [(key, f"{batch}-{max(number for number in range(100) if number % 7 == key)}") for key in range(7)]
+
+
+def test_of_equal_ordering_values_the_later_message_wins(stream: Any) -> None:
+    stream.lake.table = {"orderingFields": ["at"]}
+    stream.source["value"] = {"schemaDdl": "id BIGINT, v STRING, at BIGINT"}
+    stream.create()
+    stream.raw([message(1, "old", at=1), message(1, "first", at=5), message(1, "last", at=5), message(1, "late", at=3)])
+    succeeded(stream.ingest())
+    assert stream.rows("id", "v") == [(1, "last")]
+
+
+@pytest.mark.parametrize("operation", ["Insert", "BulkInsert"])
+def test_inserts_write_every_message(stream: Any, operation: str) -> None:
+    stream.create()
+    stream.raw(message(1, str(number)) for number in range(5))
+    succeeded(stream.ingest(operation=operation))
+    assert len(stream.rows("id")) == 5
+
+
+def test_a_transform_keeps_the_order_or_is_refused(stream: Any) -> None:
+    stream.create()
+    stream.raw(message(number % 3, str(number)) for number in range(30))
+    without = stream.ingest(transformSql="SELECT id, upper(v) AS v FROM source")
+    assert without.reason is FailureReason.TRANSFORM_INVALID, without
+    assert "_sequence" in without.message
+    succeeded(stream.ingest(transformSql="SELECT id, concat('v', v) AS v, _sequence FROM source WHERE v <> '29'"))
+    assert stream.rows() == [(0, "v27"), (1, "v28"), (2, "v26")]
+
+
+def test_tombstones_are_counted_and_passed_over(stream: Any) -> None:
+    stream.create()
+    stream.raw([message(1, "a"), message(1, None), message(2, "b")])
+    result = succeeded(stream.ingest())
+    assert "1 tombstone passed over" in result.message
+    assert (result.rows_read, result.rows_quarantined) == (3, 0)
+    assert stream.rows("id") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("ordering", [(), ("offset",)])
+def test_tombstones_delete_records_for_every_reader(stream: Any, table_type: str, ordering: tuple[str, ...]) -> None:
+    stream.lake.table = {"type": table_type, "orderingFields": list(ordering)}
+    source = {**DELETE, "columns": {"offset": "offset"}}
+    stream.create()
+    stream.raw([message(1, "a"), message(2, "b"), message(3, "c"), message(3, None), message(4, "d")])
+    succeeded(stream.ingest(source=source))
+    assert stream.rows("id") == [(1,), (2,), (4,)]
+    stream.raw([message(1, None), message(2, None), message(2, "again"), message(9, None)])
+    succeeded(stream.ingest(source=source))
+    assert stream.rows("id", "v") == [(2, "again"), (4, "d")]
+    frame = stream.lake.spark.read.format("hudi").option("hoodie.datasource.query.type", "read_optimized")
+    found = {row["id"] for row in frame.load(stream.lake.base_path).select("id").collect()}
+    assert found == ({2, 4} if table_type == "CopyOnWrite" else {1, 2, 4})
+    # Without tombstones that delete, the table's mark of deletes is filled in.
+    stream.raw([message(5, "e"), message(4, None)])
+    succeeded(stream.ingest(source={"columns": {"offset": "offset"}}))
+    assert stream.rows("id", "v") == [(2, "again"), (4, "d"), (5, "e")]
+
+
+def test_keys_of_tombstones_are_objects_texts_or_json_strings(stream: Any) -> None:
+    stream.lake.table = {"recordKey": ["shop", "id"], "partitionBy": ["shop"]}
+    stream.source["value"] = {"schemaDdl": "id STRING, v STRING, shop STRING"}
+    stream.create()
+    stream.raw([message("a", "1", shop="x"), message("b", "2", shop="x"), message("a", "3", shop="y")])
+    succeeded(stream.ingest(source=DELETE))
+    stream.raw([(b'{"shop": "x", "id": "a"}', None), (b'{"shop": "y", "id": "b"}', None)])
+    succeeded(stream.ingest(source=DELETE))
+    assert stream.rows("shop", "id") == [("x", "b"), ("y", "a")]
+    stream.raw([(b'{"id": "b"}', None), (b"b", None), (None, None), (b"\xff", None)])
+    before = stream.lake.instants()
+    refused = stream.ingest(source=DELETE)
+    assert refused.reason is FailureReason.BAD_RECORDS, refused
+    assert "4 of 4 rows" in refused.message
+    assert stream.lake.instants() == before
+
+
+@pytest.mark.parametrize(("key", "left"), [(b"b", ["a"]), (b'"b"', ["a"]), (b'{"id": "b"}', ["a"]), (b"c", ["a", "b"])])
+def test_a_key_of_one_column_may_stand_alone(stream: Any, key: bytes, left: list[str]) -> None:
+    stream.source["value"] = {"schemaDdl": "id STRING, v STRING"}
+    stream.create()
+    stream.raw([message("a", "1"), message("b", "2"), (key, None)])
+    succeeded(stream.ingest(source=DELETE))
+    assert stream.rows("id") == [(one,) for one in left]
+
+
+@pytest.mark.parametrize(
+    ("table", "ingestion", "source", "word"),
+    [
+        ({"orderingFields": ["at"]}, {}, {"value": {"schemaDdl": "id BIGINT, at BIGINT"}}, "ordering field at"),
+        ({}, {"operation": "Insert"}, {}, "Upsert"),
+        ({}, {}, {"value": {}}, "declare the schema"),
+        ({}, {"transformSql": "SELECT id, v, _sequence FROM source"}, {}, "_hoodie_is_deleted"),
+    ],
+)
+def test_deletes_that_could_not_be_right_are_refused(
+    stream: Any, table: dict[str, Any], ingestion: dict[str, Any], source: dict[str, Any], word: str
+) -> None:
+    stream.lake.table = table
+    stream.create()
+    stream.raw([message(1, "a"), message(1, None)])
+    result = stream.ingest(source={**DELETE, **source}, **ingestion)
+    assert result.reason in {FailureReason.INVALID_REQUEST, FailureReason.TRANSFORM_INVALID}, result
+    assert word in result.message
+    assert not stream.lake.instants()

@@ -1,0 +1,115 @@
+"""What values of messages become: columns, bad rows, and the columns of the message itself."""
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+
+pytestmark = pytest.mark.spark
+
+BAD = {
+    "no JSON": b"{id: 1",
+    "cut off": b'{"id": 1, "v": "a"',
+    "a number": b"1",
+    "null": b"null",
+    "an array": b'[{"id": 1, "v": "a"}]',
+    "a text": b'"{}"',
+    "a wrong type": b'{"id": "one", "v": "a"}',
+    "a wrong type within": b'{"id": 1, "v": "a", "n": {"at": "x"}}',
+    "two objects": b'{"id": 1, "v": "a"}{"id": 2, "v": "b"}',
+    "two objects and a comma": b'{"id": 1, "v": "a"},{"id": 2, "v": "b"}',
+    "something behind": b'{"id": 1, "v": "a"} x',
+    "no UTF-8": b'{"id": 1, "v": "\xff"}',
+    "empty": b"",
+    "binary": bytes(range(20)),
+}
+
+
+def succeeded(result: TaskResult) -> TaskResult:
+    assert result.outcome is Outcome.SUCCEEDED, result
+    return result
+
+
+def test_bad_values_are_counted_and_quarantined_with_their_place(stream: Any) -> None:
+    stream.source["value"] = {"schemaDdl": "id BIGINT, v STRING, n STRUCT<at: INT>"}
+    stream.create()
+    good = {"id": 5, "v": "ü", "n": {"at": 1}}
+    stream.raw([(None, value) for value in BAD.values()] + [(None, json.dumps(good).encode())])
+    refused = stream.ingest()
+    assert refused.reason is FailureReason.BAD_RECORDS
+    assert f"{len(BAD)} of {len(BAD) + 1} rows cannot be read as Json messages" in refused.message
+    assert f"1 in {stream.topic}-0:0" in refused.message
+    assert not stream.lake.instants()
+
+    folder = f"{stream.lake.root}/bad"
+    result = succeeded(stream.ingest(badRecords="Quarantine", quarantinePath=folder, run="one"))
+    assert (result.rows_read, result.rows_quarantined) == (len(BAD) + 1, len(BAD))
+    kept = stream.lake.spark.read.json(f"{folder}/one/flights/unreadable").collect()
+    assert {row["message"] for row in kept} == {f"{stream.topic}-0:{offset}" for offset in range(len(BAD))}
+    assert stream.rows("id", "v") == [(5, "ü")]
+
+
+def test_columns_are_inferred_from_all_values_of_a_batch_and_a_changed_type_is_refused(stream: Any) -> None:
+    stream.source["value"] = {}
+    stream.create()
+    stream.raw([(None, b'{"id": 1}'), (None, b'{"id": 2, "v": {"deep": [1, 2]}}')])
+    succeeded(stream.ingest())
+    assert [(row[0], row[1] and row[1].asDict()) for row in stream.rows("id", "v")] == [
+        (1, None),
+        (2, {"deep": [1, 2]}),
+    ]
+    stream.raw([(None, b'{"id": 3, "v": "a text"}')])
+    changed = stream.ingest()
+    assert changed.reason is FailureReason.SCHEMA_INCOMPATIBLE, changed
+
+
+def test_values_without_any_column_are_bad_and_not_lost(stream: Any) -> None:
+    stream.source["value"] = {}
+    stream.create()
+    stream.raw([(None, b"nonsense"), (None, b"{}")])
+    result = stream.ingest()
+    assert result.outcome is Outcome.FAILED, result
+    assert result.reason in {FailureReason.BAD_RECORDS, FailureReason.RECORD_KEY_NULL}
+    assert not stream.lake.instants()
+
+
+def test_raw_values_and_the_columns_of_the_message(stream: Any) -> None:
+    names = {name: f"m_{name}" for name in ("key", "topic", "partition", "offset", "timestamp", "headers")}
+    stream.lake.table = {"recordKey": ["m_offset"]}
+    stream.source = {"value": {"format": "Raw"}, "columns": names}
+    stream.create(partitions=2, retention_ms="-1")
+    headers = [("h", b"1"), ("h", b"\xff")]
+    stream.raw([(b"k\xc3\xbc", b"\x00\xff", headers, 1_700_000_000_123, 1)])
+    stream.raw([(b"\xff", b"", (), 1_700_000_000_000, 1), (None, b"x", (), 1_700_000_000_000, 1)])
+    succeeded(stream.ingest())
+    found = stream.lake.spark.read.format("hudi").load(stream.lake.base_path).orderBy("m_offset").collect()
+    assert [bytes(row["value"]) for row in found] == [b"\x00\xff", b"", b"x"]
+    assert [row["m_key"] for row in found] == ["kü", "/w==", None]
+    assert {(row["m_topic"], row["m_partition"]) for row in found} == {(stream.topic, 1)}
+    assert [(one["key"], bytes(one["value"])) for one in found[0]["m_headers"]] == headers
+    assert found[0]["m_timestamp"].replace(tzinfo=dt.UTC).microsecond == 123_000
+
+
+@pytest.mark.parametrize(
+    ("value", "columns", "reason"),
+    [
+        ({"schemaDdl": "id BIGINT, Key STRING"}, {"key": "key"}, FailureReason.INVALID_REQUEST),
+        ({"schemaDdl": "id BIGINT"}, {"key": "k", "topic": "k"}, FailureReason.INVALID_REQUEST),
+        ({"schemaDdl": "id BIGINT"}, {"key": "_message"}, FailureReason.INVALID_REQUEST),
+        ({"schemaDdl": "id BIGINT, _Sequence STRING"}, {}, FailureReason.SCHEMA_INCOMPATIBLE),
+        ({"schemaDdl": "id NO_TYPE"}, {}, FailureReason.INVALID_REQUEST),
+        ({"format": "Raw", "schemaDdl": "id BIGINT"}, {}, FailureReason.INVALID_REQUEST),
+    ],
+)
+def test_names_that_clash_are_refused(
+    stream: Any, value: dict[str, str], columns: dict[str, str], reason: FailureReason
+) -> None:
+    stream.source = {"value": value, "columns": columns}
+    stream.create()
+    stream.raw([(None, b'{"id": 1}')])
+    result = stream.ingest()
+    assert result.reason is reason, result
+    assert not stream.lake.instants()
