@@ -20,7 +20,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from hudi_operator.kube.transport import Transport
-    from toolkit.streams import KafkaBroker, SchemaRegistry
+    from toolkit.streams import DebeziumConnect, KafkaBroker, Postgres, SchemaRegistry
 
 CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 Eventually = Callable[..., Awaitable[Any]]
@@ -96,6 +96,39 @@ def schema_registry(started_registry: SchemaRegistry) -> SchemaRegistry:
     """A schema registry that runs."""
     started_registry.start()
     return started_registry
+
+
+@pytest.fixture(scope="session")
+def started_postgres() -> Iterator[Postgres]:
+    """The database server of all tests."""
+    from toolkit.streams import Postgres  # noqa: PLC0415 - most tests want no server
+
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(started_postgres: Postgres) -> Postgres:
+    """A database server that runs."""
+    started_postgres.start()
+    return started_postgres
+
+
+@pytest.fixture(scope="session")
+def started_connect(started_kafka: KafkaBroker) -> Iterator[DebeziumConnect]:
+    """The worker of Kafka Connect of all tests, with Debezium, beside their broker."""
+    from toolkit.streams import DebeziumConnect  # noqa: PLC0415 - most tests want no server
+
+    started_kafka.start()
+    with DebeziumConnect(started_kafka.bootstrap) as worker:
+        yield worker
+
+
+@pytest.fixture
+def debezium(started_connect: DebeziumConnect, kafka: KafkaBroker) -> DebeziumConnect:  # noqa: ARG001 - it has to run
+    """A worker that runs, beside a broker that runs."""
+    started_connect.start()
+    return started_connect
 
 
 @pytest.fixture

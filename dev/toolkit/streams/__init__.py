@@ -1,7 +1,9 @@
 """Real servers of streams on this machine: Kafka and what stands around it."""
 
+from toolkit.streams.connect import ConnectorFailed, DebeziumConnect, as_avro, as_json
 from toolkit.streams.kafka import KafkaBroker
 from toolkit.streams.listeners import MECHANISMS, Credentials, Listener
+from toolkit.streams.postgres import Postgres
 from toolkit.streams.registry import Refused, SchemaRegistry
 from toolkit.streams.security import User
 from toolkit.streams.server import ServerFailed
@@ -9,9 +11,12 @@ from toolkit.streams.topics import Received, Sent, Transaction
 
 __all__ = [
     "MECHANISMS",
+    "ConnectorFailed",
     "Credentials",
+    "DebeziumConnect",
     "KafkaBroker",
     "Listener",
+    "Postgres",
     "Received",
     "Refused",
     "SchemaRegistry",
@@ -19,4 +24,6 @@ __all__ = [
     "ServerFailed",
     "Transaction",
     "User",
+    "as_avro",
+    "as_json",
 ]

@@ -1,5 +1,6 @@
 """A server of this machine: a process with a folder, that is stopped, killed and started again with what it holds."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -39,6 +40,8 @@ class Server(ABC):
 
     name: str
     stop_signal = signal.SIGTERM
+    user: str | None = None
+    """Whom it runs as, where not as the user who starts it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._kept = folder is not None
@@ -62,7 +65,7 @@ class Server(ABC):
             self.prepare()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                ("setpriv", "--pdeathsig", "KILL", *self.command()),
+                (*as_user(self.user, "--pdeathsig", "KILL"), *self.command()),
                 cwd=self.folder,
                 env={**os.environ, **self.environment()},
                 stdin=subprocess.DEVNULL,
@@ -84,7 +87,9 @@ class Server(ABC):
     def kill(self) -> None:
         """End it at once, as a lost node does, with all processes that it has started."""
         if self._process is not None and self.running:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            for process in (self._process.pid, *_children(self._process.pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
             self._process.wait()
 
     def close(self) -> None:
@@ -100,11 +105,11 @@ class Server(ABC):
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that its process holds now."""
-        if self._process is None:
-            return 0
-        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+        """Bytes of memory that its processes hold now, where what they share counts once."""
+        assert self._process is not None, "it has not been started"
+        processes = (self._process.pid, *_children(self._process.pid))
+        lines = [line for pid in processes for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
     def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
         """Make what the first start needs."""
@@ -135,6 +140,17 @@ class Server(ABC):
             return self.answers()
         except OSError:
             return False
+
+
+def as_user(user: str | None, *options: str) -> Sequence[str]:
+    """Return the begin of a command that runs as a user, whom only root may become."""
+    become = (f"--reuid={user}", f"--regid={user}", "--init-groups") if user and os.geteuid() == 0 else ()
+    return ("setpriv", *become, *options)
+
+
+def _children(process: int) -> Sequence[int]:
+    # Those of PostgreSQL lead process groups of their own.
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def connects(port: int, host: str = LOOPBACK) -> bool:
