@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, DateType, DecimalType, StringType, Struc
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, Tombstones
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.ddl import declared_columns
@@ -50,8 +50,13 @@ _FROM_TEXT = (TimestampType, DateType, DecimalType)
 _ROW, _KIND, _GOOD = "_row", "_debezium_operation", "_debezium_good"
 
 
-def require(_source: KafkaSource) -> None:
-    """Accept the request; which table can have events is looked at with the task."""
+def require(source: KafkaSource) -> None:
+    """Raise `TaskFailed` where tombstones are to delete; which table can have events is looked at with the task."""
+    if source.tombstones is Tombstones.DELETE:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "Debezium says by an event that a row was deleted; leave tombstones, which follow these, at Skip.",
+        )
 
 
 def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decoded:
@@ -67,7 +72,7 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     if table is not None:
         require_order(table.properties)
     frame = _only_events(decoded.frame)
-    if not {BEFORE, AFTER, SOURCE, OPERATION} <= set(frame.columns):
+    if not _has_columns(frame):
         return Decoded(_without_columns(frame))
     rows = _rows(frame, database, declared_columns(context.spark, source.value.schema_ddl))
     kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
@@ -163,9 +168,7 @@ def _without_columns(frame: DataFrame) -> DataFrame:
 
 def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> DataFrame:
     """Return the columns of rows, the added ones, and which events are deletes or corrupt."""
-    before, after, origin = (frame.schema[name].dataType for name in (BEFORE, AFTER, SOURCE))
-    if not (isinstance(before, StructType) and isinstance(after, StructType) and isinstance(origin, StructType)):
-        return _without_columns(frame).withColumn(_KIND, sf.lit(None).cast("string"))
+    before, after, origin = (_struct(frame, name) for name in (BEFORE, AFTER, SOURCE))
     image = merged(after, before)
     _require_free(image, database)
     deleted = sf.col(OPERATION) == DELETE
@@ -189,6 +192,22 @@ def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> 
     corrupt = sf.when(~good, sf.coalesce(sf.col(CORRUPT_RECORD), corrupt_text(field("value")))).alias(CORRUPT_RECORD)
     is_deleted = (good & (sf.col(_KIND) == DELETE)).alias(IS_DELETED)
     return frame.select(MESSAGE, *kept, _KIND, is_deleted, corrupt)
+
+
+def _has_columns(frame: DataFrame) -> bool:
+    """Tell whether any event says what columns a row has."""
+    if not {BEFORE, AFTER, SOURCE, OPERATION} <= set(frame.columns):
+        return False
+    return bool(_struct(frame, BEFORE).fields or _struct(frame, AFTER).fields)
+
+
+def _struct(frame: DataFrame, name: str) -> StructType:
+    kind = frame.schema[name].dataType
+    if isinstance(kind, StructType):
+        return kind
+    raise TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE, f"The field {name} of the values is no record, so they are no events."
+    )
 
 
 def _type_of(declared: StructType | None, name: str) -> DataType | None:
