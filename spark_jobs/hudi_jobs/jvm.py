@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 JavaObject: TypeAlias = Any
@@ -90,6 +90,18 @@ def inferred_json(texts: DataFrame) -> StructType:
     reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", "_corrupt")
     found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
     return StructType([field for field in found.fields if field.name != "_corrupt"])
+
+
+def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
+    """Return the message of a name in a file of descriptors; null where the value is none.
+
+    PySpark's own function takes the content of the file, which the release of spark-protobuf in the image does not.
+    """
+    spark = SparkSession.getActiveSession()
+    assert spark is not None, "a column is made in a session"
+    functions = classes(spark).org.apache.spark.sql.protobuf.functions
+    options = java_map(spark, {"mode": "PERMISSIVE"})
+    return Column(functions.from_protobuf(value._jc, message, descriptor_file, options))  # noqa: SLF001
 
 
 def fill_cache(frame: DataFrame) -> JavaObject:

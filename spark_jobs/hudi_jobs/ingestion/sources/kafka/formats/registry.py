@@ -2,7 +2,7 @@
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats import json_values, raw
+from hudi_jobs.ingestion.sources.kafka.formats import json_values, protobuf_values, raw
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode as avro_values
 from hudi_jobs.ingestion.sources.kafka.formats.debezium import json_events, unwrap
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
@@ -10,6 +10,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
 FORMATS: dict[MessageFormat, Format] = {
     MessageFormat.JSON: Format(json_values.require, json_values.decode),
     MessageFormat.AVRO: Format(avro_values.require, avro_values.decode),
+    MessageFormat.PROTOBUF: Format(protobuf_values.require, protobuf_values.decode),
     MessageFormat.RAW: Format(raw.require, raw.decode),
 }
 
