@@ -124,7 +124,7 @@ def test_the_table_is_the_databases_after_every_run(
     followed.do(
         "UPDATE TABLE_ SET note = 'changed' WHERE id = 1",  # without its large values
         "DELETE FROM TABLE_ WHERE id = 2",
-        "UPDATE TABLE_ SET id = 30, big = 'short' WHERE id = 3",
+        "UPDATE TABLE_ SET id = 30, big = 'short', bin = '' WHERE id = 3",
         "INSERT INTO TABLE_ VALUES (5, NULL, NULL, NULL, NULL)",
         f"INSERT INTO TABLE_ VALUES (6, 'gone', '{LARGE}', NULL, 0)",
         "UPDATE TABLE_ SET note = 'going' WHERE id = 6",
@@ -145,4 +145,7 @@ def test_the_table_is_the_databases_after_every_run(
         assert result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, result
         followed.require_same()
     followed.do("UPDATE TABLE_ SET note = 'after' WHERE id IN (1, 4)", messages=2)
+    followed.run()
+    # Under another key the large values can only come with the event.
+    followed.do("ALTER TABLE TABLE_ REPLICA IDENTITY FULL", "UPDATE TABLE_ SET id = 10 WHERE id = 1", messages=3)
     followed.run()

@@ -65,11 +65,14 @@ def _is_unavailable_array(column: Column, kind: ArrayType) -> Column | None:
 
 
 def unavailable_columns(schema: StructType) -> dict[str, Column]:
-    """Return the columns whose value may be missing, and when it is: updates leave values out, nothing else does."""
+    """Return the columns whose value may be missing, and when it is; of a delete nothing but the key counts.
+
+    Not only updates leave values out: where the key changes, the row comes as a new one and lacks them as well.
+    """
     found = {one.name: is_unavailable(column_named(one.name), one.dataType) for one in schema.fields}
-    update = sf.col(CHANGE_TYPE) == UPDATE
+    written = sf.col(CHANGE_TYPE) != DELETE
     return {
-        name: sf.coalesce(update & condition, never()) for name, condition in found.items() if condition is not None
+        name: sf.coalesce(written & condition, never()) for name, condition in found.items() if condition is not None
     }
 
 
@@ -84,7 +87,8 @@ def filled(
     """Return the events with values in place of placeholders, and in `MISSING` the names of those that were not found.
 
     The newest value that is older than the event counts, be it in the batch or in the table. Without `keys` events are
-    of one row whose messages have the same key.
+    of one row whose messages have the same key. Only an update has older values under its key: what was there before a
+    delete, or before a row whose key has changed, belongs to another row.
     """
     same_row = list(map(column_named, keys)) or [field("key")]
     has_key = reduce(and_, [column.isNotNull() for column in same_row])
@@ -92,8 +96,12 @@ def filled(
     so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = {
         name: sf.when(
-            ~condition & (sf.col(CHANGE_TYPE) != DELETE) & has_key,
-            sf.struct(_order(ordering).alias("at"), column_named(name).alias("value")),
+            has_key & ~(condition & (sf.col(CHANGE_TYPE) == UPDATE)),
+            sf.struct(
+                _order(ordering).alias("at"),
+                column_named(name).alias("value"),
+                (~condition & (sf.col(CHANGE_TYPE) != DELETE)).alias("usable"),
+            ),
         )
         for name, condition in missing.items()
     }
@@ -153,13 +161,14 @@ def _value(number: int, name: str, condition: Column, events: DataFrame) -> Colu
     """Return the newest older value in a struct, null where there is none."""
     kind = events.schema[name].dataType
     last = sf.col(f"_last_{number}")
-    in_batch = sf.when(last.isNotNull(), sf.struct(last["value"].alias("value")))
+    in_batch = sf.when(last["usable"], sf.struct(last["value"].alias("value")))
     has = events.schema["_table"].dataType
     if not isinstance(has, StructType) or f"v{number}" not in has.fieldNames():
-        return sf.when(condition, in_batch)
+        return sf.when(condition & (sf.col(CHANGE_TYPE) == UPDATE), in_batch)
     stored = sf.col("_table")[f"v{number}"]
     lacks = is_unavailable(stored, kind)
     usable = sf.col("_table").isNotNull() & ~sf.coalesce(never() if lacks is None else lacks, never())
     in_table = sf.when(usable, sf.struct(stored.alias("value")))
     newer = usable & (last.isNull() | (sf.col("_table")["at"] > last["at"]))
-    return sf.when(condition, sf.when(newer, in_table).otherwise(in_batch))
+    update = sf.col(CHANGE_TYPE) == UPDATE
+    return sf.when(condition & update, sf.when(newer, in_table).otherwise(in_batch))
