@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 JavaObject: TypeAlias = Any
@@ -95,6 +95,18 @@ def inferred_json(texts: DataFrame) -> StructType:
 def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:
     """Return the schema of a small frame and all its rows, as Java code knows them."""
     return frame._jdf.schema(), list(frame._jdf.collectAsList())  # noqa: SLF001
+
+
+def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
+    """Return the message of a name in a file of descriptors; null where the value is none.
+
+    PySpark's own function takes the content of the file, which the release of spark-protobuf in the image does not.
+    """
+    spark = SparkSession.getActiveSession()
+    assert spark is not None, "a column is made in a session"
+    functions = classes(spark).org.apache.spark.sql.protobuf.functions
+    options = java_map(spark, {"mode": "PERMISSIVE"})
+    return Column(functions.from_protobuf(value._jc, message, descriptor_file, options))  # noqa: SLF001
 
 
 def fill_cache(frame: DataFrame) -> JavaObject:

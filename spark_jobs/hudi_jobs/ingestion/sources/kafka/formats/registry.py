@@ -2,23 +2,35 @@
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats import json_values, raw
+from hudi_jobs.ingestion.sources.kafka.formats import json_values, protobuf_values, raw
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode as avro_values
+from hudi_jobs.ingestion.sources.kafka.formats.debezium import json_events, unwrap
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
 
 FORMATS: dict[MessageFormat, Format] = {
     MessageFormat.JSON: Format(json_values.require, json_values.decode),
+    MessageFormat.AVRO: Format(avro_values.require, avro_values.decode),
+    MessageFormat.PROTOBUF: Format(protobuf_values.require, protobuf_values.decode),
     MessageFormat.RAW: Format(raw.require, raw.decode),
 }
 
-ENVELOPES: dict[Envelope, Unwrapper] = {}
+ENVELOPES: dict[Envelope, Unwrapper] = {
+    Envelope.DEBEZIUM: Unwrapper(unwrap.require, unwrap.unwrap),
+}
 """Without `Envelope.NONE`, which wraps nothing."""
+
+ENVELOPED: dict[tuple[Envelope, MessageFormat], Format] = {
+    (Envelope.DEBEZIUM, MessageFormat.JSON): Format(json_events.require, json_events.decode),
+}
+"""Formats that are read otherwise in an envelope: declared columns are those of the row inside."""
 
 
 def format_of(source: KafkaSource) -> Format:
     """Return the format of a source's values; raise `TaskFailed` for one that this driver does not know."""
-    found = FORMATS.get(source.value.format)
+    value = source.value
+    found = ENVELOPED.get((value.envelope, value.format)) or FORMATS.get(value.format)
     if found is None:
-        raise _unknown(f"values of the format {source.value.format}")
+        raise _unknown(f"values of the format {value.format}")
     return found
 
 

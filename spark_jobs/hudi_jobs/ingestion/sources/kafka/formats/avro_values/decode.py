@@ -1,0 +1,162 @@
+"""Avro values of one batch as columns, whatever mixture of schemas they were written with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.types import StructType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.sources.kafka.formats import wire
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import WRAPPED, require_readable, with_times, wrapped
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
+from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import holds, merged, shaped
+from hudi_jobs.jvm import JavaObject, classes
+
+_ID, _COMPATIBLE = "_schema_id", "COMPATIBLE"
+
+
+def require(source: KafkaSource) -> None:
+    """Raise `TaskFailed` where no registry is named: values do not hold their schema."""
+    if source.registry is None:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST, "Values in Avro name their schema by its id, so the source needs a registry."
+        )
+    if source.value.schema_ddl is not None and source.value.envelope is Envelope.NONE:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "The columns of values in Avro are those of their schema; leave the declared ones out.",
+        )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A schema that values of the batch were written with, as Spark is given it, and the type of their rows."""
+
+    writer: str
+    reader: str
+    type: StructType
+
+
+def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
+    """Decode every value by the schema that it names, as rows of the one type that holds them all."""
+    assert source.registry is not None, "see require"
+    schemas = _Schemas(context, source, messages)
+    named = wire.schemas_named(messages)
+    known = schemas.known(named)
+    wanted = reduce(merged, [each.type for each in known.values()], schemas.newest_type(named))
+    value = field("value")
+    framed = messages.select(MESSAGE, sf.when(wire.is_framed(value), wire.schema_id(value)).alias(_ID))
+    decoded = framed.select(
+        MESSAGE, _ID, *(_decoded(number, each).alias(f"_{number}") for number, each in known.items())
+    )
+    if not wanted.fields:
+        corrupt = sf.when(value.isNotNull(), corrupt_text(value)).alias(CORRUPT_RECORD)
+        return Decoded(decoded.select(MESSAGE, sf.lit(None).cast("string").alias(NO_COLUMN), corrupt))
+    row = _first(known, lambda number, each: shaped(sf.col(f"_{number}")[WRAPPED][WRAPPED], each.type, wanted))
+    whole = _first(known, lambda number, _: sf.col(f"_{number}")[WRAPPED].isNotNull())
+    rows = decoded.select(MESSAGE, row.alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
+    columns = [sf.col("_row")[one.name].alias(one.name) for one in wanted.fields if one.name not in RESERVED]
+    corrupt = sf.when(value.isNotNull() & ~sf.col("_whole"), corrupt_text(value)).alias(CORRUPT_RECORD)
+    return Decoded(rows.select(MESSAGE, *columns, corrupt))
+
+
+def _decoded(number: int, known: _Known) -> Column:
+    options = {"mode": "PERMISSIVE", "avroSchema": wrapped(known.reader)}
+    return sf.when(sf.col(_ID) == number, from_avro(wire.body(field("value")), wrapped(known.writer), options))
+
+
+def _first(known: dict[int, _Known], value: Callable[[int, _Known], Column]) -> Column:
+    cases = [(sf.col(_ID) == number, value(number, each)) for number, each in known.items()]
+    first, *others = cases or [(sf.lit(False), sf.lit(None))]  # noqa: FBT003
+    return reduce(lambda chain, case: chain.when(*case), others, sf.when(*first))
+
+
+class _Schemas:
+    """The schemas of a batch, as the registry and the JVM know them."""
+
+    def __init__(self, context: TaskContext, source: KafkaSource, messages: DataFrame) -> None:
+        assert source.registry is not None, "see require"
+        self._source = source
+        self._subject = source.registry.subject
+        self._registry = Registry(source.registry)
+        self._jvm = classes(context.spark)
+        self._messages = messages
+
+    def known(self, named: dict[int, tuple[str, ...]]) -> dict[int, _Known]:
+        """Return how values of each id are read; an id that the registry does not have is not there."""
+        found: dict[int, _Known] = {}
+        for number, topics in named.items():
+            schema = self._registry.by_id(number)
+            if schema is None:
+                continue
+            if schema.language != AVRO:
+                raise TaskFailed(
+                    FailureReason.SCHEMA_INCOMPATIBLE,
+                    f"The schema {number} of the registry is {schema.language[:40]!a} and not Avro; declare the format "
+                    "of the values.",
+                )
+            found[number] = self._reading(self._text(schema, number), topics)
+        return found
+
+    def newest_type(self, named: dict[int, tuple[str, ...]]) -> StructType:
+        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go."""
+        topics = {topic for group in named.values() for topic in group}
+        texts = [text for topic in sorted(topics) if (text := self._newest(topic)) is not None]
+        return reduce(merged, map(self._type, texts), StructType())
+
+    def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
+        """Read as the newest schema, which fills in its defaults, where it has all that this one has."""
+        own = self._type(writer)
+        newest = self._newest(topics[0]) if len(topics) == 1 or self._subject else None
+        if newest is not None and self._can_read(newest, writer):
+            kind = self._type(newest)
+            if holds(kind, own):
+                return _Known(writer, newest, kind)
+        return _Known(writer, writer, own)
+
+    def _newest(self, topic: str) -> str | None:
+        subject = self._subject or f"{topic}-value"
+        schema = self._registry.latest(subject)
+        return None if schema is None or schema.language != AVRO else self._text(schema, 0)
+
+    def _text(self, schema: Schema, number: int) -> str:
+        """Return the schema as one text that refers to nothing else."""
+        try:
+            parser = self._jvm.org.apache.avro.Schema.Parser()
+            for other in self._registry.referred(schema).values():
+                parser.parse(other.text)
+            text = str(parser.parse(schema.text).toString())
+        except Py4JJavaError as error:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"The schema {number or 'that is the newest'} of the registry is no schema of Avro.",
+            ) from error
+        require_readable(text, number)
+        return with_times(text) if self._source.value.envelope is Envelope.DEBEZIUM else text
+
+    def _type(self, text: str) -> StructType:
+        with stage("A schema of the registry cannot be read by Spark", otherwise=FailureReason.SCHEMA_INCOMPATIBLE):
+            value = from_avro(field("value"), wrapped(text))
+            found = self._messages.select(value[WRAPPED][WRAPPED].alias(WRAPPED)).schema
+        kind = found[WRAPPED].dataType
+        assert isinstance(kind, StructType), "see require_readable"
+        return kind
+
+    def _can_read(self, reader: str, writer: str) -> bool:
+        compatibility = self._jvm.org.apache.avro.SchemaCompatibility
+        found = compatibility.checkReaderWriterCompatibility(self._parsed(reader), self._parsed(writer))
+        return str(found.getType().name()) == _COMPATIBLE
+
+    def _parsed(self, text: str) -> JavaObject:
+        return self._jvm.org.apache.avro.Schema.Parser().parse(text)

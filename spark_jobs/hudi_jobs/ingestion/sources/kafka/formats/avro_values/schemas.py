@@ -1,0 +1,105 @@
+"""Texts of Avro schemas as values: what can be read with them, and what they are wrapped in to tell bad bodies."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+
+AvroJson: TypeAlias = Any
+"""A schema as JSON: a name, a list for a union, or an object."""
+
+_DEEPEST = 60
+_LOGICAL = {
+    ("io.debezium.time.Date", "int"): "date",
+    ("io.debezium.time.Timestamp", "long"): "timestamp-millis",
+    ("io.debezium.time.MicroTimestamp", "long"): "timestamp-micros",
+}
+"""Debezium's names of types that say nothing of Avro's own, by the type that they are stored as."""
+
+WRAPPED = "row"
+
+
+def wrapped(text: str) -> str:
+    """Return the schema as that of the only field of the only field of a record.
+
+    Avro writes all three alike. Where a body cannot be decoded, Spark returns a row of nulls, and so the outer field is
+    null; one that could be decoded is never, whatever the schema of the registry allows.
+    """
+    inner = {"type": "record", "name": "hudi_jobs_inner", "fields": [{"name": WRAPPED, "type": json.loads(text)}]}
+    return json.dumps({"type": "record", "name": "hudi_jobs_outer", "fields": [{"name": WRAPPED, "type": inner}]})
+
+
+def require_readable(text: str, number: int) -> None:
+    """Raise `TaskFailed` where a self-contained schema is no record, or has no end."""
+    try:
+        schema = json.loads(text)
+        members = [each for each in schema if each != "null"] if isinstance(schema, list) else [schema]
+        if len(members) != 1 or not isinstance(members[0], dict) or members[0].get("type") != "record":
+            raise _refused(number, "is no record, so its values have no columns")
+        _walk(schema, _Place(), number)
+    except (ValueError, RecursionError) as error:
+        raise _refused(number, "is nested too deep") from error
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in a schema something stands: the namespace, and the records around it."""
+
+    space: str = ""
+    records: tuple[str, ...] = ()
+    depth: int = 0
+
+    def full_name(self, name: str) -> str:
+        return name if "." in name or not self.space else f"{self.space}.{name}"
+
+    def within(self, record: Mapping[str, Any]) -> "_Place":
+        named, space = str(record.get("name")), record.get("namespace")
+        name = f"{space}.{named}" if space and "." not in named else named if space == "" else self.full_name(named)
+        return _Place(name.rpartition(".")[0], (*self.records, name), self.depth)
+
+
+def _walk(schema: AvroJson, place: _Place, number: int) -> None:
+    """Follow every part of a schema."""
+    if place.depth > _DEEPEST:
+        raise _refused(number, "is nested too deep")
+    if isinstance(schema, str) and place.full_name(schema) in place.records:
+        raise _refused(number, f"refers to itself in {schema[:200]}; a table has no columns without end")
+    if isinstance(schema, dict) and schema.get("type") in {"record", "error"}:
+        place = place.within(schema)
+    for part in _parts(schema):
+        _walk(part, replace(place, depth=place.depth + 1), number)
+
+
+def _parts(schema: AvroJson) -> list[AvroJson]:
+    if isinstance(schema, list):
+        return schema
+    if not isinstance(schema, dict):
+        return []
+    fields = [field.get("type") for field in schema.get("fields", [])]
+    return [*fields, *(schema[key] for key in ("type", "items", "values") if key in schema)]
+
+
+def with_times(text: str) -> str:
+    """Return the schema with Avro's own logical types where Debezium names types of times that mean the same."""
+    return json.dumps(_with_times(json.loads(text)))
+
+
+def _with_times(schema: AvroJson) -> AvroJson:
+    if isinstance(schema, list):
+        return [_with_times(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {
+        key: _with_times(value) if key in {"type", "items", "values"} else value for key, value in schema.items()
+    }
+    if isinstance(schema.get("fields"), list):
+        changed["fields"] = [_with_times(field) for field in schema["fields"]]
+    logical = _LOGICAL.get((str(schema.get("connect.name")), str(schema.get("type"))))
+    return changed if logical is None else {**changed, "logicalType": logical}
+
+
+def _refused(number: int, why: str) -> TaskFailed:
+    return TaskFailed(FailureReason.SCHEMA_INCOMPATIBLE, f"The schema {number} of the registry {why}.")

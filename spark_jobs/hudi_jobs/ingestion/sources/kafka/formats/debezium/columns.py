@@ -1,0 +1,78 @@
+"""Columns that a row of a change event gets beside its own, under the names that HoodieStreamer writes them with."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, LongType, StringType, StructType
+
+BEFORE, AFTER, SOURCE, OPERATION, PROCESSED_AT = "before", "after", "source", "op", "ts_ms"
+"""Fields of an event."""
+
+IGNORED = "_debezium_ignored"
+"""Column that says of a message without an event that it is one of those which Debezium sends beside events."""
+
+CREATE, READ, UPDATE, DELETE, TRUNCATE, MESSAGE_OPERATION = "c", "r", "u", "d", "t", "m"
+
+CHANGE_TYPE = "_change_operation_type"
+LSN, BINLOG_FILE, BINLOG_POSITION = "_event_lsn", "_event_bin_file", "_event_pos"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database by what its events say of their order: the added columns, and those that decide what is newer."""
+
+    name: str
+    ordering: tuple[str, ...]
+    columns: tuple[tuple[str, str, DataType], ...]
+    """Name, field of `source`, and type."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All added columns, in the order that HoodieStreamer has them."""
+        return (CHANGE_TYPE, "_upstream_event_processed_ts_ms", *(name for name, _, _ in self.columns))
+
+    def added(self, source: StructType) -> list[Column]:
+        """Return the added columns; a field that the events do not have is null."""
+        present = set(source.fieldNames())
+        taken = [
+            (sf.col(SOURCE)[field] if field in present else sf.lit(None)).cast(kind).alias(name)
+            for name, field, kind in self.columns
+        ]
+        processed = sf.col(PROCESSED_AT).cast("bigint").alias("_upstream_event_processed_ts_ms")
+        return [sf.col(OPERATION).alias(CHANGE_TYPE), processed, *taken]
+
+
+POSTGRES = Database(
+    name="PostgreSQL",
+    ordering=(LSN,),
+    columns=(
+        ("db_shard_source_partition", "name", StringType()),
+        ("db_schema_source_partition", "schema", StringType()),
+        ("_event_origin_ts_ms", "ts_ms", LongType()),
+        ("_event_tx_id", "txId", LongType()),
+        (LSN, "lsn", LongType()),
+        ("_event_xmin", "xmin", LongType()),
+    ),
+)
+MYSQL = Database(
+    name="MySQL",
+    ordering=(BINLOG_FILE, BINLOG_POSITION),
+    columns=(
+        ("db_shard_source_partition", "name", StringType()),
+        ("_event_origin_ts_ms", "ts_ms", LongType()),
+        (BINLOG_FILE, "file", StringType()),
+        (BINLOG_POSITION, "pos", LongType()),
+        ("_event_row", "row", LongType()),
+    ),
+)
+DATABASES = (POSTGRES, MYSQL)
+
+SEQUENCE_TEXT = "_event_seq"
+"""The number of the binlog file and the position as one text, which only people should compare."""
+
+
+def sequence_text() -> Column:
+    """Return the text of a MySQL event's place, as `MysqlDebeziumSource` writes it: `000003.154`."""
+    number = sf.substring_index(sf.col(BINLOG_FILE), ".", -1)
+    return sf.concat(number, sf.lit("."), sf.col(BINLOG_POSITION).cast("string")).alias(SEQUENCE_TEXT)

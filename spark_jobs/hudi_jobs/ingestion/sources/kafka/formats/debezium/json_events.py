@@ -1,0 +1,240 @@
+"""Change events in JSON, with the schema of Kafka Connect inside of each, or without any.
+
+With it, columns have the types that the connector gives them. Without it they have the declared ones, or what Spark
+infers from the rows of the batch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+    AFTER,
+    BEFORE,
+    IGNORED,
+    OPERATION,
+    PROCESSED_AT,
+    SOURCE,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
+    Kind,
+    NotConnect,
+    columns_of,
+    field_named,
+    parse,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
+from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.jvm import inferred_json
+
+MOST_SCHEMAS = 100
+_LONGEST_SCHEMA = 1_000_000
+
+_ROOT, _PAYLOAD, _TEXT, _SCHEMA, _WHOLE = "value", "payload", "_text", "_schema", "_whole"
+_LONGS = ("ts_ms", "txId", "lsn", "xmin", "pos", "row")
+_TEXTS = ("name", "schema", "db", "table", "connector", "file", "snapshot")
+SOURCE_TYPE = StructType(
+    [StructField(name, LongType()) for name in _LONGS] + [StructField(name, StringType()) for name in _TEXTS]
+)
+_IGNORED_SCHEMAS = ("Heartbeat", "TransactionMetadataValue", "SchemaChangeValue")
+_IGNORED_KEYS: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (frozenset({"ts_ms"}), frozenset({"ts_ms"})),
+    (frozenset({"status", "id"}), frozenset({"status", "id", "event_count", "data_collections", "ts_ms"})),
+    (
+        frozenset({"source", "ddl"}),
+        frozenset({"source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"}),
+    ),
+)
+"""Fields that a message beside events must have, and all that it may have: heartbeats, transactions, schema changes."""
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """Events of one schema: which these are, the columns of their rows, and whether they are the payload of values."""
+
+    condition: Column
+    columns: dict[str, Kind]
+    embedded: bool
+
+    @property
+    def raw(self) -> StructType:
+        return StructType([StructField(name, kind.raw) for name, kind in self.columns.items()])
+
+    @property
+    def type(self) -> StructType:
+        return StructType([StructField(name, kind.type) for name, kind in self.columns.items()])
+
+
+def require(_source: KafkaSource) -> None:
+    """Accept every request; declared columns are parsed once there is a JVM."""
+
+
+def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
+    """Return the fields of events as columns, and what is none of Debezium's as corrupt records."""
+    value = field("value")
+    text = sf.decode(value, "UTF-8")
+    schema = sf.get_json_object(text, "$.schema")
+    is_embedded = sf.get_json_object(text, f"$.{_PAYLOAD}").isNotNull() & schema.isNotNull()
+    frame = messages.select(
+        MESSAGE,
+        sf.when(sf.encode(text, "UTF-8") == value, text).alias(_TEXT),
+        sf.when(is_embedded, sf.sha2(schema, 256)).alias(_SCHEMA),
+    )
+    declared = declared_columns(context.spark, source.value.schema_ddl)
+    is_plain = sf.get_json_object(text, f"$.{OPERATION}").isNotNull()
+    schemas = _embedded_schemas(messages.select(sf.when(is_embedded, schema).when(is_plain, "").alias(_SCHEMA)))
+    ignored, variants = _sorted_out([text for text in schemas if text], declared)
+    if "" in schemas or not variants:
+        variants.append(_Variant(sf.col(_SCHEMA).isNull(), _without_schema(frame, declared), embedded=False))
+    return Decoded(_events(frame, variants, ignored))
+
+
+def _events(frame: DataFrame, variants: list[_Variant], ignored: list[Column]) -> DataFrame:
+    """Return the events of all schemas in one shape; one step after another, so that no text is parsed twice."""
+    wanted = reduce(merged, [variant.type for variant in variants])
+    places = list(enumerate(variants))
+    beside = reduce(or_, ignored, sf.col(_SCHEMA).isNull() & _has_keys_of_others(sf.col(_TEXT)))
+    parsed = frame.select(
+        MESSAGE,
+        _SCHEMA,
+        sf.coalesce(beside, never()).alias(IGNORED),
+        *(_parsed(variant).alias(f"_{place}") for place, variant in places),
+    )
+    events = parsed.select(
+        MESSAGE, _SCHEMA, IGNORED, *(_event(sf.col(f"_{place}"), each).alias(f"_{place}") for place, each in places)
+    )
+
+    def image(name: str) -> Column:
+        return _first(places, lambda place, variant: _row(sf.col(f"_{place}")[name], variant, wanted))
+
+    def other(name: str) -> Column:
+        return _first(places, lambda place, _: sf.col(f"_{place}")[name])
+
+    whole = _first(places, lambda place, variant: _is_whole(sf.col(f"_{place}"), variant))
+    columns = {**{name: image(name) for name in (BEFORE, AFTER)}, **{name: other(name) for name in _EVENT}}
+    fields = [column.alias(name) for name, column in columns.items()]
+    made = events.select(MESSAGE, IGNORED, *fields, sf.coalesce(whole, never()).alias(_WHOLE))
+    value, good = field("value"), sf.col(_WHOLE) | sf.col(IGNORED)
+    corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
+    is_event = sf.col(_WHOLE) & ~sf.col(IGNORED)
+    kept = [sf.when(is_event, sf.col(name)).alias(name) for name in columns]
+    return made.select(MESSAGE, *kept, IGNORED, corrupt)
+
+
+_EVENT = {SOURCE: SOURCE_TYPE, OPERATION: StringType(), PROCESSED_AT: LongType()}
+
+
+def _parsed(variant: _Variant) -> Column:
+    """Return what a text of the schema holds, and whether that is all of it."""
+    fields = [StructField(name, variant.raw) for name in (BEFORE, AFTER)]
+    event = StructType(fields + [StructField(name, kind) for name, kind in _EVENT.items()])
+    value = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
+    # As the only element of an array: Spark takes what follows the first value of a text for nothing.
+    root = StructType([StructField(_ROOT, ArrayType(value)), StructField(CORRUPT_RECORD, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD}
+    text = sf.when(variant.condition, sf.concat(sf.lit(f'{{"{_ROOT}":['), sf.col(_TEXT), sf.lit("]}")))
+    return sf.from_json(text, root, options)
+
+
+def _event(parsed: Column, variant: _Variant) -> Column:
+    """Return the event that a text holds; null where it holds anything else, or more."""
+    only = (sf.size(parsed[_ROOT]) == 1) & parsed[CORRUPT_RECORD].isNull()
+    found = parsed[_ROOT][0][_PAYLOAD] if variant.embedded else parsed[_ROOT][0]
+    return sf.when(only, found)
+
+
+def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:
+    if not variant.columns:
+        return sf.lit(None).cast(wanted)
+    made = sf.struct(*(kind.value(raw[name]).alias(name) for name, kind in variant.columns.items()))
+    return shaped(sf.when(raw.isNotNull(), made), variant.type, wanted)
+
+
+def _is_whole(event: Column, variant: _Variant) -> Column:
+    """Tell whether a text was an event, all of whose values have become what they should."""
+    lost = [
+        event[image][name].isNotNull() & kind.value(event[image][name]).isNull()
+        for image in (BEFORE, AFTER)
+        for name, kind in variant.columns.items()
+        if kind.convert is not None
+    ]
+    # Without an operation it is no event, whatever else it holds.
+    return event.isNotNull() & event[OPERATION].isNotNull() & ~reduce(or_, lost, never())
+
+
+def _first(places: list[tuple[int, _Variant]], value: Callable[[int, _Variant], Column]) -> Column:
+    cases = [(variant.condition, value(place, variant)) for place, variant in places]
+    first, *others = cases
+    return reduce(lambda chain, case: chain.when(*case), others, sf.when(*first))
+
+
+def _embedded_schemas(schemas: DataFrame) -> list[str]:
+    """Return the schemas in the values of the batch; this reads the messages once."""
+    short = sf.when(sf.length(_SCHEMA) <= _LONGEST_SCHEMA, sf.col(_SCHEMA))
+    found = schemas.where(sf.col(_SCHEMA).isNotNull()).select(short.alias(_SCHEMA)).distinct().limit(MOST_SCHEMAS + 1)
+    texts = [row[_SCHEMA] for row in found.collect() if row[_SCHEMA] is not None]
+    if len(texts) > MOST_SCHEMAS:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"The events of one batch have more than {MOST_SCHEMAS} different schemas; read less per run, or one table "
+            "of the database per source.",
+        )
+    return sorted(texts)
+
+
+def _sorted_out(schemas: list[str], declared: StructType | None) -> tuple[list[Column], list[_Variant]]:
+    """Return the conditions for messages beside events, and the schemas of events; the rest is corrupt."""
+    kept = {one.name: one.dataType for one in declared.fields} if declared is not None else {}
+    ignored: list[Column] = []
+    variants: list[_Variant] = []
+    for text in schemas:
+        condition = sf.col(_SCHEMA) == sf.sha2(sf.lit(text), 256)
+        try:
+            schema = parse(text)
+            name = str(schema.get("name"))
+            if name.startswith("io.debezium.") and name.rpartition(".")[2] in _IGNORED_SCHEMAS:
+                ignored.append(condition)
+                continue
+            row = field_named(schema, AFTER)
+            if row is not None and field_named(schema, OPERATION) is not None:
+                variants.append(_Variant(condition, columns_of(row, kept), embedded=True))
+        except NotConnect:
+            continue
+    return ignored, variants
+
+
+def _without_schema(frame: DataFrame, declared: StructType | None) -> dict[str, Kind]:
+    if declared is None:
+        images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
+        rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))
+        declared = inferred_json(rows.where(column_named("row").startswith("{")))
+    return {one.name: Kind(one.dataType, one.dataType) for one in declared.fields}
+
+
+def _has_keys_of_others(text: Column) -> Column:
+    keys = sf.json_object_keys(text)
+
+    def has(required: frozenset[str], possible: frozenset[str]) -> Column:
+        known = sf.array(*map(sf.lit, sorted(possible)))
+        needed = [sf.array_contains(keys, name) for name in sorted(required)]
+        return reduce(lambda one, other: one & other, needed, sf.size(sf.array_except(keys, known)) == 0)
+
+    return reduce(or_, [has(*each) for each in _IGNORED_KEYS])

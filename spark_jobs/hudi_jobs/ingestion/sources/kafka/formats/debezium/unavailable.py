@@ -1,0 +1,174 @@
+"""Values that PostgreSQL did not send, because they are stored apart and were not changed: its large ones.
+
+Debezium puts a placeholder in their place. Hudi 1.2.0 could fill them in by itself (`FILL_UNAVAILABLE`), but leaves the
+placeholders of binary columns in MergeOnRead tables, and those of text columns when it clusters such a table. So the
+value is taken from an older event of the batch, or from the row in the table, before anything is written.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+)
+
+from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
+from hudi_jobs.ingestion.types import column_named, same
+
+PLACEHOLDER = "__debezium_unavailable_value"
+MISSING = "_debezium_missing"
+"""Column with the names of the columns whose value could not be found."""
+
+_BYTES = PLACEHOLDER.encode()
+_UUID = str(uuid.UUID(bytes=hashlib.md5(_BYTES, usedforsecurity=False).digest(), version=3))
+_MOST_KEYS = 2_000
+_NUMBERS = (IntegerType, LongType, FloatType, DoubleType)
+
+
+def is_unavailable(column: Column, kind: DataType) -> Column | None:
+    """Return the condition that a column holds the placeholder, or None where its type cannot."""
+    if isinstance(kind, ArrayType):
+        return _is_unavailable_array(column, kind)
+    if isinstance(kind, StringType):
+        return column == PLACEHOLDER
+    if isinstance(kind, BinaryType):
+        return column == sf.lit(_BYTES)
+    if isinstance(kind, MapType) and isinstance(kind.valueType, StringType):
+        return sf.array_contains(sf.map_keys(column), PLACEHOLDER)
+    return None
+
+
+def _is_unavailable_array(column: Column, kind: ArrayType) -> Column | None:
+    if isinstance(kind.elementType, StringType):
+        return sf.array_contains(column, PLACEHOLDER) | (column == sf.array(sf.lit(_UUID)))
+    if isinstance(kind.elementType, BinaryType):
+        return sf.array_contains(column, sf.lit(_BYTES))
+    if isinstance(kind.elementType, _NUMBERS):
+        return column == sf.array(*(sf.lit(one) for one in _BYTES)).cast(ArrayType(kind.elementType))
+    return None
+
+
+def unavailable_columns(schema: StructType) -> dict[str, Column]:
+    """Return the columns whose value may be missing, and when it is; of a delete nothing but the key counts.
+
+    Not only updates leave values out: where the key changes, the row comes as a new one and lacks them as well.
+    """
+    found = {one.name: is_unavailable(column_named(one.name), one.dataType) for one in schema.fields}
+    written = sf.col(CHANGE_TYPE) != DELETE
+    return {
+        name: sf.coalesce(written & condition, never()) for name, condition in found.items() if condition is not None
+    }
+
+
+def filled(
+    events: DataFrame,
+    missing: dict[str, Column],
+    *,
+    keys: Sequence[str],
+    ordering: Sequence[str],
+    table: DataFrame | None,
+) -> DataFrame:
+    """Return the events with values in place of placeholders, and in `MISSING` the names of those that were not found.
+
+    The newest value that is older than the event counts, be it in the batch or in the table. Without `keys` events are
+    of one row whose messages have the same key. Only an update has older values under its key: what was there before a
+    delete, or before a row whose key has changed, belongs to another row.
+    """
+    same_row = list(map(column_named, keys)) or [field("key")]
+    has_key = reduce(and_, [column.isNotNull() for column in same_row])
+    window = Window.partitionBy(*same_row).orderBy(*map(column_named, ordering), field("offset"), field("partition"))
+    so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    known = {
+        name: sf.when(
+            has_key & ~(condition & (sf.col(CHANGE_TYPE) == UPDATE)),
+            sf.struct(
+                _order(ordering).alias("at"),
+                column_named(name).alias("value"),
+                (~condition & (sf.col(CHANGE_TYPE) != DELETE)).alias("usable"),
+            ),
+        )
+        for name, condition in missing.items()
+    }
+    found = events.withColumns({f"_known_{n}": known[name] for n, name in enumerate(missing)})
+    found = found.withColumns(
+        {f"_last_{n}": sf.last(f"_known_{n}", ignorenulls=True).over(so_far) for n, _ in enumerate(missing)}
+    )
+    found = _with_rows_of(table, found, missing, keys, ordering)
+    values = {name: _value(n, name, condition, found) for n, (name, condition) in enumerate(missing.items())}
+    lost = [sf.when(condition & values[name].isNull(), sf.lit(name)) for name, condition in missing.items()]
+    replaced = {name: sf.when(c, values[name]["value"]).otherwise(column_named(name)) for name, c in missing.items()}
+    kept = [replaced.get(name, column_named(name)).alias(name) for name in events.columns]
+    return found.select(*kept, sf.array_compact(sf.array(*lost)).alias(MISSING))
+
+
+def _order(ordering: Sequence[str]) -> Column:
+    return sf.struct(*(column_named(name).alias(f"o{place}") for place, name in enumerate(ordering)))
+
+
+def _with_rows_of(
+    table: DataFrame | None, events: DataFrame, missing: dict[str, Column], keys: Sequence[str], ordering: Sequence[str]
+) -> DataFrame:
+    """Join the rows that the table has of the keys whose events lack a value."""
+    if table is None or not {*keys, *ordering} <= set(table.columns):
+        return events.withColumn("_table", sf.lit(None).cast("struct<at: int>"))
+    lacking = events.where(reduce(or_, missing.values())).select(*map(column_named, keys)).distinct()
+    some = lacking.limit(_MOST_KEYS + 1).collect()
+    known = {one.name: one.dataType for one in table.schema.fields}
+    wanted = {one.name: one.dataType for one in events.schema.fields}
+    values = [
+        column_named(name).alias(f"v{n}")
+        for n, name in enumerate(missing)
+        if name in known and same(known[name], wanted[name])
+    ]
+    if len(some) <= _MOST_KEYS:
+        table = table.where(_among(keys, some))
+    named = [column_named(name).alias(f"_key{n}") for n, name in enumerate(keys)]
+    row = sf.struct(_order(ordering).alias("at"), *values)
+    rows = table.select(*named, row.alias("_table"))
+    newest = rows.groupBy(*(f"_key{n}" for n, _ in enumerate(keys))).agg(
+        sf.max_by("_table", sf.col("_table")["at"]).alias("_table")
+    )
+    same_key = [column_named(name) == sf.col(f"_key{n}") for n, name in enumerate(keys)]
+    return events.join(newest, reduce(and_, same_key), "left")
+
+
+def _among(keys: Sequence[str], some: Sequence[Sequence[object]]) -> Column:
+    """Return a condition that Hudi and Parquet can leave files out by, for each column of the key alone."""
+    conditions = [
+        column_named(name).isin([row[place] for row in some if row[place] is not None])
+        for place, name in enumerate(keys)
+    ]
+    return reduce(and_, conditions)
+
+
+def _value(number: int, name: str, condition: Column, events: DataFrame) -> Column:
+    """Return the newest older value in a struct, null where there is none."""
+    kind = events.schema[name].dataType
+    last = sf.col(f"_last_{number}")
+    in_batch = sf.when(last["usable"], sf.struct(last["value"].alias("value")))
+    has = events.schema["_table"].dataType
+    if not isinstance(has, StructType) or f"v{number}" not in has.fieldNames():
+        return sf.when(condition & (sf.col(CHANGE_TYPE) == UPDATE), in_batch)
+    stored = sf.col("_table")[f"v{number}"]
+    lacks = is_unavailable(stored, kind)
+    usable = sf.col("_table").isNotNull() & ~sf.coalesce(never() if lacks is None else lacks, never())
+    in_table = sf.when(usable, sf.struct(stored.alias("value")))
+    newer = usable & (last.isNull() | (sf.col("_table")["at"] > last["at"]))
+    update = sf.col(CHANGE_TYPE) == UPDATE
+    return sf.when(condition & update, sf.when(newer, in_table).otherwise(in_batch))

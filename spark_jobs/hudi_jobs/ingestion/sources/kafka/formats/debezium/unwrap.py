@@ -1,0 +1,246 @@
+"""Rows and deletes of change events, in whatever format these came."""
+
+from functools import reduce
+from operator import and_, or_
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, Tombstones
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, NO_COLUMN
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+    AFTER,
+    BEFORE,
+    CREATE,
+    DELETE,
+    IGNORED,
+    MESSAGE_OPERATION,
+    MYSQL,
+    OPERATION,
+    POSTGRES,
+    PROCESSED_AT,
+    READ,
+    SEQUENCE_TEXT,
+    SOURCE,
+    TRUNCATE,
+    UPDATE,
+    Database,
+    sequence_text,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
+from hudi_jobs.ingestion.types import column_named, fits, same
+from hudi_jobs.table import HudiTable
+
+_WRITTEN = (CREATE, READ, UPDATE)
+_BESIDE = ("status", "ddl", "tableChanges")
+_VARIABLE = "struct<scale:int,value:binary>"
+_FROM_TEXT = (TimestampType, DateType, DecimalType)
+_ROW, _KIND, _GOOD = "_row", "_debezium_operation", "_debezium_good"
+
+
+def require(source: KafkaSource) -> None:
+    """Raise `TaskFailed` where tombstones are to delete; which table can have events is looked at with the task."""
+    if source.tombstones is Tombstones.DELETE:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "Debezium says by an event that a row was deleted; leave tombstones, which follow these, at Skip.",
+        )
+
+
+def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decoded:
+    """Return rows with the columns of the database's table and where their event stood among all.
+
+    The events are read once here and kept, because an update may lack values that older ones have.
+    """
+    task = context.task.ingestion
+    assert task is not None, "a source belongs to an ingestion"
+    database = required_database(context.task.table, task)
+    with stage("The table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        table = HudiTable.open(context.spark, context.task.table.base_path)
+    if table is not None:
+        require_order(table.properties)
+    frame = _only_events(decoded.frame)
+    if not _has_columns(frame):
+        return Decoded(_without_columns(frame))
+    rows = _rows(frame, database, declared_columns(context.spark, source.value.schema_ddl))
+    kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD).schema) if database is POSTGRES else {}
+    found = _counted(kept, missing)
+    _refuse_truncates(int(found["truncates"]), task)
+    lacking = {name: condition for n, (name, condition) in enumerate(missing.items()) if found[f"missing_{n}"]}
+    if lacking:
+        kept = _with_values(context, task, table, kept, lacking)
+    return Decoded(kept.drop(_KIND), deletes=True, remark=_truncates(int(found["truncates"])))
+
+
+def _counted(rows: DataFrame, missing: dict[str, Column]) -> Row:
+    truncates = sf.count(sf.when(sf.col(_KIND) == TRUNCATE, 1)).alias("truncates")
+    values = [sf.count(sf.when(condition, 1)).alias(f"missing_{n}") for n, condition in enumerate(missing.values())]
+    return rows.agg(truncates, *values).collect()[0]
+
+
+def _refuse_truncates(number: int, task: IngestionTask) -> None:
+    if number and task.bad_records is BadRecordPolicy.FAIL:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"{_truncates(number)} Rows of the table would stay; empty the table and let the connector make a new "
+            "snapshot, or set the policy for bad records to Quarantine to go on without.",
+        )
+
+
+def _truncates(number: int) -> str:
+    return f"{counted(number, 'event')} of the database truncated its table, which is not done here." if number else ""
+
+
+def _with_values(
+    context: TaskContext, task: IngestionTask, table: HudiTable | None, rows: DataFrame, lacking: dict[str, Column]
+) -> DataFrame:
+    """Fill in the values that updates lack; where one is not to be found, the event is a bad record."""
+    definition = context.task.table
+    keys = tuple(dict.fromkeys((*definition.record_key, *definition.partition_by)))
+    # What a transform makes of a column is not what the column was.
+    if task.transform_sql is not None or not set(keys) <= set(rows.columns):
+        keys = ()
+    stored = table.rows() if keys and table is not None and table.has_schema else None
+    found = filled(rows, lacking, keys=keys, ordering=definition.ordering_fields, table=stored)
+    found = found.persist(StorageLevel.MEMORY_AND_DISK)
+    if task.bad_records is BadRecordPolicy.FAIL:
+        _refuse_missing(found, task)
+    lost = sf.size(MISSING) > 0
+    columns = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED}]
+    kept = [sf.when(~lost, column_named(name)).alias(name) for name in columns]
+    corrupt = sf.when(lost, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
+    return found.select(MESSAGE, *kept, IS_DELETED, corrupt)
+
+
+def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
+    by_column = (
+        rows.select(sf.explode(MISSING).alias("name")).groupBy("name").count().orderBy("name").limit(10).collect()
+    )
+    if not by_column:
+        return
+    named = ", ".join(f"{row['name']} of {counted(row['count'], 'update')}" for row in by_column)
+    why = (
+        "with a transform they cannot be taken from the table" if task.transform_sql else "the table has no older ones"
+    )
+    raise TaskFailed(
+        FailureReason.BAD_RECORDS,
+        f"PostgreSQL did not send unchanged large values ({named}), and {why}; set REPLICA IDENTITY FULL for its "
+        "table, and have the connector make a new snapshot of the rows.",
+    )
+
+
+def _only_events(frame: DataFrame) -> DataFrame:
+    """Leave out tombstones, which follow the deletes that they are of, and what Debezium sends beside events."""
+    present = set(frame.columns)
+    with_value = frame.where(field("value").isNotNull())
+    if IGNORED in present:
+        return with_value.where(~sf.col(IGNORED)).drop(IGNORED)
+    if OPERATION not in present:
+        return with_value
+    fields = [name for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]
+    others = [column_named(name).isNull() for name in fields if name != PROCESSED_AT]
+    heartbeat = reduce(and_, others)
+    beside = [sf.col(name).isNotNull() for name in _BESIDE if name in present]
+    # A heartbeat has nothing but its time, a transaction a status, and a change of the schema its statement.
+    no_event = sf.col(OPERATION).isNull() & sf.col(CORRUPT_RECORD).isNull()
+    return with_value.where(~(no_event & (heartbeat | reduce(or_, beside, never()))))
+
+
+def _without_columns(frame: DataFrame) -> DataFrame:
+    """No message was an event, so that all are corrupt."""
+    value = field("value")
+    nothing = sf.lit(None).cast("string").alias(NO_COLUMN)
+    return frame.select(MESSAGE, nothing, corrupt_text(value).alias(CORRUPT_RECORD))
+
+
+def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> DataFrame:
+    """Return the columns of rows, the added ones, and which events are deletes or corrupt."""
+    before, after, origin = (_struct(frame, name) for name in (BEFORE, AFTER, SOURCE))
+    image = merged(after, before)
+    _require_free(image, database)
+    deleted = sf.col(OPERATION) == DELETE
+    row = sf.when(deleted, shaped(sf.col(BEFORE), before, image)).otherwise(shaped(sf.col(AFTER), after, image))
+    frame = frame.where(~sf.coalesce(sf.col(OPERATION) == MESSAGE_OPERATION, never()))
+    frame = frame.select(
+        MESSAGE, CORRUPT_RECORD, sf.col(OPERATION).alias(_KIND), row.alias(_ROW), *database.added(origin)
+    )
+    if database is MYSQL:
+        frame = frame.withColumn(SEQUENCE_TEXT, sequence_text())
+    own = {one.name: _own(one.name, one.dataType, _type_of(declared, one.name)) for one in image.fields}
+    lost = [sf.col(_ROW)[name].isNotNull() & column.isNull() for name, (column, may_fail) in own.items() if may_fail]
+    placed = [column_named(name).isNotNull() for name in database.ordering]
+    good = sf.col(_KIND).isin(*_WRITTEN, DELETE) & sf.col(_ROW).isNotNull() & sf.col(CORRUPT_RECORD).isNull()
+    good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, lost, never()), never())
+    frame = frame.withColumn(_GOOD, good)
+    good = sf.col(_GOOD)
+    added = [*database.names, *([SEQUENCE_TEXT] if database is MYSQL else [])]
+    columns = {**{name: column_named(name) for name in added}, **{name: column for name, (column, _) in own.items()}}
+    kept = [sf.when(good, column).alias(name) for name, column in columns.items()]
+    corrupt = sf.when(~good, sf.coalesce(sf.col(CORRUPT_RECORD), corrupt_text(field("value")))).alias(CORRUPT_RECORD)
+    is_deleted = (good & (sf.col(_KIND) == DELETE)).alias(IS_DELETED)
+    return frame.select(MESSAGE, *kept, _KIND, is_deleted, corrupt)
+
+
+def _has_columns(frame: DataFrame) -> bool:
+    """Tell whether any event says what columns a row has."""
+    if not {BEFORE, AFTER, SOURCE, OPERATION} <= set(frame.columns):
+        return False
+    return bool(_struct(frame, BEFORE).fields or _struct(frame, AFTER).fields)
+
+
+def _struct(frame: DataFrame, name: str) -> StructType:
+    kind = frame.schema[name].dataType
+    if isinstance(kind, StructType):
+        return kind
+    raise TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE, f"The field {name} of the values is no record, so they are no events."
+    )
+
+
+def _type_of(declared: StructType | None, name: str) -> DataType | None:
+    if declared is None or name not in declared.fieldNames():
+        return None
+    return declared[name].dataType
+
+
+def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, bool]:
+    """Return a column of the database's table in the type that is declared, and whether a value may not fit it."""
+    column = sf.col(_ROW)[name]
+    if kind.simpleString() == _VARIABLE:
+        column, kind, may_fail = decimal_text(column), StringType(), True
+    else:
+        may_fail = False
+    if declared is None or same(kind, declared):
+        return column, may_fail
+    if fits(declared, kind):
+        return column.cast(declared), may_fail
+    if isinstance(kind, StringType) and isinstance(declared, _FROM_TEXT):
+        return column.cast(declared), True
+    raise TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The column {name} is declared as {declared.simpleString()}, and the events have {kind.simpleString()}; "
+        "declare what they have, and cast it in the transform.",
+    )
+
+
+def _require_free(image: StructType, database: Database) -> None:
+    taken = next((name for name in image.fieldNames() if name in {*database.names, SEQUENCE_TEXT, MISSING}), None)
+    if taken is not None:
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The database's table has a column {taken}, a name that every event gets a column by; leave it out in the "
+            "connector (column.exclude.list).",
+        )

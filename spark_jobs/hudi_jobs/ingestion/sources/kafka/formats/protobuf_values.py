@@ -1,0 +1,81 @@
+"""Values in Protobuf, by a descriptor that the request holds.
+
+A registry keeps schemas of Protobuf as text, which takes a compiler to read; there is none here, so the combination is
+refused.
+"""
+
+import binascii
+import re
+import tempfile
+from base64 import b64decode
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
+from hudi_jobs.jvm import from_protobuf
+
+_LARGEST = 1024 * 1024
+_NAME = re.compile(r"\.?[A-Za-z_]\w{0,200}(\.[A-Za-z_]\w{0,200}){0,20}", re.ASCII)
+_ROW = "_row"
+
+
+def require(source: KafkaSource) -> None:
+    """Raise `TaskFailed` where the descriptor or the name of the message is missing, or a registry is named."""
+    value = source.value
+    if source.registry is not None:
+        raise _invalid(
+            "Schemas of Protobuf in a registry are text that takes a compiler, so they are not read; declare descriptor "
+            "and the type of the message, and leave the registry out. What serializers of a registry put before each "
+            "value is not read either"
+        )
+    if value.descriptor is None or value.message_type is None:
+        raise _invalid("Values in Protobuf need a descriptor and the type of the message in it")
+    if value.schema_ddl is not None:
+        raise _invalid("The columns of values in Protobuf are those of their message; leave the declared ones out")
+    if not _NAME.fullmatch(value.message_type):
+        raise _invalid(f"{value.message_type[:100]!a} is no name of a message, such as shop.Order")
+    descriptor_of(value.descriptor)
+
+
+def descriptor_of(text: str) -> bytes:
+    """Return the file descriptor set in the request; raise `TaskFailed` where it is none by its looks."""
+    try:
+        found = b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _invalid("The descriptor is not base64") from error
+    if not found or len(found) > _LARGEST:
+        raise _invalid(f"The descriptor has {len(found):,} bytes; it may have up to {_LARGEST:,}, and not none")
+    return found
+
+
+def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
+    """Decode every value as a message of the declared type."""
+    assert source.value.descriptor is not None, "see require"
+    assert source.value.message_type is not None, "see require"
+    if not str(context.spark.sparkContext.master).startswith("local"):
+        raise _invalid(
+            "Values in Protobuf are read by jobs of the mode Local only, because executors do not have the descriptor"
+        )
+    file = Path(tempfile.mkdtemp(prefix="descriptor-"), "messages.desc")
+    file.write_bytes(descriptor_of(source.value.descriptor))
+    value, name = field("value"), source.value.message_type.removeprefix(".")
+    with stage(f"Values cannot be read as the message {name} of Protobuf", otherwise=FailureReason.INVALID_REQUEST):
+        rows = messages.select(MESSAGE, from_protobuf(value, name, str(file)).alias(_ROW))
+    kind = rows.schema[_ROW].dataType
+    assert isinstance(kind, StructType), "a message is a struct"
+    names = [one.name for one in kind.fields if one.name not in RESERVED]
+    columns = [sf.col(_ROW)[one].alias(one) for one in names] or [sf.lit(None).cast("string").alias(NO_COLUMN)]
+    corrupt = sf.when(value.isNotNull() & sf.col(_ROW).isNull(), corrupt_text(value)).alias(CORRUPT_RECORD)
+    return Decoded(rows.select(MESSAGE, *columns, corrupt))
+
+
+def _invalid(message: str) -> TaskFailed:
+    return TaskFailed(FailureReason.INVALID_REQUEST, f"{message}.")

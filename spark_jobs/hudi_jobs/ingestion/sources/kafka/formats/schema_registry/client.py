@@ -1,0 +1,95 @@
+"""The schemas of a registry: by id, by subject, and with everything that they refer to."""
+
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.kafka import SchemaRegistry
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.http import Bounds, Endpoint
+from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import (
+    NOT_FOUND,
+    NotTheApi,
+    Reference,
+    Schema,
+    error_code,
+    parse,
+    schema_of,
+)
+
+_OK, _MISSING = 200, 404
+_MOST_SCHEMAS = 200
+_DEEPEST = 20
+_MOST_TEXT = 8 * 1024 * 1024
+
+
+class Registry:
+    """A registry during one run; what it has said once is not asked again."""
+
+    def __init__(
+        self, registry: SchemaRegistry, bounds: Bounds | None = None, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._endpoint = Endpoint(registry, bounds or Bounds(), pause)
+        self._known: dict[str, Schema | None] = {}
+
+    def by_id(self, number: int, *, serialized: bool = False) -> Schema | None:
+        """Return the schema of an id, or None where the registry has none; `serialized` is for Protobuf."""
+        return self._get(f"/schemas/ids/{number:d}{_format(serialized)}")
+
+    def latest(self, subject: str) -> Schema | None:
+        """Return the newest schema of a subject, or None where the registry does not have the subject."""
+        return self._get(f"/subjects/{quote(subject, safe='')}/versions/latest")
+
+    def version(self, reference: Reference, *, serialized: bool = False) -> Schema | None:
+        """Return the schema that a reference names."""
+        subject = quote(reference.subject, safe="")
+        return self._get(f"/subjects/{subject}/versions/{reference.version:d}{_format(serialized)}")
+
+    def referred(self, schema: Schema, *, serialized: bool = False) -> dict[str, Schema]:
+        """Return everything that a schema refers to, by the names that it uses, those without references first."""
+        found: dict[str, Schema] = {}
+        self._follow(schema, found, serialized=serialized, depth=0)
+        return found
+
+    def _follow(self, schema: Schema, found: dict[str, Schema], *, serialized: bool, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise _unbounded(f"refers to others {_DEEPEST} levels deep")
+        for reference in schema.references:
+            if reference.name in found:
+                continue
+            named = self.version(reference, serialized=serialized)
+            if named is None:
+                raise TaskFailed(
+                    FailureReason.SCHEMA_INCOMPATIBLE,
+                    f"A schema refers to version {reference.version} of {reference.subject[:200]!a}, which the schema "
+                    f"registry {self._endpoint.url} does not have; register it again.",
+                )
+            self._follow(named, found, serialized=serialized, depth=depth + 1)
+            found[reference.name] = named
+            if len(found) > _MOST_SCHEMAS or sum(len(each.text) for each in found.values()) > _MOST_TEXT:
+                raise _unbounded(f"refers to more than {_MOST_SCHEMAS} others, or {_MOST_TEXT:,} characters of them")
+
+    def _get(self, path: str) -> Schema | None:
+        if path not in self._known:
+            self._known[path] = self._ask(path)
+        return self._known[path]
+
+    def _ask(self, path: str) -> Schema | None:
+        answer = self._endpoint.get(path)
+        if answer.status == _MISSING and error_code(answer.body) in NOT_FOUND:
+            return None
+        if answer.status != _OK:
+            raise self._endpoint.unavailable(f"it answers with the status {answer.status}")
+        try:
+            return schema_of(parse(answer.body))
+        except NotTheApi as error:
+            raise self._endpoint.unavailable(f"it answers with {error}") from error
+
+
+def _format(serialized: bool) -> str:  # noqa: FBT001 - the parameter of the API
+    return "?format=serialized" if serialized else ""
+
+
+def _unbounded(what: str) -> TaskFailed:
+    return TaskFailed(FailureReason.SCHEMA_INCOMPATIBLE, f"A schema of the registry {what}, which is not supported.")

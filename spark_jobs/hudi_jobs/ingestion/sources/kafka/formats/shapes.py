@@ -1,0 +1,86 @@
+"""One type for rows that were written with several schemas, and rows in it: columns by name, nothing left out."""
+
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.types import fits
+
+
+def merged(one: StructType, other: StructType) -> StructType:
+    """Return the type that holds the rows of both, or raise `TaskFailed` that names the column and its two types."""
+    return _fields(one, other, "")
+
+
+def _fields(one: StructType, other: StructType, at: str) -> StructType:
+    known = {field.name: field.dataType for field in one.fields}
+    brought = {field.name: field.dataType for field in other.fields}
+    names = [*known, *(name for name in brought if name not in known)]
+    return StructType([StructField(name, _merged(known.get(name), brought.get(name), at + name)) for name in names])
+
+
+def _merged(one: DataType | None, other: DataType | None, at: str) -> DataType:
+    if one is None or other is None:
+        found = other if one is None else one
+        assert found is not None, "a name comes from one of the two"
+        return found
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return _fields(one, other, f"{at}.")
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return ArrayType(_merged(one.elementType, other.elementType, f"{at}.element"))
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        key = _merged(one.keyType, other.keyType, f"{at}.key")
+        return MapType(key, _merged(one.valueType, other.valueType, f"{at}.value"))
+    if fits(one, other) or fits(other, one):
+        return one if fits(one, other) else other
+    raise TaskFailed(
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The column {at} is {one.simpleString()} in one schema of the values and {other.simpleString()} in another; "
+        "no message of this batch is taken over. Read fewer messages per run so that the two are apart, or correct "
+        "the producer and move on with new startingOffsets.",
+    )
+
+
+def holds(wide: StructType, narrow: StructType) -> bool:
+    """Tell whether every column of the narrow type, nested ones too, is one of the wide type."""
+    known = {field.name: field.dataType for field in wide.fields}
+    return all(field.name in known and _holds(known[field.name], field.dataType) for field in narrow.fields)
+
+
+def _holds(wide: DataType, narrow: DataType) -> bool:
+    if isinstance(wide, StructType) and isinstance(narrow, StructType):
+        return holds(wide, narrow)
+    if isinstance(wide, ArrayType) and isinstance(narrow, ArrayType):
+        return _holds(wide.elementType, narrow.elementType)
+    if isinstance(wide, MapType) and isinstance(narrow, MapType):
+        return _holds(wide.valueType, narrow.valueType)
+    return True
+
+
+def shaped(column: Column, has: DataType, wanted: DataType) -> Column:
+    """Return a value of one type in another that `merged` has made of it; what is null stays null."""
+    if has.simpleString() == wanted.simpleString():
+        return column.cast(wanted)
+    if isinstance(has, StructType) and isinstance(wanted, StructType):
+        own = {field.name: field.dataType for field in has.fields}
+        parts = [_part(column, field, own.get(field.name)) for field in wanted.fields]
+        return sf.when(column.isNotNull(), sf.struct(*parts)).cast(wanted)
+    if isinstance(has, ArrayType) and isinstance(wanted, ArrayType):
+        return sf.transform(column, _reshape(has.elementType, wanted.elementType)).cast(wanted)
+    if isinstance(has, MapType) and isinstance(wanted, MapType):
+        values = _reshape(has.valueType, wanted.valueType)
+        return sf.transform_values(column, lambda _, value: values(value)).cast(wanted)
+    return column.cast(wanted)
+
+
+def _part(column: Column, field: StructField, has: DataType | None) -> Column:
+    value = sf.lit(None).cast(field.dataType) if has is None else shaped(column[field.name], has, field.dataType)
+    return value.alias(field.name)
+
+
+def _reshape(has: DataType, wanted: DataType) -> Callable[[Column], Column]:
+    return lambda value: shaped(value, has, wanted)

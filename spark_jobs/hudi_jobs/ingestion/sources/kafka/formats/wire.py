@@ -1,0 +1,43 @@
+"""How a value says which schema of a registry it was written with: a zero byte, four bytes of an id, and the body."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
+
+MOST_SCHEMAS = 100
+"""Schemas that the values of one batch may name; what names more was not written by serializers of a registry."""
+
+_HEADER = 5
+
+
+def is_framed(value: Column) -> Column:
+    """Tell whether a value begins as those of a registry do; null where there is no value."""
+    return (sf.length(value) >= _HEADER) & (sf.substring(value, 1, 1) == sf.lit(b"\x00"))
+
+
+def schema_id(value: Column) -> Column:
+    """Return the id of the schema in a framed value."""
+    return sf.conv(sf.hex(sf.substring(value, 2, 4)), 16, 10).cast("bigint")
+
+
+def body(value: Column) -> Column:
+    """Return a framed value without its header."""
+    return value.substr(sf.lit(_HEADER + 1), sf.length(value))
+
+
+def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
+    """Return the ids of schemas that the values name, and the topics of each; this reads the messages once."""
+    value = field("value")
+    named = messages.where(is_framed(value)).select(schema_id(value).alias("id"), field("topic").alias("topic"))
+    by_id = named.groupBy("id").agg(sf.sort_array(sf.collect_set("topic")).alias("topics"), sf.count("*").alias("n"))
+    found = by_id.orderBy(sf.desc("n"), "id").limit(MOST_SCHEMAS + 1).collect()
+    if len(found) > MOST_SCHEMAS:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"The values of one batch name more than {MOST_SCHEMAS} schemas of the registry; whatever wrote them does "
+            "not use the registry as its serializers do. Read less per run, or correct the producers.",
+        )
+    return {int(row["id"]): tuple(row["topics"]) for row in found}

@@ -1,0 +1,66 @@
+"""Messages of Kafka as a decoder gets them, without a broker, and values as serializers of a registry write them."""
+
+import io
+import json
+import struct
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastavro
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import IngestionTask, KafkaSource, Service, TableDefinition, TableTask
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
+
+_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint"
+
+
+@dataclass
+class Topic:
+    """What was produced, in its order."""
+
+    spark: SparkSession
+    name: str = "events"
+    values: list[tuple[bytes | None, bytes | None, str]] = field(default_factory=list)
+
+    def put(self, *values: Any, key: bytes | None = None, topic: str | None = None) -> None:
+        """Produce values: bytes as they are, everything else as JSON."""
+        for value in values:
+            raw = value if isinstance(value, bytes) or value is None else json.dumps(value).encode()
+            self.values.append((key, raw, topic or self.name))
+
+    def frame(self) -> DataFrame:
+        """The messages as the source hands them to a decoder."""
+        rows = [(key, value, topic, 0, offset) for offset, (key, value, topic) in enumerate(self.values)]
+        frame = self.spark.createDataFrame(rows, _COLUMNS)
+        nothing = ("timestamp", "timestampType", "headers")
+        message = sf.struct(*frame.columns, *(sf.lit(None).alias(name) for name in nothing)).cast(MESSAGE_TYPE)
+        return frame.select(message.alias(MESSAGE))
+
+
+def avro_value(number: int, schema: dict[str, Any], record: Any) -> bytes:
+    """Return what a serializer of a registry writes."""
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), record)
+    return struct.pack(">bI", 0, number) + body.getvalue()
+
+
+def context_of(spark: SparkSession, source: dict[str, Any], **table: Any) -> tuple[TaskContext, KafkaSource]:
+    """Return what a decoder is given for a source."""
+    kafka = KafkaSource.model_validate({"bootstrap_servers": "none:9092", "topics": ["events"], **source})
+    ingestion = {name: table.pop(name) for name in ("transform_sql", "operation", "bad_records") if name in table}
+    definition = {"name": "t", "base_path": "/nowhere/t", "type": "CopyOnWrite", "record_key": ("id",), **table}
+    task = TableTask(
+        id="t",
+        service=Service.INGESTION,
+        table=TableDefinition.model_validate(definition),
+        ingestion=IngestionTask(source=kafka, **ingestion),
+    )
+    return TaskContext(spark, "run", task), kafka
+
+
+def rows_of(decoded: Decoded) -> list[Row]:
+    """Return the rows in the order of their messages."""
+    return decoded.frame.orderBy(f"{MESSAGE}.offset").collect()

@@ -1,0 +1,329 @@
+"""Change events of Debezium in JSON: rows, deletes, types, and what is no event."""
+
+import base64
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from tests.spark_jobs.formats.events import FIELDS, MYSQL_UPDATE, PLACEHOLDER, encoded, postgres, with_schema
+from tests.spark_jobs.formats.messages import Topic, context_of, rows_of
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+
+pytestmark = pytest.mark.spark
+
+DDL = "id BIGINT, note STRING"
+ORDERED: dict[str, Any] = {"ordering_fields": ("_event_lsn",)}
+BINLOG: dict[str, Any] = {"ordering_fields": ("_event_bin_file", "_event_pos")}
+
+
+@pytest.fixture
+def topic(spark: SparkSession) -> Topic:
+    return Topic(spark)
+
+
+def unwrapped(topic: Topic, *, ddl: str | None = DDL, **table: Any) -> Decoded:
+    source = {"value": {"format": "Json", "envelope": "Debezium", **({"schema_ddl": ddl} if ddl else {})}}
+    context, kafka = context_of(topic.spark, source, **{**ORDERED, **table})
+    unwrapper = unwrapper_of(kafka)
+    assert unwrapper is not None
+    decoded = format_of(kafka).decode(context, kafka, topic.frame())
+    return unwrapper.unwrap(context, kafka, decoded)
+
+
+def table(rows: list[Row], *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+def test_events_are_rows_with_the_place_where_they_stood(topic: Topic) -> None:
+    topic.put(
+        postgres("r", {"id": 1, "note": "snapshot"}, lsn=5),
+        postgres("c", {"id": 2, "note": "new"}, lsn=6),
+        postgres("u", {"id": 1, "note": None}, lsn=7),
+        postgres("d", {"id": 2, "note": None}, lsn=8),
+        None,
+    )
+    result = unwrapped(topic)
+    assert result.deletes
+    assert result.columns == [
+        "_change_operation_type",
+        "_upstream_event_processed_ts_ms",
+        "db_shard_source_partition",
+        "db_schema_source_partition",
+        "_event_origin_ts_ms",
+        "_event_tx_id",
+        "_event_lsn",
+        "_event_xmin",
+        "id",
+        "note",
+    ]
+    rows = rows_of(result)
+    assert table(rows, "id", "note", "_event_lsn", "_change_operation_type", IS_DELETED, CORRUPT_RECORD) == [
+        (1, "snapshot", 5, "r", False, None),
+        (2, "new", 6, "c", False, None),
+        (1, None, 7, "u", False, None),
+        (2, None, 8, "d", True, None),
+    ]
+    assert rows[1]["db_shard_source_partition"] == "shop"
+    assert rows[1]["db_schema_source_partition"] == "public"
+    assert rows[1]["_event_tx_id"] == 706
+
+
+def test_an_update_of_mysql_stands_where_its_binlog_says(topic: Topic) -> None:
+    topic.put(MYSQL_UPDATE)
+    row = rows_of(unwrapped(topic, ddl=None, **BINLOG))[0]
+    assert row["_event_seq"] == "000003.484"
+    assert (row["_event_bin_file"], row["_event_pos"], row["_event_row"]) == ("mysql-bin.000003", 484, 0)
+    assert (row["id"], row["first_name"], row[IS_DELETED]) == (1004, "Anne Marie", False)
+    assert row["_event_origin_ts_ms"] == 1465581029100
+
+
+def test_schemas_inside_of_events_give_columns_their_types(topic: Topic) -> None:
+    row = {
+        "id": 1,
+        "note": "x",
+        "image": base64.b64encode(b"\0\1").decode(),
+        "day": 20_000,
+        "at": 1_732_400_000_123_456,
+        "at3": 1_732_400_000_123,
+        "zoned": "2026-11-24T01:02:03.456789Z",
+        "clock": 5,
+        "price": encoded(-12_345),
+        "any_number": {"scale": 3, "value": encoded(-45)},
+        "doc": '{"a": 1}',
+        "ref": "00000000-0000-0000-0000-000000000005",
+        "days": [0, None],
+        "tags": ["a", None],
+        "ratio": 1.5,
+        "paid": True,
+    }
+    topic.put(with_schema(postgres("c", row, lsn=3)))
+    found = rows_of(unwrapped(topic, ddl=None))[0]
+    at = dt.datetime.fromisoformat("2024-11-23T22:13:20")
+    assert found[CORRUPT_RECORD] is None
+    assert {name: found[name] for name in row} == {
+        **row,
+        "image": bytearray(b"\0\1"),
+        "day": dt.date(2024, 10, 4),
+        "at": at.replace(microsecond=123_456),
+        "at3": at.replace(microsecond=123_000),
+        "price": Decimal("-123.45"),
+        "any_number": "-0.045",
+        "days": [dt.date(1970, 1, 1), None],
+    }
+    kinds = dict(unwrapped(topic, ddl=None).frame.dtypes)
+    assert (kinds["id"], kinds["price"], kinds["ratio"]) == ("int", "decimal(12,2)", "float")
+
+
+def test_declared_columns_keep_numbers_or_read_texts(topic: Topic) -> None:
+    topic.put(with_schema(postgres("c", {"id": 1, "at": 5, "zoned": "1970-01-01T00:00:01+01:00"}, lsn=3)))
+    found = rows_of(unwrapped(topic, ddl="id BIGINT, at BIGINT, zoned TIMESTAMP"))[0]
+    assert (found["id"], found["at"], found["zoned"]) == (1, 5, dt.datetime.fromisoformat("1969-12-31T23:00:01"))
+    with pytest.raises(TaskFailed, match="note is declared as double, and the events have string"):
+        unwrapped(topic, ddl="note DOUBLE")
+
+
+def test_values_that_do_not_fit_their_type_are_bad_records(topic: Topic) -> None:
+    long = encoded(10**40)
+    topic.put(
+        with_schema(postgres("c", {"id": 1, "price": long}, lsn=1)),
+        with_schema(postgres("c", {"id": 2, "any_number": {"scale": -1, "value": encoded(1)}}, lsn=2)),
+        with_schema(postgres("c", {"id": 3, "zoned": "infinity"}, lsn=3)),
+        with_schema(postgres("c", {"id": "x"}, lsn=4)),
+        with_schema(postgres("c", {"id": 5, "any_number": {"scale": 0, "value": encoded(0)}}, lsn=5)),
+    )
+    rows = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP"))
+    assert [row[CORRUPT_RECORD] is not None for row in rows] == [True, True, True, True, False]
+    assert [row["id"] for row in rows] == [None, None, None, None, 5]
+    assert rows[4]["any_number"] == "0"
+
+
+def test_a_column_of_a_later_schema_is_null_before(topic: Topic) -> None:
+    later = [*FIELDS[:2], {"type": "string", "optional": True, "field": "extra"}]
+    topic.put(
+        with_schema(postgres("c", {"id": 1, "note": "a"}, lsn=1), FIELDS[:2]),
+        with_schema(postgres("c", {"id": 2, "note": "b", "extra": "c"}, lsn=2), later),
+    )
+    assert table(rows_of(unwrapped(topic, ddl=None)), "id", "note", "extra") == [(1, "a", None), (2, "b", "c")]
+
+
+def test_a_column_of_two_types_is_refused(topic: Topic) -> None:
+    changed = [FIELDS[0], {"type": "int32", "optional": True, "field": "note"}]
+    topic.put(
+        with_schema(postgres("c", {"id": 1, "note": "a"}, lsn=1), FIELDS[:2]),
+        with_schema(postgres("c", {"id": 2, "note": 5}, lsn=2), changed),
+    )
+    with pytest.raises(TaskFailed, match=r"note is (string|int) in one schema") as caught:
+        unwrapped(topic, ddl=None)
+    assert caught.value.reason is FailureReason.SCHEMA_INCOMPATIBLE
+
+
+BESIDE = [
+    {"ts_ms": 1732400000000},
+    {"status": "BEGIN", "id": "571", "event_count": None, "data_collections": None, "ts_ms": 1},
+    {
+        "source": {"db": "inventory"},
+        "ts_ms": 1,
+        "databaseName": "inventory",
+        "ddl": "ALTER TABLE x",
+        "tableChanges": [],
+    },
+    {"schema": {"type": "struct", "name": "io.debezium.connector.common.Heartbeat"}, "payload": {"ts_ms": 1}},
+    {
+        "schema": {"type": "struct", "name": "io.debezium.connector.common.TransactionMetadataValue"},
+        "payload": {"status": "END", "id": "1"},
+    },
+    {"op": "m", "ts_ms": 1, "source": {"lsn": 5}, "message": {"prefix": "p", "content": "YQ=="}},
+]
+NO_EVENTS: list[Any] = [
+    {"ts_ms": 1, "amount": 5},
+    {"id": 1, "note": "a row"},
+    {"status": "BEGIN", "id": "1", "amount": 5},
+    {"op": "c", "after": {"id": 1, "note": "no source"}},
+    {"op": "x", "after": {"id": 1}, "source": {"lsn": 5}},
+    {"op": None, "after": {"id": 1}, "source": {"lsn": 5}},
+    postgres("c", None, lsn=1),
+    postgres("d", None, lsn=1),
+    {"schema": {"type": "struct", "name": "other.Envelope"}, "payload": postgres("c", {"id": 1}, lsn=1)},
+    {"schema": {"type": "struct", "fields": 5}, "payload": postgres("c", {"id": 1}, lsn=1)},
+    b"null",
+    b"[]",
+    b"5",
+    b"",
+    b"\xff\xfe",
+    b'{"op":"c","after":{"id":1},"source":{"lsn":5}} {}',
+    b'{"op":"c","after":{"id":"x"},"source":{"lsn":5}}',
+]
+
+
+def test_what_debezium_sends_beside_events_is_no_row(topic: Topic) -> None:
+    topic.put(*BESIDE, postgres("c", {"id": 1, "note": "a"}, lsn=1))
+    assert table(rows_of(unwrapped(topic)), "id", CORRUPT_RECORD) == [(1, None)]
+
+
+def test_what_is_no_event_is_a_bad_record(topic: Topic) -> None:
+    topic.put(*NO_EVENTS, postgres("c", {"id": 1, "note": "a"}, lsn=1))
+    rows = rows_of(unwrapped(topic))
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [*[False] * len(NO_EVENTS), True]
+    assert rows[1][CORRUPT_RECORD] == json.dumps(NO_EVENTS[1])
+
+
+def test_a_truncated_table_stops_the_run_and_says_so(topic: Topic) -> None:
+    topic.put({**postgres("t", None, lsn=4)})
+    with pytest.raises(TaskFailed, match="1 event of the database truncated its table") as caught:
+        unwrapped(topic)
+    assert caught.value.reason is FailureReason.BAD_RECORDS
+
+
+def test_a_column_that_an_event_adds_is_not_taken_from_the_table(topic: Topic) -> None:
+    topic.put(postgres("c", {"id": 1, "_event_lsn": 9}, lsn=1))
+    with pytest.raises(TaskFailed, match="_event_lsn"):
+        unwrapped(topic, ddl=None)
+
+
+def test_values_that_were_not_sent_come_from_older_events_of_the_row(topic: Topic) -> None:
+    fields = [*FIELDS[:3], FIELDS[13], {"type": "array", "items": {"type": "int32"}, "optional": True, "field": "n"}]
+    hidden = base64.b64encode(PLACEHOLDER.encode()).decode()
+    numbers = list(PLACEHOLDER.encode())
+    whole = {"note": "big", "image": base64.b64encode(b"img").decode(), "tags": ["t"], "n": [1]}
+    lacks = {"note": PLACEHOLDER, "image": hidden, "tags": [PLACEHOLDER], "n": numbers}
+    topic.put(
+        with_schema(postgres("c", {"id": 1, **whole}, lsn=1), fields),
+        with_schema(postgres("c", {"id": 2, **whole, "note": None}, lsn=2), fields),
+        with_schema(postgres("u", {"id": 1, **lacks, "tags": ["u"]}, lsn=3), fields),
+        with_schema(postgres("u", {"id": 2, **lacks}, lsn=4), fields),
+        with_schema(postgres("u", {"id": 1, **lacks, "note": "new"}, lsn=5), fields),
+        with_schema(postgres("u", {"id": 1, **lacks}, lsn=6), fields),
+    )
+    rows = rows_of(unwrapped(topic, ddl=None))
+    image = bytearray(b"img")
+    assert table(rows, "id", "note", "image", "tags", "n", CORRUPT_RECORD) == [
+        (1, "big", image, ["t"], [1], None),
+        (2, None, image, ["t"], [1], None),
+        (1, "big", image, ["u"], [1], None),
+        (2, None, image, ["t"], [1], None),
+        (1, "new", image, ["u"], [1], None),
+        (1, "new", image, ["u"], [1], None),
+    ]
+
+
+def test_values_that_nothing_older_has_stop_the_run_or_are_set_aside(topic: Topic) -> None:
+    topic.put(postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=3), postgres("u", {"id": 2, "note": "x"}, lsn=4))
+    with pytest.raises(TaskFailed, match=r"note of 1 update.*REPLICA IDENTITY FULL") as caught:
+        unwrapped(topic)
+    assert caught.value.reason is FailureReason.BAD_RECORDS
+    with pytest.raises(TaskFailed, match="with a transform"):
+        unwrapped(topic, transform_sql="SELECT * FROM source")
+    rows = rows_of(unwrapped(topic, bad_records="Quarantine"))
+    assert table(rows, "id", "note") == [(None, None), (2, "x")]
+    assert PLACEHOLDER in rows[0][CORRUPT_RECORD]
+
+
+def test_values_of_another_row_that_had_the_key_are_not_taken(topic: Topic) -> None:
+    """As when a key changes and large values do not: the row comes as a new one without them."""
+    topic.put(
+        postgres("c", {"id": 1, "note": "other row"}, lsn=1),
+        postgres("d", {"id": 1, "note": None}, lsn=2),
+        postgres("c", {"id": 1, "note": PLACEHOLDER}, lsn=3),
+        postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=4),
+        postgres("u", {"id": 1, "note": "own"}, lsn=5),
+        postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=6),
+    )
+    with pytest.raises(TaskFailed, match="note of 2 updates"):
+        unwrapped(topic)
+    rows = rows_of(unwrapped(topic, bad_records="Quarantine"))
+    assert table(rows, "_event_lsn", "note") == [
+        (1, "other row"),
+        (2, None),
+        (None, None),
+        (None, None),
+        (5, "own"),
+        (6, "own"),
+    ]
+
+
+def test_with_a_transform_the_key_of_messages_tells_rows_apart(topic: Topic) -> None:
+    topic.put(postgres("c", {"id": 1, "note": "a"}, lsn=1), key=b"1")
+    topic.put(postgres("c", {"id": 2, "note": "b"}, lsn=2), key=b"2")
+    topic.put(postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=3), key=b"1")
+    rows = rows_of(unwrapped(topic, transform_sql="SELECT * FROM source"))
+    assert [row["note"] for row in rows] == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ordering_fields": ()}, r"orderingFields \[_event_lsn\] for PostgreSQL or \[_event_bin_file, _event_pos\]"),
+        ({"ordering_fields": ("id",)}, "orderingFields"),
+        ({"ordering_fields": ("_event_seq",)}, "orderingFields"),
+        ({"operation": "Insert"}, "Upsert"),
+        ({"partition_by": ("note",), "index": "Bloom"}, "global index"),
+        ({"partition_by": ("note",)}, "global index"),
+    ],
+)
+def test_tables_in_which_events_cannot_be_ordered_are_refused(topic: Topic, changes: dict[str, Any], said: str) -> None:
+    topic.put(postgres("c", {"id": 1, "note": "a"}, lsn=1))
+    with pytest.raises(TaskFailed, match=said) as caught:
+        unwrapped(topic, **changes)
+    assert caught.value.reason is FailureReason.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    "changes", [{"partition_by": ("note",), "index": "GlobalBloom"}, {"partition_by": ("id",), "index": "Bloom"}]
+)
+def test_partitions_that_a_delete_finds_are_accepted(topic: Topic, changes: dict[str, Any]) -> None:
+    topic.put(postgres("c", {"id": 1, "note": "a"}, lsn=1))
+    assert len(rows_of(unwrapped(topic, **changes))) == 1
+
+
+def test_a_batch_without_any_event_has_no_columns(topic: Topic) -> None:
+    topic.put(b"x", None, {"ts_ms": 1})
+    rows = rows_of(unwrapped(topic, ddl=None))
+    assert [row[CORRUPT_RECORD] for row in rows] == ["x"]
