@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from tests.e2e.stage import Document, Stage, Table, Tenant
@@ -19,7 +20,7 @@ def tenant(stage: Stage) -> Tenant:
     return stage.tenant("continuous")
 
 
-def declare(tenant: Tenant, name: str, **spec: object) -> Table:
+def declare(tenant: Tenant, name: str, **spec: Any) -> Table:
     ingestion = {"mode": "Continuous", "continuous": CONTINUOUS, "schedule": None}
     return tenant.table(name, tableClassName=CLASS, ingestion=ingestion, **spec)
 

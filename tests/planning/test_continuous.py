@@ -54,7 +54,7 @@ from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.services.ingestion import INGESTION
 
 OFF = {"compaction": {"mode": "Disabled"}, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
-LOCK = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+LOCK: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 VERSION = class_version_of(table_class())
 DUE_FOR_CLEANING = story(*(done("commit", 30 - one) for one in range(20)))
 

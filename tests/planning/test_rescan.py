@@ -153,9 +153,10 @@ def test_messages_are_not_read_again_by_request() -> None:
     one = asked("read", ingestion={"source": KAFKA})
     assert not starts(one)
     assert given_to_runs(one) is None
-    after = status_of(one)
-    assert after.rescan.state is RescanState.IGNORED
-    assert "only files are read again by request" in after.rescan.message
+    rescan = status_of(one).rescan
+    assert rescan is not None
+    assert rescan.state is RescanState.IGNORED
+    assert "only files are read again by request" in rescan.message
 
 
 def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> None:

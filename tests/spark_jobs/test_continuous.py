@@ -25,13 +25,19 @@ def csv(*numbers: int) -> str:
     return "id,carrier\n" + "".join(f"{number},AA\n" for number in numbers)
 
 
-def progress_of(lake: Any) -> Progress | None:
+def progress_file(lake: Any) -> Progress | None:
     file = lake.folder / "table/.hudi-operator/progress.json"
     return decode_progress(file.read_bytes()) if file.exists() else None
 
 
+def progress_of(lake: Any) -> Progress:
+    found = progress_file(lake)
+    assert found is not None
+    return found
+
+
 def has_committed(lake: Any, batches: int) -> Callable[[], bool]:
-    return lambda: (found := progress_of(lake)) is not None and found.batches >= batches
+    return lambda: (found := progress_file(lake)) is not None and found.batches >= batches
 
 
 def ids(lake: Any) -> list[str]:

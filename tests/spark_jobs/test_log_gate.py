@@ -85,7 +85,8 @@ def _client(lake: Any) -> Any:
 
 
 def test_a_metadata_table_that_was_removed_by_hand_is_told(lake: Any) -> None:
-    written(lake, "1", **{"hoodie.metadata.enable": "true"})
+    options: Any = {"hoodie.metadata.enable": "true"}
+    written(lake, "1", **options)
     shutil.rmtree(lake.folder / "table/.hoodie/metadata")
     lake.put("a.csv", "id,v\n1,new\n")
     for result in (lake.serve(Service.COMPACTION), lake.ingest()):

@@ -67,7 +67,8 @@ def test_spark_decodes_protobuf(spark: SparkSession, tmp_path: Path) -> None:
     encoded = bytes([8, 42]) + _delimited(2, b"hi")
     frame = spark.createDataFrame([(bytearray(encoded),), (bytearray(b"\xff"),)], "value BINARY")
 
-    functions: Any = spark._jvm.org.apache.spark.sql.protobuf.functions
+    jvm: Any = spark._jvm
+    functions = jvm.org.apache.spark.sql.protobuf.functions
     column = functions.from_protobuf(sf.col("value")._jc, "Event", str(descriptor), {"mode": "PERMISSIVE"})
     rows = frame.select(Column(column).alias("event")).collect()
 

@@ -75,7 +75,8 @@ def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value:
     ],
 )
 def test_requests_that_lack_what_protobuf_needs_are_invalid(changes: dict[str, Any], said: str) -> None:
-    _, kafka = context_of(None, changes)
+    session: Any = None  # nothing is read
+    _, kafka = context_of(session, changes)
     with pytest.raises(TaskFailed, match=said) as caught:
         format_of(kafka).require(kafka)
     assert caught.value.reason is FailureReason.INVALID_REQUEST

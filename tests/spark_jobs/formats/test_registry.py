@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_registry
@@ -40,6 +41,7 @@ def test_a_schema_is_read_by_its_id_and_asked_for_once(server: FakeRegistry) -> 
     server.put("/schemas/ids/7", {"schema": '"string"'})
     registry = client(server.url + "/")
     found = registry.by_id(7)
+    assert found is not None
     assert (found.language, found.text, found.references) == ("AVRO", '"string"', ())
     assert registry.by_id(7) == found
     assert server.asked == ["/schemas/ids/7"]
@@ -47,7 +49,9 @@ def test_a_schema_is_read_by_its_id_and_asked_for_once(server: FakeRegistry) -> 
 
 def test_the_newest_schema_of_a_subject_is_read_whatever_is_in_its_name(server: FakeRegistry) -> None:
     server.put("/subjects/a%2F..%3Fb%20c-value/versions/latest", {"schema": '"int"', "schemaType": "AVRO"})
-    assert client(server.url).latest("a/..?b c-value").text == '"int"'
+    found = client(server.url).latest("a/..?b c-value")
+    assert found is not None
+    assert found.text == '"int"'
 
 
 @pytest.mark.parametrize("code", [40401, 40402, 40403])
@@ -109,7 +113,9 @@ def test_a_registry_that_answers_wrongly_cannot_be_used(server: FakeRegistry, re
 
 def test_an_answer_that_comes_with_the_second_attempt_counts(server: FakeRegistry) -> None:
     server.replies["/schemas/ids/1"] = [Reply(503), Reply(200, b'{"schema": "{}"}')]
-    assert client(server.url).by_id(1).text == "{}"
+    found = client(server.url).by_id(1)
+    assert found is not None
+    assert found.text == "{}"
 
 
 def test_a_registry_that_is_down_is_given_up_after_three_attempts() -> None:
@@ -177,13 +183,20 @@ def refers(server: FakeRegistry, name: str, *others: str) -> None:
     server.put(f"/subjects/{name}/versions/1", {"schema": f'"{name}"', "references": references})
 
 
+def referred(registry: Registry, *reference: Any) -> Any:
+    """What a schema of a subject refers to."""
+    schema = registry.version(Reference(*reference))
+    assert schema is not None
+    return registry.referred(schema)
+
+
 def test_references_are_followed_and_those_without_any_come_first(server: FakeRegistry) -> None:
     refers(server, "top", "left", "right")
     refers(server, "left", "base")
     refers(server, "right", "base")
     refers(server, "base")
     registry = client(server.url)
-    assert list(registry.referred(registry.version(Reference("top", "top", 1)))) == ["base", "left", "right"]
+    assert list(referred(registry, "top", "top", 1)) == ["base", "left", "right"]
     assert len(server.asked) == 4
 
 
@@ -200,7 +213,7 @@ def test_references_without_end_are_refused(server: FakeRegistry) -> None:
     registry = client(server.url)
     for name in ("s0", "wide", "loop"):
         with pytest.raises(TaskFailed) as caught:
-            registry.referred(registry.version(Reference(name, name, 1)))
+            referred(registry, name, name, 1)
         assert caught.value.reason is FailureReason.SCHEMA_INCOMPATIBLE
         assert "not supported" in caught.value.message
 
@@ -209,7 +222,7 @@ def test_a_reference_to_nothing_is_named(server: FakeRegistry) -> None:
     refers(server, "top", "gone")
     registry = client(server.url)
     with pytest.raises(TaskFailed, match="gone"):
-        registry.referred(registry.version(Reference("top", "top", 1)))
+        referred(registry, "top", "top", 1)
 
 
 def test_texts_of_references_are_bounded_together(server: FakeRegistry) -> None:
@@ -219,4 +232,4 @@ def test_texts_of_references_are_bounded_together(server: FakeRegistry) -> None:
         server.put(f"/subjects/{name}/versions/1", {"schema": json.dumps("x" * 600_000)})
     registry = Registry(SchemaRegistry(url=server.url), Bounds(pause=0))
     with pytest.raises(TaskFailed, match="not supported"):
-        registry.referred(registry.version(Reference("top", "top", 1)))
+        referred(registry, "top", "top", 1)

@@ -88,8 +88,8 @@ def test_no_offset_is_passed_over_without_being_read_before_read_now_or_reported
     taken = {one.place: one for one in read}
     for number, offsets in enumerate(now.partitions):
         here = place(number)
-        known = before is not None and number < len(before.next) and not replaced
-        expected = before.next[number] if known else 0 if before is not None else starts[here]
+        known = before.next[number] if before is not None and number < len(before.next) and not replaced else None
+        expected = known if known is not None else 0 if before is not None else starts[here]
         lost = [loss for loss in found.losses if loss.place == here and loss.cause is not Cause.RECREATED]
         if expected > offsets.high:
             assert [loss.cause for loss in lost] == [Cause.TRUNCATED]
