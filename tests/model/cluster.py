@@ -305,7 +305,8 @@ def _pod_document(run: Run) -> dict[str, Any]:
 def collect(world: World) -> None:
     """End Jobs at their deadline, and remove those whose time to live has passed."""
     for run in world.runs:
-        if run.created + DEADLINE <= world.now and run.pod not in {"ended", "gone", "deleted"}:
+        is_over = run.created + DEADLINE + (world.scenario.recycle if run.continues else 0) <= world.now
+        if is_over and run.pod not in {"ended", "gone", "deleted"}:
             run.is_alive, run.exit_code, run.pod = False, 137, "ended"
         if run.created + DEADLINE <= world.now:
             run.sidecar = False
