@@ -123,7 +123,7 @@ def _look_around(world: World, run: Run, state: str) -> None:
 
 
 def _between(world: World, run: Run) -> None:
-    if run.killed_at or world.now >= run.created + world.scenario.recycle:
+    if (run.killed_at and run.pod != "gone") or world.now >= run.created + world.scenario.recycle:
         end(world, run, Outcome.SUCCEEDED if run.batches else Outcome.NOTHING_TO_DO)
         return
     _read(world, run)
