@@ -220,7 +220,7 @@ def job_observations(world: World, index: int) -> tuple[JobObservation, ...]:
 def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
     """What is seen of one Job; it is the same again while neither it nor the minute of its age changes."""
     decided = run.decided
-    if run.killed_at:
+    if run.killed_at and run.pod != "gone":
         return observe_jobs([], [_pod_document(run)] if run.pod != "deleted" else [], now=moment(now))
     age = min((now - run.created) // 60, 10)
     key = (
@@ -305,7 +305,8 @@ def _pod_document(run: Run) -> dict[str, Any]:
 def collect(world: World) -> None:
     """End Jobs at their deadline, and remove those whose time to live has passed."""
     for run in world.runs:
-        if run.created + DEADLINE <= world.now and run.pod not in {"ended", "gone", "deleted"}:
+        is_over = run.created + DEADLINE + (world.scenario.recycle if run.continues else 0) <= world.now
+        if is_over and run.pod not in {"ended", "gone", "deleted"}:
             run.is_alive, run.exit_code, run.pod = False, 137, "ended"
         if run.created + DEADLINE <= world.now:
             run.sidecar = False
@@ -350,5 +351,6 @@ def delete_job(world: World, index: int, name: str) -> None:
 def kill_overdue(world: World) -> None:
     """Kill the pods that were asked to end and have not in time, frozen ones too."""
     for run in world.runs:
-        if run.killed_at and run.killed_at <= world.now and run.pod == "running":
-            run.is_alive, run.is_frozen, run.pod = False, False, "deleted"
+        if run.killed_at and run.killed_at <= world.now and run.pod in {"running", "gone"}:
+            run.is_alive, run.is_frozen = False, False
+            run.pod = "gone" if run.pod == "gone" else "deleted"

@@ -89,6 +89,10 @@ def _never(*_: object, **__: object) -> bool:
     return False
 
 
+def _for_nothing(*_: object, **__: object) -> tuple[()]:
+    return ()
+
+
 def _by_priority(decision: Decision, service: Service, _: int) -> tuple[int, str, int]:
     """Requests go first for ever."""
     return decision.priority, decision.instant or "", SERVICES.index(service)
@@ -299,6 +303,25 @@ DEFECTS = (
         scenario=scenarios.INLINE,
         says="is taken for another writer's",
         old=((f"{_PLANNING}.writers.foreign.may_lack_mark", _lacks_mark_by_action),),
+        deviations=0,
+    ),
+    Defect(
+        name="a continuous driver that stands still is not noticed",
+        scenario=scenarios.CONTINUOUS_PEOPLE,
+        says="it does not come to rest",
+        old=((f"{_PLANNING}.services.stopping._stands_still", _for_nothing),),
+    ),
+    Defect(
+        name="a continuous driver works on by the spec before",
+        scenario=scenarios.CONTINUOUS_PEOPLE,
+        says="a driver works by an earlier spec",
+        old=((f"{_PLANNING}.services.stopping._reasons", _for_nothing),),
+    ),
+    Defect(
+        name="services have no turn beside a continuous driver",
+        scenario=scenarios.CONTINUOUS,
+        says="stays due",
+        old=((f"{_PLANNING}.services.stopping._turns", _for_nothing),),
         deviations=0,
     ),
 )

@@ -18,6 +18,8 @@ Deviation = tuple[str, int]
 
 FREEZES = (20, 80, 100, 400)
 """How long a process stands still, in seconds."""
+HEARS_OF_IT = 600
+"""Seconds after which the node of a pod that was deleted by force hears of it, and kills what it runs."""
 SKEWS = (-600, 600)
 GARBAGE = ("true", "yes", "2027", "99999999999999999")
 TROUBLES = ("stuck", "sidecar", "queued")
@@ -82,7 +84,10 @@ def _hang(world: World, index: int) -> None:
 def _force_delete(world: World, index: int) -> None:
     """The API server forgets the pod; its process continues, on a node that does not answer for a while."""
     _freeze(world, index)
-    world.runs[index // len(FREEZES)].pod = "gone"
+    run = world.runs[index // len(FREEZES)]
+    run.pod = "gone"
+    if run.continues:
+        run.killed_at = run.thaws + HEARS_OF_IT  # it would go on for hours
 
 
 def _deletable(world: World) -> list[int]:

@@ -27,7 +27,6 @@ from hudi_jobs.contract import FailureReason, Outcome
 MIN_INTERVAL = 40
 POLL = 120
 """Seconds between two looks at a source without input; it is what a driver takes when it has nothing to do."""
-RECYCLE = 3600
 
 
 def step_ingestion(world: World, run: Run) -> None:
@@ -124,7 +123,7 @@ def _look_around(world: World, run: Run, state: str) -> None:
 
 
 def _between(world: World, run: Run) -> None:
-    if run.killed_at or world.now >= run.created + RECYCLE:
+    if (run.killed_at and run.pod != "gone") or world.now >= run.created + world.scenario.recycle:
         end(world, run, Outcome.SUCCEEDED if run.batches else Outcome.NOTHING_TO_DO)
         return
     _read(world, run)

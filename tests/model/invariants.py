@@ -167,6 +167,9 @@ def _owed(world: World, stalled: str | None) -> Iterator[str]:
     status = _owner(world).status
     if any(job.live is None or not is_healthy(job) for job in status.active_jobs):
         yield "a Job is not told"
+    generation = _owner(world).generation
+    if any(job.live is not None and job.generation not in {None, generation} for job in status.active_jobs):
+        yield "a driver works by an earlier spec"
     for service in SERVICES:
         if service is not Service.INGESTION and status.services.of(service).due:
             yield f"{service} stays due: {status.services.of(service).reason}"

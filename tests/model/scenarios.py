@@ -155,7 +155,7 @@ _CONTINUOUS: dict[str, Any] = {
     **_SPEC,
     "ingestion": {
         "mode": "Continuous",
-        "continuous": {"recycleAfter": "1h", "progressDeadline": "10m", "serviceInterval": "3m"},
+        "continuous": {"progressDeadline": "10m", "serviceInterval": "3m"},
     },
 }
 CONTINUOUS = Scenario(
@@ -174,6 +174,7 @@ CONTINUOUS_PEOPLE = Scenario(
 CONTINUOUS_UPSERTS = Scenario(
     name="continuous upserts",
     spec=_CONTINUOUS,
+    recycle=900,
     arrivals=(0, 100, 200, 300, 900),
     happenings=frozenset({"driver dies", "service disabled", "fault", "clock skewed", "pod trouble", "restore"}),
 )

@@ -47,6 +47,8 @@ class Scenario:
     annotations: tuple[tuple[str, str], ...] = ()
     wrong_class: int | None = None
     """The version of the class with which every run is refused by its driver."""
+    recycle: int = 4 * 3600
+    """After how many seconds a continuous driver begins anew."""
     prefix: tuple[tuple[int, tuple[str, int]], ...] = ()
     """Deviations that every history begins with, each with its step."""
 

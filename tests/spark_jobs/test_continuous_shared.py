@@ -37,6 +37,7 @@ def test_services_beside_a_driver_that_goes_on_lose_and_double_nothing(
     lake.spec = {
         "concurrency": {"mode": "Optimistic", "lock": lock, "lockKey": "flights"},
         "cleaning": {"retainCommits": 2},
+        "fileSizing": {"smallFileLimit": "0"},  # updates go to log files then
         "compaction": {"trigger": {"deltaCommits": 2}},
         "archival": {"mode": "Disabled"},
     }
