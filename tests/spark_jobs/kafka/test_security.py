@@ -109,10 +109,11 @@ def test_who_is_refused_is_told_so(safe: Stream, guarded: KafkaBroker, tmp_path:
 def test_nothing_secret_is_in_plans_logs_events_requests_or_commits(
     safe: Stream, guarded: KafkaBroker, tmp_path: Path, program: Callable[..., Any]
 ) -> None:
-    """In a JVM of its own, with everything logged that Spark and Kafka would log."""
+    """With executors in a JVM of their own, and everything logged that Spark and Kafka would log."""
     events = tmp_path / "events"
     events.mkdir()
-    conf = {"spark.log.level": "INFO", "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+    conf = {"spark.master": "local-cluster[1,1,600]", "spark.executor.memory": "600m", "spark.log.level": "INFO"}
+    conf |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
     request = safe.lake.request(source=safe.document(**ways(guarded, tmp_path)["awkward"]), conf=conf)
     running = program(request)
     outcome = running.finish().results[0]
