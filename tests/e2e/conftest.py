@@ -22,6 +22,7 @@ ORDER = (
     "test_class_policy",
     "test_deletion",
     "test_driver_kills",
+    "test_continuous",
     "test_bad_input",
     "test_operator_kills",
     "test_afterwards",
