@@ -231,7 +231,7 @@ def test_a_missing_secret_keeps_the_driver_from_starting_with_a_word_in_the_stat
     assert {key for _, key in asked} & {"password", "tls.key"} == set()
 
 
-@pytest.mark.parametrize("service", set(Service) - {Service.INGESTION, Service.DELETION})
+@pytest.mark.parametrize("service", sorted(set(Service) - {Service.INGESTION, Service.DELETION}))
 def test_no_other_service_gets_the_secrets_of_the_source(service: Service) -> None:
     assert mounted(driver(manifest(SECURED, service=service))) == {}
 
