@@ -32,9 +32,9 @@ def require(source: KafkaSource) -> None:
     value = source.value
     if source.registry is not None:
         raise _invalid(
-            "Schemas of Protobuf in a registry are text that takes a compiler, so they are not read; declare descriptor "
-            "and the type of the message, and leave the registry out. What serializers of a registry put before each "
-            "value is not read either"
+            "Schemas of Protobuf in a registry are text that takes a compiler, and are not read; declare the "
+            "descriptor and the type of the message, and leave the registry out. What serializers of a registry put "
+            "before each value is not read either"
         )
     if value.descriptor is None or value.message_type is None:
         raise _invalid("Values in Protobuf need a descriptor and the type of the message in it")

@@ -8,12 +8,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.avro.functions import from_avro
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, LongType, StructType
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import WRAPPED, require_readable, with_times, wrapped
@@ -92,6 +93,8 @@ class _Schemas:
         self._registry = Registry(source.registry)
         self._jvm = classes(context.spark)
         self._messages = messages
+        declared = declared_columns(context.spark, source.value.schema_ddl) or StructType()
+        self._numbers = frozenset(f.name for f in declared.fields if isinstance(f.dataType, (IntegerType, LongType)))
 
     def known(self, named: dict[int, tuple[str, ...]]) -> dict[int, _Known]:
         """Return how values of each id are read; an id that the registry does not have is not there."""
@@ -143,7 +146,7 @@ class _Schemas:
                 f"The schema {number or 'that is the newest'} of the registry is no schema of Avro.",
             ) from error
         require_readable(text, number)
-        return with_times(text) if self._source.value.envelope is Envelope.DEBEZIUM else text
+        return with_times(text, self._numbers) if self._source.value.envelope is Envelope.DEBEZIUM else text
 
     def _type(self, text: str) -> StructType:
         with stage("A schema of the registry cannot be read by Spark", otherwise=FailureReason.SCHEMA_INCOMPATIBLE):

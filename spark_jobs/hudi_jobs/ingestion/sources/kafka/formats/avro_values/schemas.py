@@ -82,21 +82,23 @@ def _parts(schema: AvroJson) -> list[AvroJson]:
     return [*fields, *(schema[key] for key in ("type", "items", "values") if key in schema)]
 
 
-def with_times(text: str) -> str:
-    """Return the schema with Avro's own logical types where Debezium names types of times that mean the same."""
-    return json.dumps(_with_times(json.loads(text)))
+def with_times(text: str, kept: frozenset[str]) -> str:
+    """Return the schema with Avro's own logical types where Debezium names types of times that mean the same.
+
+    Fields with a name in `kept` stay numbers.
+    """
+    return json.dumps(_with_times(json.loads(text), kept))
 
 
-def _with_times(schema: AvroJson) -> AvroJson:
+def _with_times(schema: AvroJson, kept: frozenset[str]) -> AvroJson:
     if isinstance(schema, list):
-        return [_with_times(member) for member in schema]
+        return [_with_times(member, kept) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    changed = {
-        key: _with_times(value) if key in {"type", "items", "values"} else value for key, value in schema.items()
-    }
+    parts = {"type", "items", "values"}
+    changed = {key: _with_times(value, kept) if key in parts else value for key, value in schema.items()}
     if isinstance(schema.get("fields"), list):
-        changed["fields"] = [_with_times(field) for field in schema["fields"]]
+        changed["fields"] = [each if each.get("name") in kept else _with_times(each, kept) for each in schema["fields"]]
     logical = _LOGICAL.get((str(schema.get("connect.name")), str(schema.get("type"))))
     return changed if logical is None else {**changed, "logicalType": logical}
 
