@@ -86,7 +86,11 @@ def test_tombstones_delete_records_for_every_reader(stream: Any, table_type: str
     assert stream.rows("id", "v") == [(2, "again"), (4, "d")]
     frame = stream.lake.spark.read.format("hudi").option("hoodie.datasource.query.type", "read_optimized")
     found = {row["id"] for row in frame.load(stream.lake.base_path).select("id").collect()}
-    assert found == ({2, 4} if table_type == "CopyOnWrite" else {1, 2, 4})
+    # A read-optimized reader of log files waits for the compaction, as for every change.
+    assert found == {2, 4} or (table_type == "MergeOnRead" and found == {1, 2, 4})
+    assert set(stream.lake.spark.read.format("hudi").load(stream.lake.base_path).columns[5:]) == {
+        *("id", "v", "offset", "_hoodie_is_deleted")
+    }
     # Without tombstones that delete, the table's mark of deletes is filled in.
     stream.raw([message(5, "e"), message(4, None)])
     succeeded(stream.ingest(source={"columns": {"offset": "offset"}}))

@@ -107,17 +107,26 @@ def test_who_is_refused_is_told_so(safe: Stream, guarded: KafkaBroker, tmp_path:
 
 
 def test_nothing_secret_is_in_plans_logs_events_requests_or_commits(
-    safe: Stream, guarded: KafkaBroker, tmp_path: Path, program: Callable[..., Any]
+    safe: Stream, guarded: KafkaBroker, tmp_path: Path, program: Callable[..., Any], installed_spark: Path
 ) -> None:
-    """In a JVM of its own, with everything logged that Spark and Kafka would log."""
+    """With executors in a JVM of their own, and everything logged that Spark and Kafka would log."""
     events = tmp_path / "events"
     events.mkdir()
-    conf = {"spark.log.level": "INFO", "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+    conf = {"spark.master": "local-cluster[1,1,600]", "spark.executor.memory": "600m", "spark.log.level": "INFO"}
+    conf |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
     request = safe.lake.request(source=safe.document(**ways(guarded, tmp_path)["awkward"]), conf=conf)
-    running = program(request)
+    # Executors of a local cluster write their logs below Spark's home.
+    home = tmp_path / "home"
+    home.mkdir()
+    for part in ("bin", "jars", "lib", "python"):
+        (home / part).symlink_to(installed_spark / part)
+    running = program(request, SPARK_HOME=str(home))
     outcome = running.finish().results[0]
     assert outcome.outcome is Outcome.SUCCEEDED, outcome
     written = [running.log, request.model_dump_json(), *(each.read_text() for each in events.glob("*"))]
+    executors = [each.read_text() for each in home.glob("work/*/*/std*")]
+    assert any("kafka" in text for text in executors)
+    written += executors
     commits = safe.lake.folder.glob("table/.hoodie/timeline/[0-9]*")
     written += [each.read_bytes().decode(errors="replace") for each in commits]
     assert len(written) > 3

@@ -108,6 +108,8 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
     }
     own = [column_named(name) for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]
     added = [value.alias(name) for name, value in values.items() if name is not None]
+    if source.tombstones is Tombstones.SKIP:
+        added.append(field("value").isNull().alias(_TOMBSTONE))
     place = sf.concat_ws("-", field("topic"), field("partition").cast("string"))
     return frame.select(
         *own,
@@ -115,7 +117,6 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
         sf.col(CORRUPT_RECORD),
         sf.concat_ws(":", place, field("offset").cast("string")).alias(MESSAGE),
         sf.struct(field("topic"), field("partition"), field("offset")).alias(SEQUENCE),
-        field("value").isNull().alias(_TOMBSTONE),
     )
 
 

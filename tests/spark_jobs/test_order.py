@@ -1,0 +1,78 @@
+"""The order of rows and deletes that a source knows of."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from hudi_jobs.contract import IngestionTask, TableDefinition
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
+from hudi_jobs.ingestion.rows import SourceRows
+
+pytestmark = pytest.mark.spark
+
+ROWS = [(1, "x", 5, 10), (1, "x", 5, 12), (1, "y", 5, 11), (1, "x", 4, 13), (None, "x", 1, 1), (None, "x", 1, 2)]
+
+
+def table(**fields: Any) -> TableDefinition:
+    whole = {"name": "t", "basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"], **fields}
+    return TableDefinition.model_validate(whole)
+
+
+def task(operation: str = "Upsert") -> IngestionTask:
+    source = {"kind": "kafka", "bootstrapServers": "b:1", "topics": ["t"]}
+    return IngestionTask.model_validate({"operation": operation, "source": source})
+
+
+def frame(spark: Any) -> DataFrame:
+    found: DataFrame = spark.createDataFrame(ROWS, "id INT, part STRING, at INT, _sequence INT")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [
+        ({}, [("x", 4)]),
+        ({"partitionBy": ["part"]}, [("x", 4), ("y", 5)]),
+        ({"partitionBy": ["part"], "index": "GlobalSimple"}, [("x", 4)]),
+        ({"orderingFields": ["at"]}, [("x", 4), ("x", 5)]),
+    ],
+)
+def test_rows_that_hudi_could_not_put_in_order_are_put_in_order(
+    spark: Any, fields: dict[str, Any], kept: list[tuple[str, int]]
+) -> None:
+    found = last_of_each(frame(spark), table(**fields), task())
+    assert found.columns == ["id", "part", "at"]
+    assert sorted((row["part"], row["at"]) for row in found.where("id IS NOT NULL").collect()) == kept
+    assert found.where("id IS NULL").count() == 2, "rows without a key are counted one by one"
+
+
+@pytest.mark.parametrize("operation", ["Insert", "BulkInsert", "Delete"])
+def test_other_operations_get_every_row(spark: Any, operation: str) -> None:
+    assert last_of_each(frame(spark), table(), task(operation)).count() == len(ROWS)
+
+
+def test_marks_that_a_transform_has_left_out_are_missed(spark: Any) -> None:
+    plain = frame(spark).drop("_sequence")
+    ordered = SourceRows(plain, ordered=True)
+    with pytest.raises(TaskFailed, match="_sequence"):
+        require_marks(ordered, plain.schema, table(), task())
+    require_marks(ordered, plain.schema, table(), task("Insert"))
+    require_marks(ordered, plain.schema, table(orderingFields=["at"]), task())
+    with pytest.raises(TaskFailed, match="_hoodie_is_deleted"):
+        require_marks(SourceRows(plain, deletes=True), plain.schema, table(), task())
+
+
+def test_deletes_without_a_partition_are_not_passed_over(spark: Any) -> None:
+    rows = [(1, None, True), (2, "x", True), (3, None, False), (4, None, None)]
+    found = spark.createDataFrame(rows, "id INT, part STRING, _hoodie_is_deleted BOOLEAN")
+    assert [row["id"] for row in found.where(lost_deletes(table(partitionBy=["part"]))).collect()] == [1]
+    assert found.where(lost_deletes(table())).count() == 0
+
+
+def test_rows_get_the_mark_of_deletes_only_where_the_table_has_it(spark: Any) -> None:
+    plain = frame(spark)
+    marked = with_mark_of_deletes(plain, spark.createDataFrame([], "id INT, _hoodie_is_deleted BOOLEAN").schema)
+    assert {row["_hoodie_is_deleted"] for row in marked.collect()} == {False}
+    assert with_mark_of_deletes(plain, plain.schema) is plain
