@@ -68,10 +68,10 @@ async def namespace(transport: Transport) -> AsyncIterator[str]:
 
 @pytest.fixture(scope="session")
 def started_kafka() -> Iterator[KafkaBroker]:
-    """The broker of all tests, with every kind of listener."""
+    """The broker of all tests, with every kind of listener at two addresses."""
     from toolkit.streams import KafkaBroker, Listener  # noqa: PLC0415 - most tests want no server
 
-    with KafkaBroker(listeners=Listener) as broker:
+    with KafkaBroker(listeners=Listener, reachable_at="127.0.0.2") as broker:
         yield broker
 
 

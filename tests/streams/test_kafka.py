@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from toolkit.streams import MECHANISMS, KafkaBroker, Listener, User
 
@@ -79,6 +80,19 @@ def test_clients_with_credentials_read(kafka: KafkaBroker, topic: str, listener:
     read = kafka.read(topic, settings={"bootstrap.servers": kafka.address(listener), **settings})
 
     assert [message.value for message in read] == [b"v"]
+
+
+@pytest.mark.parametrize("listener", [Listener.PLAINTEXT, Listener.MTLS])
+def test_clients_elsewhere_are_sent_to_the_address_that_they_reach(
+    kafka: KafkaBroker, topic: str, listener: Listener
+) -> None:
+    address = kafka.address(listener, pods=True)
+    client = AdminClient({"bootstrap.servers": address, **kafka.credentials.python(listener)})
+
+    (broker,) = client.list_topics(topic, timeout=30).brokers.values()
+
+    assert address.startswith("127.0.0.2:")
+    assert f"{broker.host}:{broker.port}" == address
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), [(Listener.MTLS, ""), *SIGNED_IN])
