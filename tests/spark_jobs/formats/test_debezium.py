@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark_jobs.formats.events import FIELDS, MYSQL_UPDATE, encoded, postgres, with_schema
-from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
+from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import require
 
 pytestmark = pytest.mark.spark
 
@@ -241,3 +242,16 @@ def test_a_batch_without_any_event_has_no_columns(topic: Topic) -> None:
     topic.put(b"x", None, {"ts_ms": 1})
     rows = rows_of(unwrapped(topic, ddl=None))
     assert [row[CORRUPT_RECORD] for row in rows] == ["x"]
+
+
+def test_without_messages_the_declared_columns_are_known(topic: Topic) -> None:
+    result = unwrapped(topic)
+    assert {"_event_lsn", "id", "note"} <= set(result.columns)
+    assert rows_of(result) == []
+
+
+def test_tombstones_delete_nothing_beside_events(spark: SparkSession) -> None:
+    _, kafka = context_of(spark, {"value": {"envelope": "Debezium"}, "tombstones": "Delete"})
+    with pytest.raises(TaskFailed, match="leave tombstones") as caught:
+        require(kafka)
+    assert caught.value.reason is FailureReason.INVALID_REQUEST
