@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import IngestionTask, KafkaSource, Service, TableDefinition, TableTask
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 
 _COLUMNS = "key binary, value binary, topic string, partition int, offset bigint"
 
@@ -64,3 +65,16 @@ def context_of(spark: SparkSession, source: dict[str, Any], **table: Any) -> tup
 def rows_of(decoded: Decoded) -> list[Row]:
     """Return the rows in the order of their messages."""
     return decoded.frame.orderBy(f"{MESSAGE}.offset").collect()
+
+
+def table(rows: list[Row], *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+def unwrapped(topic: Topic, *, ddl: str | None = "id BIGINT, note STRING", **table: Any) -> Decoded:
+    source = {"value": {"format": "Json", "envelope": "Debezium", **({"schema_ddl": ddl} if ddl else {})}}
+    context, kafka = context_of(topic.spark, source, **{"ordering_fields": ("_event_lsn",), **table})
+    unwrapper = unwrapper_of(kafka)
+    assert unwrapper is not None
+    decoded = format_of(kafka).decode(context, kafka, topic.frame())
+    return unwrapper.unwrap(context, kafka, decoded)

@@ -14,10 +14,9 @@ from tests.spark_jobs.formats.registry_server import FakeRegistry, fake_registry
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.decode import decode, require
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import require_readable
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unwrap import unwrap
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded
 
 pytestmark = pytest.mark.spark
@@ -253,68 +252,3 @@ def test_topics_of_one_table_have_the_columns_of_all(topic: Topic, registry: Fak
     result = decoded(topic, registry)
     assert dict(result.frame.dtypes)["id"] == "bigint"
     assert table(rows_of(result), "id", "name", "z") == [(1, "a", None), (2, None, "b")]
-
-
-CONNECT_TIME = {"type": "long", "connect.version": 1, "connect.name": "io.debezium.time.MicroTimestamp"}
-CONNECT_ZONED = {"type": "string", "connect.version": 1, "connect.name": "io.debezium.time.ZonedTimestamp"}
-CONNECT_PRICE = {"type": "bytes", "scale": 2, "precision": 12, "connect.name": "org.apache.kafka.connect.data.Decimal"}
-VALUE = {
-    "type": "record",
-    "name": "Value",
-    "fields": [
-        {"name": "id", "type": "int"},
-        {"name": "at", "type": ["null", CONNECT_TIME], "default": None},
-        {"name": "raw_at", "type": ["null", CONNECT_TIME], "default": None},
-        {"name": "zoned", "type": ["null", CONNECT_ZONED], "default": None},
-        {"name": "price", "type": ["null", {**CONNECT_PRICE, "logicalType": "decimal"}], "default": None},
-    ],
-}
-ENVELOPE = {
-    "type": "record",
-    "name": "Envelope",
-    "namespace": "shop.public.orders",
-    "fields": [
-        {"name": "before", "type": ["null", VALUE], "default": None},
-        {"name": "after", "type": ["null", "Value"], "default": None},
-        {
-            "name": "source",
-            "type": {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]},
-        },
-        {"name": "op", "type": "string"},
-        {"name": "ts_ms", "type": ["null", "long"], "default": None},
-    ],
-}
-HEARTBEAT = {
-    "type": "record",
-    "name": "Heartbeat",
-    "namespace": "io.debezium.connector.common",
-    "fields": [{"name": "ts_ms", "type": "long"}],
-}
-
-
-def test_events_of_debezium_are_rows_and_deletes(topic: Topic, registry: FakeRegistry) -> None:
-    registry.schema(1, ENVELOPE)
-    registry.schema(2, HEARTBEAT, subject="heartbeats-value")
-    row = {"id": 1, "at": 1_000_000, "raw_at": 5, "zoned": "1970-01-01T00:00:02Z", "price": decimal.Decimal("1.50")}
-    event = {"before": None, "after": row, "source": {"lsn": 7}, "op": "c", "ts_ms": 3}
-    topic.put(avro_value(1, ENVELOPE, event))
-    topic.put(avro_value(1, ENVELOPE, {**event, "before": row, "after": None, "op": "d", "source": {"lsn": 8}}), None)
-    topic.put(avro_value(2, HEARTBEAT, {"ts_ms": 5}), topic="heartbeats")
-    topic.put(b"\0\0\0\0\1\5")
-    ddl = "raw_at BIGINT, zoned TIMESTAMP"
-    settings = {
-        "value": {"format": "Avro", "envelope": "Debezium", "schema_ddl": ddl},
-        "registry": {"url": registry.url},
-    }
-    context, kafka = context_of(topic.spark, settings, ordering_fields=("_event_lsn",))
-    require(kafka)
-    rows = rows_of(unwrap(context, kafka, decode(context, kafka, topic.frame())))
-    assert table(rows, "id", "_event_lsn", "_change_operation_type", IS_DELETED) == [
-        (1, 7, "c", False),
-        (1, 8, "d", True),
-        (None, None, None, False),
-    ]
-    assert rows[0]["at"] == dt.datetime.fromisoformat("1970-01-01T00:00:01")
-    assert rows[0]["zoned"] == dt.datetime.fromisoformat("1970-01-01T00:00:02")
-    assert (rows[0]["raw_at"], rows[0]["price"]) == (5, decimal.Decimal("1.50"))
-    assert [row[CORRUPT_RECORD] is not None for row in rows] == [False, False, True]

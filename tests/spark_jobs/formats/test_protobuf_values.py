@@ -39,11 +39,11 @@ def source(**value: Any) -> dict[str, Any]:
 @pytest.mark.spark
 def test_values_are_messages_of_the_declared_type(spark: SparkSession) -> None:
     topic = Topic(spark)
-    topic.put(tagged(1, 5) + tagged(2, b"a"), b"", b"\xff\xff", None, b"\x0a\x7f", tagged(1, 0))
+    topic.put(tagged(1, 5) + tagged(2, b"a"), b"", b"\xff\xff", None, b"\x0a\x7f", tagged(2, b"b"))
     context, kafka = context_of(spark, source())
     format_of(kafka).require(kafka)
     rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
-    assert [(row["id"], row["note"]) for row in rows][:1] == [(5, "a")]
+    assert [(row["id"], row["note"]) for row in rows] == [(5, "a"), *[(None, None)] * 4, (None, "b")]
     assert [row[CORRUPT_RECORD] is not None for row in rows] == [False, False, True, False, True, False]
 
 

@@ -8,6 +8,8 @@ import binascii
 import re
 import tempfile
 from base64 import b64decode
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -73,7 +75,9 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     assert isinstance(kind, StructType), "a message is a struct"
     names = [one.name for one in kind.fields if one.name not in RESERVED]
     columns = [sf.col(_ROW)[one].alias(one) for one in names] or [sf.lit(None).cast("string").alias(NO_COLUMN)]
-    corrupt = sf.when(value.isNotNull() & sf.col(_ROW).isNull(), corrupt_text(value)).alias(CORRUPT_RECORD)
+    # What cannot be decoded is a row of nulls, as is a message that is empty, and so has no bytes.
+    nothing = reduce(and_, [sf.col(_ROW)[one].isNull() for one in kind.fieldNames()], sf.length(value) > 0)
+    corrupt = sf.when(nothing, corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(rows.select(MESSAGE, *columns, corrupt))
 
 
