@@ -24,6 +24,11 @@ _DEFAULTS = {
     "spark.app.name": "hudi-operator",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark keeps what a UI would show of so many, also where there is none; a continuous run has thousands.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
     "spark.log.level": "WARN",
     # Rows are kept between the check and the write only: to compress them costs more than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",

@@ -203,6 +203,14 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.limits.executorCpu in body should match",
     ),
     "a deadline that no job can meet": ({"spec.job": {"deadline": "30s"}}, "deadline must be at least 1m"),
+    "a time for the last batch without a unit": (
+        {"spec.job": {"drainTimeout": "60"}},
+        "spec.job.drainTimeout in body should match",
+    ),
+    "a time for the last batch that no node waits for": (
+        {"spec.job": {"drainTimeout": "2h"}},
+        "drainTimeout must not be longer than 1h",
+    ),
     "a deadline without a unit": ({"spec.job": {"deadline": "30"}}, "spec.job.deadline in body should match"),
     "a start timeout of nothing": ({"spec.job": {"startTimeout": "0s"}}, "startTimeout must be at least 10s"),
     "a start timeout in words": (

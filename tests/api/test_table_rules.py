@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.api import test_kafka_rules, test_service_rules
+from tests.api import test_continuous_rules, test_kafka_rules, test_service_rules
 
 from hudi_operator.api.crd.kinds import TABLE
 
@@ -48,17 +48,6 @@ ACCEPTED: dict[str, Document] = {
     "a source that is a whole bucket": {**INGESTION, "spec.ingestion.source.files.path": "s3a://landing"},
     "a source on a file system": {**INGESTION, "spec.ingestion.source.files.path": "file:///landing"},
     "a schedule by distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1h30m"}},
-    "continuous ingestion": {**INGESTION, "spec.ingestion.mode": "Continuous"},
-    "continuous ingestion with all its settings": {
-        **INGESTION,
-        "spec.ingestion.mode": "Continuous",
-        "spec.ingestion.continuous": {
-            "minInterval": "1s",
-            "recycleAfter": "10m",
-            "progressDeadline": "2m",
-            "serviceInterval": "1m",
-        },
-    },
     "the shortest distance": {**INGESTION, "spec.ingestion.schedule": {"every": "1000ms"}},
     "a schedule by cron with a time zone": {
         **INGESTION,
@@ -271,34 +260,6 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a source of an unknown format": (
         {**INGESTION, "spec.ingestion.source.files.format": "xml"},
         'supported values: "csv", "json", "parquet", "avro", "orc"',
-    ),
-    "settings of a continuous driver without its mode": (
-        {**INGESTION, "spec.ingestion.continuous": {"minInterval": "10s"}},
-        "continuous is only for mode Continuous",
-    ),
-    "a schedule of a continuous driver": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.schedule": {"every": "5m"}},
-        "schedule is not for mode Continuous",
-    ),
-    "batches without a pause": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"minInterval": "0s"}},
-        "minInterval must be at least 1s",
-    ),
-    "batches hours apart": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"minInterval": "2h"}},
-        "minInterval must not be longer than 1h",
-    ),
-    "a driver that begins anew all the time": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"recycleAfter": "1m"}},
-        "recycleAfter must be at least 10m",
-    ),
-    "a driver that never begins anew": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"recycleAfter": "169h"}},
-        "recycleAfter must not be longer than 168h",
-    ),
-    "a driver that may stand still for no time": (
-        {**INGESTION, "spec.ingestion.mode": "Continuous", "spec.ingestion.continuous": {"progressDeadline": "1m"}},
-        "progressDeadline must be at least 2m",
     ),
     "a distance between runs without a unit": (
         {**INGESTION, "spec.ingestion.schedule": {"every": "10"}},
@@ -538,8 +499,12 @@ def test_change_refused(first: Document, then: Document, message: str, tables: A
 
 def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
     messages, patterns = checks_of(TABLE)
-    elsewhere = (test_service_rules.REFUSED, test_kafka_rules.REFUSED)
-    refused = [*REFUSED.values(), *CHANGES_REFUSED.values(), *(case for cases in elsewhere for case in cases.values())]
+    others = (test_service_rules, test_kafka_rules, test_continuous_rules)
+    refused = [
+        *REFUSED.values(),
+        *CHANGES_REFUSED.values(),
+        *(one for other in others for one in other.REFUSED.values()),
+    ]
     expected = [str(message) for *_, message in refused]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
     tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}

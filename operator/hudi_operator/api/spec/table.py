@@ -287,7 +287,7 @@ class HudiTableSpec(Model):
     """Observe reports the timeline and what would be due, and starts no job."""
 
     suspend: bool = False
-    """No new jobs while true; running jobs finish."""
+    """No new jobs while true; running jobs finish, and a continuous ingestion ends between two batches."""
 
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
     """What happens to the data when the resource is deleted: Retain leaves it untouched, Delete removes it."""

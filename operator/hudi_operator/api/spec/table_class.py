@@ -121,6 +121,10 @@ class JobSettings(Model):
             _foreign_keys("podAnnotations"),
             at_least("deadline", "1m"),
             at_least("startTimeout", "10s"),
+            (
+                "!has(self.drainTimeout) || duration(self.drainTimeout) <= duration('1h')",
+                "drainTimeout must not be longer than 1h",
+            ),
             # The operator reads the outcome from the finished job.
             at_least("ttlAfterFinished", "1m"),
         )

@@ -54,6 +54,9 @@ class RunTrouble(StrEnum):
 class RunRemark(StrEnum):
     """What is to be said of a run that has not failed."""
 
+    DRAINING = "Draining"
+    """The operator has asked a continuous ingestion to end between two batches, and its pod still runs."""
+
     DRAINED = "Drained"
     """The operator has ended a continuous ingestion between two batches, or cancelled its last one; the message says
     why."""

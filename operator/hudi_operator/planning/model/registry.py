@@ -249,7 +249,7 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
     PodTrouble: ("Trouble of a pod", _PODS),
     FailureReason: ("Failure that the driver reports", _FAILURES),
     RunTrouble: ("Failure that the operator finds", _RUNS),
-    RunRemark: ("Run that did not fail", {RunRemark.DRAINED: (Retry.NEVER, "")}),
+    RunRemark: ("Run that did not fail", dict.fromkeys(RunRemark, (Retry.NEVER, ""))),
     Reason: ("Whether a service is due", _SERVICES),
     Waiting: ("Service that waits", _WAITING),
     TableReason: ("Condition of a table", _TABLES),

@@ -14,11 +14,11 @@ from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, TimelineSnapshot
-from hudi_operator.planning.model.reasons import RunTrouble
+from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.timeline import PendingKind, pending_instants
 
-DRAINING = "Draining"
+DRAINING = RunRemark.DRAINING.value
 """State of a Job that was asked to end at the boundary of a batch."""
 
 STOPPED = frozenset({DRAINING, RunTrouble.NO_PROGRESS.value})
