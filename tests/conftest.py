@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from hudi_operator.kube.transport import Transport
@@ -26,7 +26,8 @@ CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 Eventually = Callable[..., Awaitable[Any]]
 
 # Fewer examples than Hypothesis draws by default, which come with HYPOTHESIS_PROFILE=default.
-settings.register_profile("brief", max_examples=40)
+# How long an example takes says something of what else the machine does.
+settings.register_profile("brief", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "brief"))
 
 
