@@ -66,7 +66,6 @@ ACCEPTED: dict[str, Document] = {
         value={"format": "Avro"},
         registry={**REGISTRY, "credentialsSecretName": "registry-user", "caSecretName": "registry-ca"},
     ),
-    "Protobuf with a registry": source(value={"format": "Protobuf"}, registry=REGISTRY),
     "Protobuf with a descriptor": source(value={"format": "Protobuf", "protobuf": PROTOBUF}),
     "tombstones that delete": source(tombstones="Delete", value={"columns": "id BIGINT"}),
     "tombstones that delete in the order of the offsets": {
@@ -254,13 +253,16 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "Avro without a registry": (source(value={"format": "Avro"}), "format Avro needs a registry"),
     "Protobuf without anything": (
         source(value={"format": "Protobuf"}),
-        "format Protobuf needs either a registry or value.protobuf",
+        "value.protobuf goes with format Protobuf, which needs it",
     ),
-    "Protobuf with both": (
+    "Protobuf with a registry": (
         source(value={"format": "Protobuf", "protobuf": PROTOBUF}, registry=REGISTRY),
-        "format Protobuf needs either a registry or value.protobuf",
+        "registry is only for format Avro",
     ),
-    "a descriptor for JSON": (source(value={"protobuf": PROTOBUF}), "value.protobuf is only for format Protobuf"),
+    "a descriptor for JSON": (
+        source(value={"protobuf": PROTOBUF}),
+        "value.protobuf goes with format Protobuf, which needs it",
+    ),
     "a descriptor that is no base64": (
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "descriptor": "a$"}}),
         f"{AT}.value.protobuf.descriptor in body should match",
@@ -273,7 +275,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "messageType": "shop-v1"}}),
         f"{AT}.value.protobuf.messageType in body should match",
     ),
-    "a registry for JSON": (source(registry=REGISTRY), "registry is only for formats Avro and Protobuf"),
+    "a registry for JSON": (source(registry=REGISTRY), "registry is only for format Avro"),
     **{
         f"a registry {what}": (
             source(value={"format": "Avro"}, registry={"url": url}),

@@ -9,7 +9,8 @@ from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
-from hudi_operator.api.status.table import HudiTableStatus, RescanState
+from hudi_operator.api.status.rescan import RescanState
+from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.values.base import Model, renamed
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"

@@ -76,7 +76,7 @@ class StartingOffsetsSpec(Model):
 
 
 class ProtobufSpec(Model):
-    """The message of Protobuf values that no registry describes."""
+    """The message of Protobuf values: declared, because the schemas of a registry are text that takes a compiler."""
 
     message_type: Annotated[str, Field(pattern=_MESSAGE_TYPE, max_length=256)]
     """Full name of the message, such as `shop.v1.Order`."""
@@ -97,7 +97,7 @@ class MessageValueSpec(Model):
     envelope Debezium the columns of the database's table."""
 
     protobuf: ProtobufSpec | None = None
-    """The message of Protobuf values; only without a registry."""
+    """The message of Protobuf values, which need it."""
 
     envelope: Envelope = Envelope.NONE
     """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
@@ -111,8 +111,8 @@ class MessageValueSpec(Model):
                 "them",
             ),
             (
-                "!has(self.protobuf) || (has(self.format) && self.format == 'Protobuf')",
-                "value.protobuf is only for format Protobuf",
+                "has(self.protobuf) == (has(self.format) && self.format == 'Protobuf')",
+                "value.protobuf goes with format Protobuf, which needs it",
             ),
             (
                 "!has(self.envelope) || self.envelope != 'Debezium' || !has(self.format) || "
@@ -253,7 +253,7 @@ class KafkaSourceSpec(Model):
     """Columns that hold what a message has beside its value."""
 
     registry: SchemaRegistrySpec | None = None
-    """The schema registry of Avro and Protobuf values."""
+    """The schema registry of Avro values."""
 
     security: KafkaSecuritySpec = KafkaSecuritySpec()
     """How the brokers are reached."""
@@ -269,14 +269,8 @@ class KafkaSourceSpec(Model):
                 "format Avro needs a registry",
             ),
             (
-                "!has(self.value) || !has(self.value.format) || self.value.format != 'Protobuf' || "
-                "has(self.registry) != has(self.value.protobuf)",
-                "format Protobuf needs either a registry or value.protobuf",
-            ),
-            (
-                "!has(self.registry) || (has(self.value) && has(self.value.format) && "
-                "self.value.format in ['Avro', 'Protobuf'])",
-                "registry is only for formats Avro and Protobuf",
+                "!has(self.registry) || (has(self.value) && has(self.value.format) && self.value.format == 'Avro')",
+                "registry is only for format Avro",
             ),
             (
                 "!has(self.startingOffsets) || !has(self.startingOffsets.partitions) || !has(self.topics) || "

@@ -1,7 +1,6 @@
 """The status of a `HudiTable`: what the operator saw, what it decided, and why."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus, AffectedStatus,
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
 
@@ -419,32 +419,6 @@ class ActiveJob(Model):
 
     message: Annotated[str, Field(max_length=512)] = ""
     """What keeps its pod from starting, as a sentence."""
-
-
-class RescanState(StrEnum):
-    """How far a request to read files once more has come."""
-
-    ASKED = "Asked"
-    """A run was given the request, and has not served it yet."""
-
-    SERVED = "Served"
-    """The files count as unread, or have been read; it is not served again."""
-
-    IGNORED = "Ignored"
-    """The request is not understood, or the table reads no files."""
-
-
-class RescanStatus(Model):
-    """The newest request to read files once more."""
-
-    value: Annotated[str, Field(max_length=256)]
-    """Value of the annotation hudi-operator.io/rescan, cut to 256 characters."""
-
-    state: RescanState
-    """How far the request has come."""
-
-    message: Annotated[str, Field(max_length=512)] = ""
-    """What is wrong with it, as a sentence."""
 
 
 class HudiTableStatus(Model):

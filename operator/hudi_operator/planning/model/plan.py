@@ -4,14 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hudi_jobs.contract import Difference
-from hudi_operator.api.status.table import (
-    ActiveJob,
-    OwnerStatus,
-    PendingStatus,
-    RescanStatus,
-    RunStatus,
-    ServicesStatus,
-)
+from hudi_operator.api.status.rescan import RescanStatus
+from hudi_operator.api.status.table import ActiveJob, OwnerStatus, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model.observation import PodReference
 from hudi_operator.timeline import Instant

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
-from hudi_operator.api.status.table import RescanState, RescanStatus, RunStatus, ServiceStatus
+from hudi_operator.api.status.rescan import RescanState, RescanStatus
+from hudi_operator.api.status.table import RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.runs.failures import failure_kind

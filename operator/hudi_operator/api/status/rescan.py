@@ -1,0 +1,34 @@
+"""The status of a request to read files once more."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.values.base import Model
+
+
+class RescanState(StrEnum):
+    """How far a request to read files once more has come."""
+
+    ASKED = "Asked"
+    """A run was given the request, and has not served it yet."""
+
+    SERVED = "Served"
+    """The files count as unread, or have been read; it is not served again."""
+
+    IGNORED = "Ignored"
+    """The request is not understood, or the table reads no files."""
+
+
+class RescanStatus(Model):
+    """The newest request to read files once more."""
+
+    value: Annotated[str, Field(max_length=256)]
+    """Value of the annotation hudi-operator.io/rescan, cut to 256 characters."""
+
+    state: RescanState
+    """How far the request has come."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """What is wrong with it, as a sentence."""
