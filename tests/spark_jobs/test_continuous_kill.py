@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.test_continuous import QUICK, progress_of
+from tests.spark_jobs.test_continuous import QUICK, progress_file
 from tests.spark_jobs.test_kill import ROWS, appeared, csv, unfinished
 from tests.spark_jobs.trials import ALL, LEASE
 
@@ -52,4 +52,4 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_b
 
 def committed_by(lake: Any, run: str) -> Callable[[], bool]:
     """Whether a run has said that it has committed a batch."""
-    return lambda: (found := progress_of(lake)) is not None and found.run == run and found.batches >= 1
+    return lambda: (found := progress_file(lake)) is not None and found.run == run and found.batches >= 1
