@@ -175,7 +175,8 @@ def test_a_driver_that_goes_on_shows_messages_within_seconds_and_loses_none_when
             }
         }
     )
-    table.wait(live_of, what="a driver goes on")
+    # Only then has its driver started and looked at the topic.
+    table.wait_reason("Continuous")
     for batch in range(1, 4):
         orders.send(range(batch * 10, batch * 10 + 10))
         began = time.monotonic()
