@@ -68,7 +68,10 @@ PYTEST: dict[str, Sequence[str]] = {
 }
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
-    (("ingestion", "services", "shared_table"), ("examples", "class_policy", "deletion", "driver_kills", "continuous")),
+    (
+        ("ingestion", "services", "shared_table"),
+        ("examples", "class_policy", "deletion", "driver_kills", "continuous", "streams"),
+    ),
     (("bad_input", "operator_kills", "afterwards"),),
 )
 """The files of end-to-end tests. The parts of a row run beside one another, since drivers that come one after the other

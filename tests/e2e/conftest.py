@@ -23,6 +23,7 @@ ORDER = (
     "test_deletion",
     "test_driver_kills",
     "test_continuous",
+    "test_streams",
     "test_bad_input",
     "test_operator_kills",
     "test_afterwards",

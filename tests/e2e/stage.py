@@ -361,6 +361,11 @@ def condition_of(status: Document, kind: str) -> Document:
     return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
 
 
+def live_of(status: Document) -> Document:
+    """What the continuous driver that runs has done; empty where none does."""
+    return next((job["live"] for job in status.get("activeJobs") or () if job.get("live")), {})
+
+
 def _is_ready(pod: Document) -> bool:
     if pod["metadata"].get("deletionTimestamp"):
         return False

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.e2e.stage import Document, Stage, Table, Tenant
+from tests.e2e.stage import Document, Stage, Table, Tenant, live_of
 
 pytestmark = pytest.mark.e2e
 
@@ -25,11 +25,6 @@ def declare(tenant: Tenant, name: str, **spec: Any) -> Table:
     return tenant.table(name, tableClassName=CLASS, ingestion=ingestion, **spec)
 
 
-def live(status: Document) -> Document:
-    """What the driver that runs has done; empty where none does."""
-    return next((job["live"] for job in status.get("activeJobs") or () if job.get("live")), {})
-
-
 def wait_for(table: Table, rows: int) -> Document:
     """Wait until the table holds so many rows, each once."""
 
@@ -44,8 +39,8 @@ def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(tenan
     for batch in range(3):
         table.deliver(range(batch * 10, batch * 10 + 10))
         wait_for(table, batch * 10 + 10)
-    status = table.wait(lambda status: live(status).get("batches") == 3, what="three batches of one run")
-    assert live(status)["rowsRead"] == 30
+    status = table.wait(lambda status: live_of(status).get("batches") == 3, what="three batches of one run")
+    assert live_of(status)["rowsRead"] == 30
     assert table.condition("Ready")["reason"] == "Continuous"
     assert len(table.jobs()) == 1
     assert not [event for event in table.events() if event[0] == "Warning"]
@@ -89,6 +84,6 @@ def test_table_services_have_their_turn_on_a_serialized_table(tenant: Tenant) ->
         what="a cleaning after the driver has had its turn",
     )
     assert not [run for run in status["history"] if run["outcome"] == "Failed"]
-    table.wait(lambda status: bool(live(status)), what="a driver goes on after it")
+    table.wait(live_of, what="a driver goes on after it")
     table.deliver(range(40, 50))
     wait_for(table, 50)

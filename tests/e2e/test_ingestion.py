@@ -116,7 +116,19 @@ def test_the_printer_columns_tell_the_state_at_a_glance(flights: Flights) -> Non
     assert narrow[0].split() == found
     assert narrow[1].split()[:6] == ["flights", "True", "MergeOnRead", "9", "1", "0"]
     services = ["COMPACTED", "CLUSTERED", "CLEANED"]
-    assert wide[0].split()[10:] == ["CLASS", "BASE", "PATH", "SUSPENDED", "LAST", "RUN", *services, "JOBS"]
+    assert wide[0].split()[10:] == [
+        "CLASS",
+        "BASE",
+        "PATH",
+        "SUSPENDED",
+        "LAST",
+        "RUN",
+        "COMPLETE",
+        "UP",
+        "TO",
+        *services,
+        "JOBS",
+    ]
     assert f"s3a://{flights.merge_on_read.folder}" in wide[1]
 
 
