@@ -73,7 +73,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
         return Decoded(decoded.select(MESSAGE, sf.lit(None).cast("string").alias(NO_COLUMN), corrupt))
     row = _first(known, lambda number, each: shaped(sf.col(f"_{number}")[WRAPPED][WRAPPED], each.type, wanted))
     whole = _first(known, lambda number, _: sf.col(f"_{number}")[WRAPPED].isNotNull())
-    rows = decoded.select(MESSAGE, row.alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
+    rows = decoded.select(MESSAGE, row.cast(wanted).alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
     columns = [sf.col("_row")[one.name].alias(one.name) for one in wanted.fields]
     corrupt = sf.when(value.isNotNull() & ~sf.col("_whole"), corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(rows.select(MESSAGE, *columns, corrupt))
@@ -120,8 +120,11 @@ class _Schemas:
         return found
 
     def newest_type(self, named: dict[int, tuple[str, ...]]) -> StructType:
-        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go."""
-        topics = {topic for group in named.values() for topic in group}
+        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go.
+
+        Without messages all topics of the source count: the first run that starts at Latest makes the table of them.
+        """
+        topics = {topic for group in named.values() for topic in group} or set(self._source.topics)
         texts = [text for topic in sorted(topics) if (text := self._newest(topic)) is not None]
         return reduce(merged, map(self._type, texts), StructType())
 
