@@ -10,6 +10,9 @@ from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+CORRUPT = "_corrupt_record"
+"""Column of what is no JSON, as Spark calls it by itself: no other name of a value is taken from it."""
+
 JavaObject: TypeAlias = Any
 """Something that lives in the JVM; py4j knows no types."""
 
@@ -87,9 +90,9 @@ def inferred_json(texts: DataFrame) -> StructType:
     """Return the columns that Spark infers from JSON texts, the frame's only column; what is no JSON gives none."""
     spark = texts.sparkSession
     strings = getattr(texts._jdf, "as")(classes(spark).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
-    reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", "_corrupt")
+    reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
-    return StructType([field for field in found.fields if field.name != "_corrupt"])
+    return StructType([field for field in found.fields if field.name != CORRUPT])
 
 
 def collected_rows(frame: DataFrame) -> tuple[JavaObject, list[JavaObject]]:

@@ -18,6 +18,7 @@ from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableT
 from hudi_jobs.contract.table_properties import shown
 from hudi_jobs.contract.table_support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.folder import Folder
 from hudi_jobs.ingestion.times import TimeKeys
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import JavaObject, classes, collected_rows, hadoop_configuration, java_map
@@ -85,11 +86,21 @@ def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition)
 
 
 def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]]:
-    """Return the newest base files that are still there, at most one of a partition."""
+    """Return the newest base files that are still there, at most one of a partition.
+
+    Raises `TaskFailed` for a file outside of the table: a failure of this gate shows a row of what it reads.
+    """
     path = classes(spark).org.apache.hadoop.fs.Path
     filesystem = path(table.base_path).getFileSystem(hadoop_configuration(spark))
     found: dict[str, str] = {}
+    folder = Folder(table.base_path)
     for partition, name in _written(table):
+        if folder.partition(partition) is None or not folder.holds("", name):
+            raise TaskFailed(
+                FailureReason.PATH_OUTSIDE_TABLE,
+                f"A commit of {table.base_path} names the file {name[:200]!a}, outside of it. It was not read, and "
+                "nothing was written; look at who wrote the commit.",
+            )
         file = f"{table.base_path}/{name}"
         if partition not in found and filesystem.exists(path(file)):
             found[partition] = file

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.folder import Folder
 from hudi_jobs.jvm import JavaObject, classes, spark_session
 from hudi_jobs.table import HudiTable, commit_metadata
 
@@ -67,10 +68,12 @@ def _alone(spark: SparkSession, table: HudiTable) -> Iterator[str]:
 def _logged(table: HudiTable) -> dict[str, _Logged]:
     timeline = table.meta.getActiveTimeline().getDeltaCommitTimeline().filterCompletedInstants()
     found: dict[str, _Logged] = {}
+    folder = Folder(table.base_path)
     for instant in _each(timeline.getInstants().iterator()):
         for stat in _each(commit_metadata(timeline, instant).getWriteStats().iterator()):
             path = str(stat.getPath())
-            if _LOG in path:
+            # Nothing is listed outside of the table, wherever a commit says that it wrote.
+            if _LOG in path and folder.partition(str(stat.getPartitionPath())) is not None:
                 written = found.setdefault(str(stat.getPartitionPath()), _Logged())
                 written.groups.add(str(stat.getFileId()))
                 if int(stat.getNumInserts()) > 0:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import json
 import struct
 import uuid
 from collections.abc import Iterator
@@ -252,3 +253,41 @@ def test_topics_of_one_table_have_the_columns_of_all(topic: Topic, registry: Fak
     result = decoded(topic, registry)
     assert dict(result.frame.dtypes)["id"] == "bigint"
     assert table(rows_of(result), "id", "name", "z") == [(1, "a", None), (2, None, "b")]
+
+
+def test_without_messages_the_newest_schemas_of_the_topics_make_the_columns(
+    topic: Topic, registry: FakeRegistry
+) -> None:
+    registry.schema(1, V2)
+    found = decoded(topic, registry)
+    assert (found.columns, rows_of(found)) == (["id", "name", "n"], [])
+
+
+def test_a_batch_of_nothing_but_unknown_schemas_is_bad_records(topic: Topic, registry: FakeRegistry) -> None:
+    registry.schema(1, V1)
+    topic.put(avro_value(9, V1, {"id": 1, "name": "a"}))
+    (bad,) = rows_of(decoded(topic, registry))
+    assert (bad["id"], bad[CORRUPT_RECORD] is not None) == (None, True)
+
+
+def test_an_id_that_no_registry_gives_is_a_bad_record_and_not_asked_for(topic: Topic, registry: FakeRegistry) -> None:
+    registry.schema(1, V1)
+    registry.put(f"/schemas/ids/{2**31}", {"error_code": 404, "message": "HTTP 404 Not Found"}, 404)
+    topic.put(avro_value(1, V1, {"id": 1, "name": "a"}), struct.pack(">bI", 0, 2**31) + b"\x02")
+    good, bad = rows_of(decoded(topic, registry))
+    assert (good["id"], good[CORRUPT_RECORD]) == (1, None)
+    assert bad[CORRUPT_RECORD] is not None
+    assert f"/schemas/ids/{2**31}" not in registry.asked
+
+
+def test_records_that_double_each_other_are_refused_before_spark_makes_columns_of_them() -> None:
+    fields: list[dict[str, Any]] = [
+        {"name": "f0", "type": {"type": "record", "name": "R0", "fields": [{"name": "a", "type": "int"}]}}
+    ]
+    for number in range(1, 40):
+        parts = [{"name": name, "type": f"R{number - 1}"} for name in ("a", "b")]
+        fields.append({"name": f"f{number}", "type": {"type": "record", "name": f"R{number}", "fields": parts}})
+    with pytest.raises(TaskFailed, match="more than 20,000 parts") as refused:
+        require_readable(json.dumps({"type": "record", "name": "Top", "fields": fields}), 7)
+    assert refused.value.reason is FailureReason.SCHEMA_INCOMPATIBLE
+    require_readable(json.dumps({"type": "record", "name": "Top", "fields": fields[:8]}), 7)

@@ -1,14 +1,18 @@
 """Which offsets a run reads: pure values."""
 
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import cast
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
+from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason, Isolation, KafkaSource, StartingOffsets
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import decode_checkpoint, encode_checkpoint
+from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
     PartitionOffsets,
@@ -16,10 +20,13 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     TopicPartition,
     TopicProgress,
     after,
+    of_cluster,
     ranges,
     shares,
     standing,
 )
+from hudi_jobs.ingestion.sources.kafka.source import unseen
+from hudi_jobs.ingestion.sources.kafka.starts import starting_points
 from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress, display
 
 PLACES = [TopicPartition("orders", number) for number in range(6)]
@@ -189,3 +196,56 @@ def test_what_people_are_shown_is_short() -> None:
     assert display({"orders": TopicProgress("x", (1204, 1310, 1300))}) == "orders: 3 partitions, offsets 1,204..1,310"
     many = {f"topic-{number}": TopicProgress("x", (number,)) for number in range(9)}
     assert display(many).endswith("topic-2: 1 partition, offsets 2..2; and 6 topics more")
+
+
+@pytest.mark.parametrize(
+    ("read", "now", "another"),
+    [
+        (of_cluster("a"), of_cluster("b"), True),
+        (of_cluster("a"), of_cluster("a"), False),
+        (of_cluster("a"), of_cluster(""), False),
+        (of_cluster("a"), "id-since-an-upgrade", False),
+        ("", of_cluster("a"), False),
+        ("id-of-a-topic", "id-of-another", True),
+    ],
+)
+def test_a_topic_without_an_id_is_told_by_its_cluster(read: str, now: str, another: bool) -> None:
+    found = standing({"orders": TopicProgress(read, (5,))}, {"orders": topic((0, 10), identity=now)}, {})
+    assert found.next == {place(0): 0 if another else 5}
+    assert [loss.cause for loss in found.losses] == ([Cause.RECREATED] if another else [])
+
+
+def test_a_message_that_comes_while_the_start_is_asked_for_is_no_loss() -> None:
+    now = {"orders": topic((0, 10), (0, 10), (0, 10))}
+    source = KafkaSource(
+        bootstrap_servers="b:1", topics=("orders",), starting_offsets=StartingOffsets(timestamp="2026-11-01T00:00:00Z")
+    )
+    brokers = cast("Brokers", SimpleNamespace(at_time=lambda *_: {place(0): 12, place(1): 4, place(2): -1}))
+    starts = starting_points(brokers, source, now, KafkaProgress())
+    assert starts == {place(0): 10, place(1): 4, place(2): 10}
+    assert standing({}, now, starts).losses == ()
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_a_time_is_looked_for_among_the_messages_that_are_read(
+    isolation: Isolation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def offsets(*_: object, committed: bool = False) -> dict[TopicPartition, int]:
+        asked.append(committed)
+        return {}
+
+    monkeypatch.setattr(Brokers, "_offsets", offsets)
+    source = KafkaSource(bootstrap_servers="b:1", topics=("orders",), isolation=isolation)
+    Brokers(MagicMock(), source, MagicMock()).at_time([place(0)], 1)
+    assert asked == [isolation is Isolation.READ_COMMITTED]
+
+
+def test_topics_of_a_pattern_that_are_gone_are_named() -> None:
+    read = {f"{name}.orders": None for name in "abcdefg"} | {"returns": None}
+    assert unseen(r".\.orders", read, ["a.orders"]) == (
+        "Read before, and now deleted or hidden from the job: b.orders, c.orders, d.orders, e.orders, f.orders, and 1 "
+        "more."
+    )
+    assert not unseen(r".\.orders", read, list(read))

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.contract import FailureReason, Isolation, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.errors import asking
-from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicPartition
+from hudi_jobs.ingestion.sources.kafka.offsets import PartitionOffsets, TopicOffsets, TopicPartition, of_cluster
 from hudi_jobs.ingestion.sources.kafka.options import client_options
 from hudi_jobs.jvm import JavaObject, classes, java_map
 
@@ -30,6 +30,7 @@ class Brokers:
         self._spark = spark
         self._source = source
         self._admin = admin
+        self._cluster: str | None = None
 
     @classmethod
     @contextmanager
@@ -44,8 +45,10 @@ class Brokers:
                 admin.close(jvm.java.time.Duration.ofSeconds(_CLOSING_SECONDS))
 
     def cluster(self) -> str:
-        """Return the id of the cluster."""
-        return str(self._answer(self._admin.describeCluster().clusterId()) or "")
+        """Return the id of the cluster, empty where the brokers have none."""
+        if self._cluster is None:
+            self._cluster = str(self._answer(self._admin.describeCluster().clusterId()) or "")
+        return self._cluster
 
     def names(self) -> list[str]:
         """Return the names of all topics that the job may see, without Kafka's own."""
@@ -74,7 +77,9 @@ class Brokers:
     def at_time(self, places: Sequence[TopicPartition], milliseconds: int) -> Offsets:
         """Return the first offset of each partition whose timestamp is not before a time; -1 where there is none."""
         specs = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
-        return self._offsets(places, specs.forTimestamp(milliseconds), committed=True)
+        # Messages of open transactions are passed over here, and would be lost, where the source reads them.
+        committed = self._source.isolation is Isolation.READ_COMMITTED
+        return self._offsets(places, specs.forTimestamp(milliseconds), committed=committed)
 
     def ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the ids of topics, as they are now."""
@@ -88,11 +93,11 @@ class Brokers:
         return {name: found[name] for name in names}
 
     def _described(self, name: str, future: JavaObject) -> tuple[str, int]:
-        """Return the id of a topic, empty where the brokers have none, and the number of its partitions."""
+        """Return the id of a topic and the number of its partitions."""
         with asking(f"The topic {name} cannot be described"):
             found = self._answer(future)
         identity = str(found.topicId().toString())
-        return ("" if identity == _NO_ID else identity), int(found.partitions().size())
+        return (of_cluster(self.cluster()) if identity == _NO_ID else identity), int(found.partitions().size())
 
     def _offsets(self, places: Sequence[TopicPartition], spec: JavaObject, *, committed: bool = False) -> Offsets:
         if not places:

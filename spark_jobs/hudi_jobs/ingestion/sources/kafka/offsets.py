@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+_CLUSTER = "@"
+
 
 @dataclass(frozen=True, order=True)
 class TopicPartition:
@@ -18,7 +20,7 @@ class TopicPartition:
 
 @dataclass(frozen=True)
 class TopicProgress:
-    """The topic's id when it was read, empty where brokers give none, and the next offset of each partition."""
+    """The topic's id when it was read, as `TopicOffsets` has it, and the next offset of each partition."""
 
     id: str
     next: tuple[int, ...]
@@ -38,7 +40,10 @@ class PartitionOffsets:
 
 @dataclass(frozen=True)
 class TopicOffsets:
-    """A topic as it is now: its id, and its partitions by number."""
+    """A topic as it is now: its id, and its partitions by number.
+
+    Where brokers give topics none (before 2.8, and some that only speak Kafka's protocol), the id is `of_cluster`.
+    """
 
     id: str
     partitions: tuple[PartitionOffsets, ...]
@@ -132,9 +137,20 @@ def standing(
 
 def is_another(before: TopicProgress, topic: TopicOffsets) -> bool:
     """Tell whether the topic is not the one that has been read; partitions are never taken from a topic."""
-    if before.id and topic.id and before.id != topic.id:
-        return True
-    return len(topic.partitions) < len(before.next)
+    return differ(before.id, topic.id) or len(topic.partitions) < len(before.next)
+
+
+def of_cluster(cluster: str) -> str:
+    """Return what stands for the id of a topic that has none: which cluster it is in, or nothing where that is unknown.
+
+    So the offsets of a topic are not taken for those of one with the same name in another cluster.
+    """
+    return f"{_CLUSTER}{cluster}" if cluster else ""
+
+
+def differ(one: str, other: str) -> bool:
+    """Tell whether two ids are of different topics; brokers that give ids since an upgrade do not say so."""
+    return bool(one and other) and one != other and one.startswith(_CLUSTER) == other.startswith(_CLUSTER)
 
 
 def ranges(

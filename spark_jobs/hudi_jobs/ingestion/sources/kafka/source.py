@@ -1,6 +1,6 @@
 """Kafka as a source: what follows the committed offsets, as one bounded batch."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
@@ -28,6 +28,7 @@ from hudi_jobs.ingestion.sources.kafka.offsets import (
     TopicOffsets,
     TopicPartition,
     after,
+    differ,
     ranges,
     standing,
 )
@@ -69,18 +70,21 @@ class Kafka:
         figures = self._figures(found, topics, read, asked_at)
         pins = self._pins(before, topics)
         if not read and not found.losses and not pins:
-            return InputBatch(None, checkpoint, figures=figures, contents="0 messages", remark=self._no_news(topics))
+            return InputBatch(
+                None, checkpoint, figures=figures, contents="0 messages", remark=self._no_news(before, topics)
+            )
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
         progress = before.advanced(source=name, topics=reached)
         if rows is None and pins:
-            rows = read_rows(self._context, self._source, ())
+            named = self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
+            rows = read_rows(self._context, named, ())
         return InputBatch(
             rows=rows,
             checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
             has_backlog=figures["backlog_records"] > 0,
             figures=figures,
             contents=_contents(read),
-            remark=_remark(found),
+            remark=f"{_remark(found)} {self._unseen(before, topics)}".strip(),
             before_commit=partial(self._require_same, topics),
         )
 
@@ -171,15 +175,32 @@ class Kafka:
             Brokers.reached(self._context.spark, self._source) as brokers,
         ):
             now = brokers.ids(sorted(topics))
-        changed = [name for name, topic in topics.items() if now[name] != topic.id]
+        changed = [name for name, topic in topics.items() if differ(now[name], topic.id)]
         if changed:
             raise TaskFailed(
                 FailureReason.INPUT_LOST,
                 f"The topic {changed[0]} was deleted and created again while it was read; nothing was written.",
             )
 
-    def _no_news(self, topics: Mapping[str, TopicOffsets]) -> str:
-        return f"No new messages in {counted(len(topics), 'topic')}."
+    def _no_news(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> str:
+        return f"No new messages in {counted(len(topics), 'topic')}. {self._unseen(before, topics)}".rstrip()
+
+    def _unseen(self, before: KafkaProgress, topics: Mapping[str, TopicOffsets]) -> str:
+        pattern = self._source.topic_pattern
+        return "" if pattern is None else unseen(pattern, before.topics, topics)
+
+
+def unseen(pattern: str, read: Collection[str], now: Collection[str]) -> str:
+    """Return a sentence that names topics of a pattern which have been read and are not found now, or nothing.
+
+    Brokers do not tell a topic that was deleted from one that the job has lost the right to describe.
+    """
+    gone = [name for name in matching(pattern, list(read)) if name not in now]
+    if not gone:
+        return ""
+    named = ", ".join(gone[:_NAMED_LOSSES])
+    more = f", and {len(gone) - _NAMED_LOSSES:,} more" if len(gone) > _NAMED_LOSSES else ""
+    return f"Read before, and now deleted or hidden from the job: {named}{more}."
 
 
 def _of(topics: Mapping[str, TopicOffsets], place: TopicPartition) -> PartitionOffsets:
@@ -199,7 +220,8 @@ def _explained(losses: tuple[Loss, ...]) -> str:
     causes = {loss.cause for loss in losses}
     texts = {
         Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
-        Cause.RECREATED: "A topic was deleted and created again, so the offsets are those of another topic.",
+        Cause.RECREATED: "A topic was deleted and created again, or the brokers are those of another cluster, so the "
+        "offsets are those of another topic.",
         Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
     }
     return " ".join(text for cause, text in texts.items() if cause in causes)

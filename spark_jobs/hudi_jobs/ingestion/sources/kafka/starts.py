@@ -31,7 +31,10 @@ def starting_points(
         found = {place: offsets.end for place, offsets in new.items()}
     else:
         times = brokers.at_time(list(new), moment(start.timestamp))
-        found = {place: new[place].end if offset < 0 else offset for place, offset in times.items()}
+        # Beyond the end is what has come since the ends were asked for.
+        found = {
+            place: new[place].end if offset < 0 else min(offset, new[place].high) for place, offset in times.items()
+        }
     for named in start.partitions:
         place = TopicPartition(named.topic, named.partition)
         if place.topic in topics and place.partition >= len(topics[place.topic].partitions):

@@ -12,7 +12,13 @@ from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
+    MESSAGE,
+    Decoded,
+    corrupt_text,
+    field,
+    require_unreserved,
+)
 from hudi_jobs.jvm import inferred_json
 
 _ROOT = "value"
@@ -30,7 +36,8 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     schema = declared_columns(context.spark, source.value.schema_ddl)
     if schema is None:
         schema = inferred_json(messages.select(text.alias(_ROOT)).where(_looks_like_an_object(text)))
-    fields = [one for one in schema.fields if one.name not in RESERVED] or [StructField(NO_COLUMN, StringType())]
+    fields = [one for one in schema.fields if one.name != CORRUPT_RECORD] or [StructField(NO_COLUMN, StringType())]
+    require_unreserved(one.name for one in fields)
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.
     root = StructType([StructField(_ROOT, ArrayType(StructType(fields))), StructField(CORRUPT_RECORD, StringType())])
     wrapped = sf.concat(sf.lit(f'{{"{_ROOT}":['), text, sf.lit("]}"))

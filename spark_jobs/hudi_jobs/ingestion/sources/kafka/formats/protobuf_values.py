@@ -21,7 +21,13 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
+    MESSAGE,
+    Decoded,
+    corrupt_text,
+    field,
+    require_unreserved,
+)
 from hudi_jobs.jvm import from_protobuf
 
 _LARGEST = 1024 * 1024
@@ -73,7 +79,8 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
         rows = messages.select(MESSAGE, from_protobuf(value, name, str(file)).alias(_ROW))
     kind = rows.schema[_ROW].dataType
     assert isinstance(kind, StructType), "a message is a struct"
-    names = [one.name for one in kind.fields if one.name not in RESERVED]
+    names = kind.fieldNames()
+    require_unreserved(names)
     columns = [sf.col(_ROW)[one].alias(one) for one in names] or [sf.lit(None).cast("string").alias(NO_COLUMN)]
     # What cannot be decoded is a row of nulls, as is a message that is empty, and so has no bytes.
     nothing = reduce(and_, [sf.col(_ROW)[one].isNull() for one in kind.fieldNames()], sf.length(value) > 0)

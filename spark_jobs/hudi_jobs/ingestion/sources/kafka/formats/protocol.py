@@ -23,8 +23,8 @@ What a decoder keeps to:
   it asks for in the driver, with bounded timeouts, and raises `TaskFailed` with `SOURCE_UNAVAILABLE` or
   `SOURCE_ACCESS_DENIED`.
 - Nothing secret goes into options or expressions: they are in Spark's plan, its logs and its event log.
-- Columns of the value come from outside. Names in `RESERVED` are refused by the caller (`require_free_names`), as are
-  those that message columns have.
+- Columns of the value come from outside. Names in `RESERVED` are refused by `require_unreserved`, which a decoder calls
+  before it makes columns of them; those that message columns have are refused by the caller (`require_free_names`).
 
 A module of an envelope has `require(source)` as well, and `unwrap(context, source, decoded) -> Decoded` gets what the
 format has decoded, with the envelope's fields as columns (of Debezium: `before`, `after`, `op`, `source`, ...), and
@@ -32,14 +32,15 @@ returns it with the columns of the row instead. One that knows deletes adds the 
 false for all others, and says so in `deletes`; a deleted row needs its record key, partition and ordering columns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import KafkaSource
+from hudi_jobs.contract import FailureReason, KafkaSource
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE
 
 MESSAGE = "_message"
@@ -91,6 +92,24 @@ class Unwrapper:
 
     require: Require
     unwrap: Unwrap
+
+
+def require_unreserved(names: Iterable[str]) -> None:
+    """Raise `TaskFailed` where a column of the value has a name in `RESERVED`: it would be lost or be a mark."""
+    taken = next((name for name in names if name in RESERVED), None)
+    if taken == IS_DELETED:
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The messages have a column {taken}, by which Hudi deletes. Here tombstones or the envelope Debezium say "
+            "what is deleted; without these, declare the columns of JSON values and leave this one out, or name it "
+            "otherwise in the producer.",
+        )
+    if taken is not None:
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The messages have a column {taken}, which the driver uses itself; declare the columns of JSON values and "
+            "leave this one out, or name it otherwise in the producer.",
+        )
 
 
 def field(name: str) -> Column:

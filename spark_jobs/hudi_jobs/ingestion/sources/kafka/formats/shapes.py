@@ -40,8 +40,8 @@ def _merged(one: DataType | None, other: DataType | None, at: str) -> DataType:
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {at} is {one.simpleString()} in one schema of the values and {other.simpleString()} in another; "
-        "no message of this batch is taken over. Read fewer messages per run so that the two are apart, or correct "
-        "the producer and move on with new startingOffsets.",
+        "no message of this batch is taken over. Read fewer messages per run (maxRecordsPerRun) so that the two are "
+        "apart; if the table then refuses the type, begin a new table at later offsets.",
     )
 
 

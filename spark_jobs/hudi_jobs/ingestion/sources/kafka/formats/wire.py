@@ -14,8 +14,12 @@ _HEADER = 5
 
 
 def is_framed(value: Column) -> Column:
-    """Tell whether a value begins as those of a registry do; null where there is no value."""
-    return (sf.length(value) >= _HEADER) & (sf.substring(value, 1, 1) == sf.lit(b"\x00"))
+    """Tell whether a value begins as those of a registry do; null where there is no value.
+
+    Ids of a registry are positive integers of Java: it answers to greater ones with an error that is none of its API.
+    """
+    is_zero, is_positive = sf.substring(value, 1, 1) == sf.lit(b"\x00"), sf.substring(value, 2, 1) < sf.lit(b"\x80")
+    return (sf.length(value) >= _HEADER) & is_zero & is_positive
 
 
 def schema_id(value: Column) -> Column:

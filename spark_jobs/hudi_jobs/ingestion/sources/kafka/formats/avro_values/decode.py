@@ -18,7 +18,13 @@ from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import WRAPPED, require_readable, with_times, wrapped
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, RESERVED, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
+    MESSAGE,
+    Decoded,
+    corrupt_text,
+    field,
+    require_unreserved,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import holds, merged, shaped
@@ -56,6 +62,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     named = wire.schemas_named(messages)
     known = schemas.known(named)
     wanted = reduce(merged, [each.type for each in known.values()], schemas.newest_type(named))
+    require_unreserved(wanted.fieldNames())
     value = field("value")
     framed = messages.select(MESSAGE, sf.when(wire.is_framed(value), wire.schema_id(value)).alias(_ID))
     decoded = framed.select(
@@ -66,8 +73,8 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
         return Decoded(decoded.select(MESSAGE, sf.lit(None).cast("string").alias(NO_COLUMN), corrupt))
     row = _first(known, lambda number, each: shaped(sf.col(f"_{number}")[WRAPPED][WRAPPED], each.type, wanted))
     whole = _first(known, lambda number, _: sf.col(f"_{number}")[WRAPPED].isNotNull())
-    rows = decoded.select(MESSAGE, row.alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
-    columns = [sf.col("_row")[one.name].alias(one.name) for one in wanted.fields if one.name not in RESERVED]
+    rows = decoded.select(MESSAGE, row.cast(wanted).alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
+    columns = [sf.col("_row")[one.name].alias(one.name) for one in wanted.fields]
     corrupt = sf.when(value.isNotNull() & ~sf.col("_whole"), corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(rows.select(MESSAGE, *columns, corrupt))
 
@@ -113,8 +120,11 @@ class _Schemas:
         return found
 
     def newest_type(self, named: dict[int, tuple[str, ...]]) -> StructType:
-        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go."""
-        topics = {topic for group in named.values() for topic in group}
+        """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go.
+
+        Without messages all topics of the source count: the first run that starts at Latest makes the table of them.
+        """
+        topics = {topic for group in named.values() for topic in group} or set(self._source.topics)
         texts = [text for topic in sorted(topics) if (text := self._newest(topic)) is not None]
         return reduce(merged, map(self._type, texts), StructType())
 

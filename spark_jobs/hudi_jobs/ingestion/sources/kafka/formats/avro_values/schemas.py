@@ -12,6 +12,7 @@ AvroJson: TypeAlias = Any
 """A schema as JSON: a name, a list for a union, or an object."""
 
 _DEEPEST = 60
+_WIDEST = 20_000
 _LOGICAL = {
     ("io.debezium.time.Date", "int"): "date",
     ("io.debezium.time.Timestamp", "long"): "timestamp-millis",
@@ -33,13 +34,13 @@ def wrapped(text: str) -> str:
 
 
 def require_readable(text: str, number: int) -> None:
-    """Raise `TaskFailed` where a self-contained schema is no record, or has no end."""
+    """Raise `TaskFailed` where a self-contained schema is no record, has no end, or one too far away."""
     try:
         schema = json.loads(text)
         members = [each for each in schema if each != "null"] if isinstance(schema, list) else [schema]
         if len(members) != 1 or not isinstance(members[0], dict) or members[0].get("type") != "record":
             raise _refused(number, "is no record, so its values have no columns")
-        _walk(schema, _Place(), number)
+        _walk(schema, _Place(), number, {})
     except (ValueError, RecursionError) as error:
         raise _refused(number, "is nested too deep") from error
 
@@ -61,16 +62,26 @@ class _Place:
         return _Place(name.rpartition(".")[0], (*self.records, name), self.depth)
 
 
-def _walk(schema: AvroJson, place: _Place, number: int) -> None:
-    """Follow every part of a schema."""
+def _walk(schema: AvroJson, place: _Place, number: int, known: dict[str, int]) -> int:
+    """Follow every part of a schema, and return how many there are once each name stands for all that it names.
+
+    Spark makes a column of each: records that use others twice, which use others twice, would never end.
+    """
     if place.depth > _DEEPEST:
         raise _refused(number, "is nested too deep")
     if isinstance(schema, str) and place.full_name(schema) in place.records:
         raise _refused(number, f"refers to itself in {schema[:200]}; a table has no columns without end")
-    if isinstance(schema, dict) and schema.get("type") in {"record", "error"}:
+    if isinstance(schema, str):
+        return known.get(place.full_name(schema), 1)
+    is_record = isinstance(schema, dict) and schema.get("type") in {"record", "error"}
+    if is_record:
         place = place.within(schema)
-    for part in _parts(schema):
-        _walk(part, replace(place, depth=place.depth + 1), number)
+    parts = 1 + sum(_walk(part, replace(place, depth=place.depth + 1), number, known) for part in _parts(schema))
+    if parts > _WIDEST:
+        raise _refused(number, f"has more than {_WIDEST:,} parts, counted wherever they are named")
+    if is_record:
+        known[place.records[-1]] = parts
+    return parts
 
 
 def _parts(schema: AvroJson) -> list[AvroJson]:

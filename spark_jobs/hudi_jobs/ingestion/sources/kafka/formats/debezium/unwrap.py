@@ -38,7 +38,13 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import decimal_text
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
+    MESSAGE,
+    RESERVED,
+    Decoded,
+    corrupt_text,
+    field,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.types import column_named, fits, same
 from hudi_jobs.table import HudiTable
@@ -237,10 +243,11 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
 
 
 def _require_free(image: StructType, database: Database) -> None:
-    taken = next((name for name in image.fieldNames() if name in {*database.names, SEQUENCE_TEXT, MISSING}), None)
+    own = {*database.names, SEQUENCE_TEXT, MISSING, *RESERVED}
+    taken = next((name for name in image.fieldNames() if name in own), None)
     if taken is not None:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The database's table has a column {taken}, a name that every event gets a column by; leave it out in the "
-            "connector (column.exclude.list).",
+            f"The database's table has a column {taken}, a name that every event gets a column by, or that the "
+            "driver uses itself; leave it out in the connector (column.exclude.list).",
         )

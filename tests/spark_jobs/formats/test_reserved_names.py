@@ -1,0 +1,52 @@
+"""Columns of values under names that the driver or Hudi means something by: refused, and never left out in silence."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of, unwrapped
+from tests.spark_jobs.formats.registry_server import fake_registry
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
+
+pytestmark = pytest.mark.spark
+
+
+def decoded(topic: Topic, **source: Any) -> Any:
+    context, kafka = context_of(topic.spark, source)
+    return format_of(kafka).decode(context, kafka, topic.frame())
+
+
+@pytest.mark.parametrize("name", ["_hoodie_is_deleted", "_sequence", "_message"])
+def test_a_json_value_that_marks_its_deletes_itself_is_not_taken_for_a_row(spark: SparkSession, name: str) -> None:
+    topic = Topic(spark)
+    topic.put({"id": 1, name: True})
+    for value in ({"format": "Json"}, {"format": "Json", "schema_ddl": f"id BIGINT, {name} BOOLEAN"}):
+        with pytest.raises(TaskFailed, match=name) as refused:
+            decoded(topic, value=value)
+        assert refused.value.reason is FailureReason.SCHEMA_INCOMPATIBLE
+    assert decoded(topic, value={"format": "Json", "schema_ddl": "id BIGINT"}).columns == ["id"]
+
+
+def test_what_spark_infers_of_broken_json_takes_no_column_of_a_value(spark: SparkSession) -> None:
+    topic = Topic(spark)
+    topic.put({"id": 1, "_corrupt": "x"}, b'{"id": 1')
+    good, _ = rows_of(decoded(topic, value={"format": "Json"}))
+    assert (good["id"], good["_corrupt"]) == (1, "x")
+
+
+def test_an_avro_record_with_such_a_field_is_refused(spark: SparkSession) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "_hoodie_is_deleted", "type": "boolean"}]}
+    topic = Topic(spark)
+    topic.put(avro_value(1, schema, {"_hoodie_is_deleted": True}))
+    with fake_registry() as registry:
+        registry.schema(1, schema)
+        with pytest.raises(TaskFailed, match="_hoodie_is_deleted"):
+            decoded(topic, value={"format": "Avro"}, registry={"url": registry.url})
+
+
+def test_a_table_of_the_database_with_such_a_column_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(TaskFailed, match=r"column _sequence.*column\.exclude\.list"):
+        unwrapped(Topic(spark), ddl="id BIGINT, _sequence BIGINT")
