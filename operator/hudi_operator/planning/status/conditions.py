@@ -83,7 +83,7 @@ def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: Cond
     if plan.foreign:
         message = foreign_message(plan.foreign, plan.acceptance_ignored)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, TableReason.FOREIGN_WRITER, message)
-    if (skipped := skipped_input(observation.table, plan.services.ingestion)) is not None:
+    if (skipped := skipped_input(observation.table, plan.services.ingestion, plan.active_jobs)) is not None:
         yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, *skipped)
     if plan.drift:
         message = differences_message(plan.drift)
