@@ -11,7 +11,6 @@ _NEWEST = (
     "backlog_records",
     "backlog_bytes",
     "files_skipped",
-    "skipped",
     "rescan",
     "savepoint",
     "more_input",
@@ -26,9 +25,14 @@ class Totals:
         self.instant: str | None = None
         self._sums = dict.fromkeys(_SUMMED, 0)
         self._newest: dict[str, Any] = {}
+        self._is_stream = False
 
     def add(self, result: TaskResult) -> None:
         """Add what one look at the source came to: a commit, or no more than figures."""
+        is_stream = result.records_skipped is not None
+        self._is_stream |= is_stream
+        if not is_stream or (result.skipped and result.instant is not None):
+            self._newest["skipped"] = result.skipped  # of a stream, what was lost last: the sum is about that too
         if result.instant is not None:
             self.batches += 1
             self.instant = result.instant
@@ -39,4 +43,5 @@ class Totals:
     @property
     def figures(self) -> dict[str, Any]:
         """The figures under the names of a task's result."""
-        return {"batches": self.batches, "instant": self.instant, **self._newest, **self._sums}
+        sums = {**self._sums, "records_skipped": self._sums["records_skipped"] if self._is_stream else None}
+        return {"batches": self.batches, "instant": self.instant, **self._newest, **sums}

@@ -270,6 +270,17 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
     )
 
 
+def test_an_image_that_an_admission_webhook_has_named_otherwise_is_the_one_that_was_asked_for() -> None:
+    """Else a continuous driver would be taken for one of an earlier image, ended and started again without end."""
+    job = the_job()
+    job["spec"]["template"]["spec"]["containers"][0]["image"] = "mirror.internal/spark@sha256:0123"
+    (found,) = view(job, the_pod())
+    assert found.image == IMAGE
+    del job["metadata"]["annotations"]["hudi-operator.io/spark-image"]
+    (found,) = view(job, the_pod())
+    assert found.image == "mirror.internal/spark@sha256:0123"
+
+
 def test_what_the_driver_said_is_read_from_its_termination_message() -> None:
     (found,) = view(the_job(status=COMPLETE), terminated(0, "Completed", encode_outcome(OUTCOME)))
     assert (found.outcome, found.exit_code) == (OUTCOME, 0)

@@ -7,6 +7,18 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from tests.planning.continuous_world import (
+    DUE_FOR_CLEANING,
+    LOCK,
+    VERSION,
+    a_table,
+    launches,
+    live,
+    progress,
+    running,
+    seen,
+    stops,
+)
 from tests.planning.world import (
     JOB,
     NOW,
@@ -28,88 +40,23 @@ from tests.planning.world import (
     status,
     status_of,
     story,
-    table,
-    table_class,
 )
 
-from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Progress, ProgressState, Service
-from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, RESCAN_ANNOTATION, HudiTable
+from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Service
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, RESCAN_ANNOTATION
 from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.live import LiveStatus
-from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
     JobObservation,
     JobPhase,
-    LaunchJob,
-    Observation,
     Plan,
-    StopJob,
     TimelineSnapshot,
     TimelineTrouble,
 )
-from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.services.ingestion import INGESTION
-
-OFF = {"compaction": {"mode": "Disabled"}, "cleaning": {"mode": "Disabled"}, "archival": {"mode": "Disabled"}}
-LOCK: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
-VERSION = class_version_of(table_class())
-DUE_FOR_CLEANING = story(*(done("commit", 30 - one) for one in range(20)))
-
-
-def a_table(*, annotations: dict[str, str] | None = None, generation: int = 1, **changes: Any) -> HudiTable:
-    continuous = changes.pop("continuous", {})
-    return table(
-        ingestion={"mode": "Continuous", "schedule": {"every": "5m"}, "continuous": continuous},
-        annotations=annotations,
-        generation=generation,
-        **{**OFF, **changes},
-    )
-
-
-def live(**changes: Any) -> LiveStatus:
-    base = {"class_version": VERSION, "running_since": at(NOW - minutes(5)), "moved_at": at(NOW - minutes(1))}
-    return LiveStatus.model_validate({**base, **changes})
-
-
-def running(**changes: Any) -> ActiveJob:
-    return active(**{"generation": 1, "live": live(), "pending": (), **changes})
-
-
-def progress(sequence: int = 7, **changes: Any) -> Progress:
-    given = {"state": ProgressState.WAITING, "written_at": at(NOW), "polled_at": at(NOW), "batches": 3, "rows_read": 40}
-    return Progress.model_validate({"run": JOB, "sequence": sequence, **given, **changes})
-
-
-def seen(
-    one: HudiTable | None = None,
-    *,
-    known: ActiveJob | None = None,
-    found: JobObservation | None = None,
-    shows: TimelineSnapshot | None = None,
-    memories: dict[str, Any] | None = None,
-    **changes: Any,
-) -> Observation:
-    """A table whose driver runs."""
-    one = one or a_table()
-    state = status(active_jobs=(known or running(),), **(memories or {}))
-    jobs = (found or job(class_version=VERSION, generation=1),)
-    return observe(
-        one.model_copy(update={"status": state}),
-        jobs=jobs,
-        snapshot=shows or snapshot((JOB, ago(2)), progress=progress()),
-        **changes,
-    )
-
-
-def stops(plan: Plan) -> list[str]:
-    return [action.job.state for action in plan.actions if isinstance(action, StopJob)]
-
-
-def launches(plan: Plan) -> list[ActiveJob]:
-    return [action.job for action in plan.actions if isinstance(action, LaunchJob)]
 
 
 def test_it_is_due_whenever_no_driver_runs() -> None:

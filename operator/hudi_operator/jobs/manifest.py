@@ -21,6 +21,7 @@ from hudi_operator.jobs.names import (
     DECIDED_AT_ANNOTATION,
     EXECUTOR_TEMPLATE_ANNOTATION,
     GENERATION_ANNOTATION,
+    IMAGE_ANNOTATION,
     REQUEST_ANNOTATION,
     ROLE_LABEL,
     job_labels,
@@ -70,6 +71,7 @@ def build_job(
         BASE_INSTANT_ANNOTATION: base_instant or "",
         DECIDED_AT_ANNOTATION: decided_at,
         GENERATION_ANNOTATION: "" if generation is None else str(generation),
+        IMAGE_ANNOTATION: image,
     }
     continuous = _continuous(request)
     if continuous is not None:

@@ -41,6 +41,9 @@ GENERATION_ANNOTATION = "hudi-operator.io/generation"
 CONTINUOUS_ANNOTATION = "hudi-operator.io/continuous"
 """On Jobs of continuous ingestion: the fingerprint of the class that they work by."""
 
+IMAGE_ANNOTATION = "hudi-operator.io/spark-image"
+"""On Jobs: the Spark image that was asked for; an admission webhook may have put another name of it into the Job."""
+
 REQUEST_ANNOTATION = "hudi-operator.io/request"
 """On drivers' pods: the request, which the driver reads from a file."""
 

@@ -59,7 +59,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     if observation.table_class is None or observation.is_hidden:
         return _hidden(observation, tracked, services, image=image, now=now)
     history = _history(observation.table.status.history, tracked.finished)
-    services, history = mark_undone(services, history, observation.snapshot)
+    services, history = mark_undone(
+        services, history, observation.snapshot, active=observation.table.status.active_jobs
+    )
     runs = known_runs(services, (*tracked.finished, *history))
     settings = observation.table_class.spec.takeover
     takeover = check_takeover(observation, settings, runs=runs, active=tracked.active, now=now)

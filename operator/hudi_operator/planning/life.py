@@ -6,14 +6,12 @@ from datetime import datetime
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.model import JobPhase, Observation, Plan
-from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.refusal import refused
+from hudi_operator.planning.services.slots import QUOTAS_REACHED
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.freshness import freshness_figures
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import transitions
-
-_QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED, Waiting.NAMESPACE_QUOTA_REACHED})
 
 
 def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
@@ -26,7 +24,7 @@ def step_of(observation: Observation, plan: Plan, *, now: datetime, written: Hud
         actions=plan.actions,
         class_name=observation.table_class.metadata.name if observation.table_class else "",
         running=_running(observation, plan),
-        waits_for_place=any(plan.services.of(service).reason in _QUOTAS_REACHED for service in Service),
+        waits_for_place=any(plan.services.of(service).reason in QUOTAS_REACHED for service in Service),
         overdue=bool(plan.overdue),
         freshness=freshness_figures(observation.table.spec, status.services.ingestion.freshness, now=now),
     )

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.progress import (
         PROGRESS_FILE,
+        PROGRESS_NAMES,
         Progress,
         ProgressState,
         decode_progress,
@@ -101,6 +102,7 @@ __all__ = [
     "OPERATOR_KEY",
     "OWNER_FILE",
     "PROGRESS_FILE",
+    "PROGRESS_NAMES",
     "RUN_KEY",
     "TABLE_KEY",
     "TERMINATION_MESSAGE_LIMIT",

@@ -15,6 +15,9 @@ from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName
 PROGRESS_FILE = "progress.json"
 """How far the continuous ingestion of a table has come."""
 
+PROGRESS_NAMES = 3
+"""How many places of losses it names."""
+
 _GREATEST = 2**53
 _Number = Annotated[int, Field(ge=0, le=_GREATEST)]
 _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
@@ -40,6 +43,7 @@ class Progress(Document):
 
     `sequence` grows with each version of the document. `batches`, rows, files and bytes are sums over the commits of
     the run, and `instant` is the newest of these. `polled_at` is when the source was last asked, by the driver's clock.
+    `records_skipped` is the sum of what the run found gone of a stream, and `skipped` says where that was last.
     The other figures are those of the last batch, under the names of the task's result.
     """
 
@@ -62,6 +66,8 @@ class Progress(Document):
     backlog_bytes: _Number | None = None
     more_input: bool = False
     rescan: _Line | None = None
+    records_skipped: _Number | None = None
+    skipped: Annotated[tuple[_Line, ...], Field(max_length=PROGRESS_NAMES)] = ()
 
 
 def decode_progress(content: bytes) -> Progress | None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import PROGRESS_FILE, Progress, ProgressState, encode_progress
+from hudi_jobs.contract import PROGRESS_FILE, PROGRESS_NAMES, Progress, ProgressState, encode_progress
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.totals import Totals
@@ -79,6 +79,8 @@ class ProgressWriter:
         figures = {name: value for name, value in self._totals.figures.items() if name in Progress.model_fields}
         for name in ("checkpoint", "rescan"):
             figures[name] = figures[name][:_SHOWN] if figures.get(name) else None
+        lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
+        figures["skipped"] = tuple(name[:_SHOWN] for name in lost[:PROGRESS_NAMES])
         base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
         polls = {"polls": self._polls, "polled_at": self._polled_at}
         try:

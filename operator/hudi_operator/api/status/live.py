@@ -31,6 +31,12 @@ class LiveStatus(Model):
     bytes_read: int = 0
     """Bytes of the source that it has read."""
 
+    records_skipped: int | None = None
+    """Offsets of a stream that it found gone before they could be read, as far as it is known how many."""
+
+    skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
+    """Where these were last, by partition; at most 3."""
+
     instant: InstantTime | None = None
     """Its newest commit."""
 

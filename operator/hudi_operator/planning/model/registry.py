@@ -196,8 +196,14 @@ _WAITING: _Table = {
     Waiting.SUSPENDED: (Retry.INTERVENTION, "Set `suspend: false`."),
     Waiting.OBSERVED: (Retry.INTERVENTION, "Set `managementPolicy: Manage`."),
     Waiting.BLOCKED: (Retry.INTERVENTION, "See the condition Stalled."),
-    Waiting.CLASS_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobs`."),
-    Waiting.NAMESPACE_QUOTA_REACHED: (Retry.WHEN_CLEARED, "Wait, or raise `jobQuota.runningJobsPerNamespace`."),
+    Waiting.CLASS_QUOTA_REACHED: (
+        Retry.WHEN_CLEARED,
+        "Wait, or raise `jobQuota.runningJobs`: a continuous ingestion keeps its place.",
+    ),
+    Waiting.NAMESPACE_QUOTA_REACHED: (
+        Retry.WHEN_CLEARED,
+        "Wait, or raise `jobQuota.runningJobsPerNamespace`: a continuous ingestion keeps its place.",
+    ),
     Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,

@@ -5,7 +5,9 @@ by the API server's time; the driver's clock is compared with nothing. Time in w
 count.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 
 from hudi_jobs.contract import ConcurrencyMode, Progress
 from hudi_operator.api.resources import HudiTable
@@ -27,8 +29,11 @@ STOPPED = frozenset({DRAINING, RunTrouble.NO_PROGRESS.value})
 _RENEWALS = 5
 """How often the time of the last move is renewed within the deadline: each is a write of the status."""
 
-_SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read")
-_UNSEEN = frozenset({"moved_at", "seen", "polled_at"})
+_SHOWN = ("batches", "rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
+_NAMES_SHOWN = 3
+_NAME_SHOWN = 128
+_UNSEEN = frozenset({"moved_at", "seen", "polled_at", "state"})
+"""What alone is worth no write: without input the driver is by turns at `Ingesting` and `Waiting`."""
 
 
 def settings_of(table: HudiTable) -> Continuous:
@@ -49,9 +54,14 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     changes: dict[str, object] = {}
     if document is not None:
         changes |= {name: getattr(document, name) for name in (*_SHOWN, "polled_at")}
-        changes |= {"state": document.state.value}
+        changes |= {"state": document.state.value, "skipped": shown(document.skipped) or None}
     instant = _newest_own(job, snapshot)
     return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})
+
+
+def shown(names: Iterable[str]) -> tuple[str, ...]:
+    """Return as much of what a run has passed over as status shows."""
+    return tuple(name[:_NAME_SHOWN] for name in islice(names, _NAMES_SHOWN))
 
 
 def progress_of(job: ActiveJob, snapshot: TimelineSnapshot) -> Progress | None:
@@ -60,11 +70,17 @@ def progress_of(job: ActiveJob, snapshot: TimelineSnapshot) -> Progress | None:
 
 
 def _newest_own(job: ActiveJob, snapshot: TimelineSnapshot) -> str | None:
-    document = progress_of(job, snapshot)
+    """Return the newest commit of a run that the timeline has; what it is said to have been, or was undone, is none."""
+    document, before = progress_of(job, snapshot), job.live.instant if job.live is not None else None
+    if snapshot.timeline is None:
+        return before
+    first = snapshot.timeline.instants[0].time if snapshot.timeline.instants else ""
+    completed = {one.time for one in snapshot.timeline.completed}
+    said = document.instant if document is not None else None
     known = (
         snapshot.instant_of(job.name),
-        document.instant if document is not None else None,
-        job.live.instant if job.live is not None else None,
+        said if said in completed else None,
+        before if before is not None and (before in completed or before < first) else None,
     )
     return max((one for one in known if one is not None), default=None)
 

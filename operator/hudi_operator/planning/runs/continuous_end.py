@@ -8,11 +8,11 @@ from hudi_operator.planning.model import Failure, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunRemark, RunTrouble
 from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.runs.continuous import DRAINING
+from hudi_operator.planning.runs.continuous import DRAINING, shown
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 _MESSAGE_LIMIT = 1000
-_FIGURES = ("rows_read", "rows_quarantined", "files_read", "bytes_read")
+_FIGURES = ("rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
 
 
 def conclude_continuous(
@@ -35,6 +35,7 @@ def conclude_continuous(
         started_at=job.started_at,
         finished_at=format_time(now),
         batches=max(batches, int(instant is not None)),
+        skipped=_lost(job, result),
         **_figures(job, result),
     )
 
@@ -72,6 +73,13 @@ def confirmed_commit(job: ActiveJob, result: TaskResult | None, snapshot: Timeli
     first = instants[0].time if instants else ""
     completed = {one.time for one in instants if one.is_completed}
     return next((one for one in named if one is not None and (one in completed or one < first)), None)
+
+
+def _lost(job: ActiveJob, result: TaskResult | None) -> tuple[str, ...] | None:
+    """Return where messages were gone that the run has passed over in a commit."""
+    if result is not None and result.records_skipped is not None:
+        return shown(result.skipped) or None
+    return job.live.skipped if job.live is not None else None
 
 
 def _figures(job: ActiveJob, result: TaskResult | None) -> dict[str, int | None]:

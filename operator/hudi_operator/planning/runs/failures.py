@@ -46,6 +46,11 @@ def failure_kind(run: RunStatus) -> FailureKind | None:
             return FailureKind.JOB
 
 
+def has_passed_over(run: RunStatus) -> bool:
+    """Whether a run has committed past messages of a stream that were gone."""
+    return bool(run.skipped) and (bool(run.batches) or failure_kind(run) is None)
+
+
 def attempts(memory: ServiceStatus) -> int:
     """Return how many runs in a row came to nothing, whoever was to blame."""
     return memory.failures + memory.infrastructure_failures + memory.conflicts

@@ -12,8 +12,12 @@ from hudi_operator.planning.model.freshness import believed, known_up_to, lag_of
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import failure_kind
 
-_RENEWED_EVERY = timedelta(minutes=1)
+_RENEWED_EVERY = timedelta(minutes=5)
 """A continuous run says something new every few seconds, and each change of the status is a write."""
+
+_MOST_OFTEN = timedelta(minutes=1)
+_RENEWALS = 5
+"""How often within the freshness that is asked for."""
 
 _TRUE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
@@ -84,8 +88,8 @@ def freshness_while_running(
 ) -> FreshnessStatus | None:
     """Return what is known of the freshness of a table while a continuous ingestion of its spec runs.
 
-    What it has committed must be in the timeline. A later time alone is taken over once a minute, or at once where the
-    table is behind the freshness that its spec asks for.
+    What it has committed must be in the timeline. A later time alone is taken over every five minutes, or a few times
+    within the freshness that its spec asks for, and at once where the table is further behind than that.
     """
     table, said = observation.table, observation.snapshot.progress
     source = source_of(table.spec)
@@ -105,9 +109,10 @@ def _is_worth_a_write(
     known: FreshnessStatus | None, after: FreshnessStatus | None, observation: Observation, *, now: datetime
 ) -> bool:
     before, then = known_up_to(known, now=now), known_up_to(after, now=now)
-    if before is None or then is None or then - before >= _RENEWED_EVERY:
-        return True
     lag = lag_of(observation.table.spec, known, now=now)
+    every = _RENEWED_EVERY if lag is None else max(lag.target / _RENEWALS, _MOST_OFTEN)
+    if before is None or then is None or then - before >= every:
+        return True
     return lag is not None and lag.is_missed(now)
 
 

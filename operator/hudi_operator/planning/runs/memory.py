@@ -10,10 +10,16 @@ from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus,
 from hudi_operator.jobs.sizing import grown_memory, resolve_sizing
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.circumstances import differ, have_changed
-from hudi_operator.planning.runs.continuous import is_healthy
-from hudi_operator.planning.runs.failures import FailureKind, attempts, counted, failure_kind, reset_failures
+from hudi_operator.planning.runs.continuous import is_healthy, shown
+from hudi_operator.planning.runs.failures import (
+    FailureKind,
+    attempts,
+    counted,
+    failure_kind,
+    has_passed_over,
+    reset_failures,
+)
 from hudi_operator.planning.runs.freshness import freshness_after, freshness_while_running
-from hudi_operator.planning.runs.outcomes import shown_names
 from hudi_operator.services.registry import SERVICES, leaves_no_instant
 
 
@@ -134,18 +140,21 @@ def _learn_progress(memory: ServiceStatus, observation: Observation, finished: t
             results = job.outcome.results if job and job.outcome else ()
             changes["more_input"] = bool(results and results[0].more_input)
             if results and results[0].files_skipped is not None:
-                changes |= {"files_skipped": results[0].files_skipped, "skipped": shown_names(results[0])}
+                changes |= {"files_skipped": results[0].files_skipped, "skipped": shown(results[0].skipped)}
     return _learn_losses(memory.model_copy(update=changes), observation.table, finished)
 
 
 def _learn_losses(memory: ServiceStatus, table: HudiTable, finished: Iterable[RunStatus]) -> ServiceStatus:
-    """Add up what runs have found gone of a stream, for as long as the source passes over such."""
+    """Add up what runs have found gone of a stream, for as long as the source passes over such.
+
+    Those of a continuous run are in its commits, also where it failed in the end.
+    """
     if table.reads_files:
         return memory.model_copy(update={"records_skipped": 0})
     if not table.passes_over_losses or memory.files_skipped:
         memory = memory.model_copy(update={"files_skipped": 0, "records_skipped": 0, "skipped": ()})
     for run in finished if table.passes_over_losses else ():
-        if run.service is Service.INGESTION and failure_kind(run) is None and run.skipped:
+        if run.service is Service.INGESTION and has_passed_over(run):
             known = memory.records_skipped + (run.records_skipped or 0)
             memory = memory.model_copy(update={"records_skipped": known, "skipped": run.skipped})
     return memory

@@ -14,13 +14,11 @@ from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
+from hudi_operator.planning.runs.continuous import shown
 from hudi_operator.planning.runs.continuous_end import conclude_continuous
 from hudi_operator.services.registry import leaves_no_instant
 
 MESSAGE_LIMIT = 1000
-
-_NAMES_SHOWN = 3
-_NAME_SHOWN = 128
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 
@@ -140,17 +138,12 @@ def _run(
         rows_read=result.rows_read if result else None,
         rows_quarantined=result.rows_quarantined if result else None,
         records_skipped=result.records_skipped if result else None,
-        skipped=(shown_names(result) or None) if result and result.records_skipped is not None else None,
+        skipped=(shown(result.skipped) or None) if result and result.records_skipped is not None else None,
         file_groups=result.file_groups if result else None,
         files_written=result.files_written if result else None,
         files_deleted=result.files_deleted if result else None,
         bytes_written=result.bytes_written if result else None,
     )
-
-
-def shown_names(result: TaskResult) -> tuple[str, ...]:
-    """Return as much of what a run has passed over as status shows."""
-    return tuple(name[:_NAME_SHOWN] for name in result.skipped[:_NAMES_SHOWN])
 
 
 def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
-from hudi_operator.api.status.table import RunStatus, ServiceStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import TableReason
 from hudi_operator.planning.runs.failures import failure_kind
@@ -48,12 +48,20 @@ def rescan_after(
     return last
 
 
-def skipped_input(table: HudiTable, memory: ServiceStatus) -> tuple[TableReason, str] | None:
-    """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over."""
-    if table.passes_over_losses and (memory.records_skipped or memory.skipped):
+def skipped_input(
+    table: HudiTable, memory: ServiceStatus, active: Iterable[ActiveJob] = ()
+) -> tuple[TableReason, str] | None:
+    """Return reason and sentence of the condition `InputSkipped`, or None where nothing has been passed over.
+
+    A continuous run tells what it has passed over while it runs.
+    """
+    running = [job.live for job in active if job.live is not None and job.live.skipped]
+    known = memory.records_skipped + sum(live.records_skipped or 0 for live in running)
+    last = running[-1].skipped or () if running else memory.skipped
+    if table.passes_over_losses and (known or last):
         return TableReason.RECORDS_SKIPPED, (
             "Messages of the source were gone before they could be read: "
-            f"{losses(memory.records_skipped, memory.skipped)}. Their rows are not in the table, and ingestion goes "
+            f"{losses(known, last)}. Their rows are not in the table, and ingestion goes "
             "on, because onDataLoss is Skip. With onDataLoss Fail it stops at the next loss, and this is counted no "
             "longer."
         )

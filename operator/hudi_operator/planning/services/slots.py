@@ -32,6 +32,9 @@ from hudi_operator.services.registry import SERVICES
 RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
 """Reasons for which nothing starts until a person has done something."""
 
+QUOTAS_REACHED = frozenset({Waiting.CLASS_QUOTA_REACHED.value, Waiting.NAMESPACE_QUOTA_REACHED.value})
+"""Reasons for which what is due waits until a Job of another table ends."""
+
 _FIRST = Priority.BEHIND - 2
 _BEFORE_THE_WRITER = Priority.BEHIND - 1
 

@@ -120,11 +120,17 @@ def _turns(
     *,
     now: datetime,
 ) -> Iterator[_Why]:
-    """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn."""
+    """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn.
+
+    A turn is at least one batch, or one look at a source without news: else a service that is due again and again, as
+    one that fails is, would have a batch that takes longer cancelled each time.
+    """
     since = parse_time(live.running_since)
     interval = parse_duration(settings_of(observation.table).service_interval)
     is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if not is_serialized or found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
+        return
+    if live.instant is None and not live.batches and live.polled_at is None:
         return
     due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
     if due:

@@ -18,7 +18,7 @@ from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
 from hudi_operator.planning.services.rescan import skipped_input
-from hudi_operator.planning.services.slots import RESTING
+from hudi_operator.planning.services.slots import QUOTAS_REACHED, RESTING
 from hudi_operator.planning.status.freshness import fresh_answers
 from hudi_operator.planning.status.readiness import Readiness, live_message, readiness
 from hudi_operator.planning.writers.foreign import foreign_message
@@ -83,7 +83,7 @@ def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: Cond
     if plan.foreign:
         message = foreign_message(plan.foreign, plan.acceptance_ignored)
         yield make(ConditionType.FOREIGN_WRITER, ConditionStatus.TRUE, TableReason.FOREIGN_WRITER, message)
-    if (skipped := skipped_input(observation.table, plan.services.ingestion)) is not None:
+    if (skipped := skipped_input(observation.table, plan.services.ingestion, plan.active_jobs)) is not None:
         yield make(ConditionType.INPUT_SKIPPED, ConditionStatus.TRUE, *skipped)
     if plan.drift:
         message = differences_message(plan.drift)
@@ -119,14 +119,15 @@ def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator
 
 
 _Answer = tuple[ConditionStatus, str, str]
+_GOOD = "Up to date."
 _NO_RUN_YET = (ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "No run of this spec has ended yet.")
 
 
 def _ingested(memory: ServiceStatus) -> _Answer:
     last = memory.last_run
     if last is None or (failure_kind(last) is not None and attempts(memory) == 0):
-        return _rests(memory) or _NO_RUN_YET
-    return _failed(memory) or (ConditionStatus.TRUE, last.outcome, last.message or "Up to date.")
+        return _rests(memory) or _without_place(memory) or _NO_RUN_YET
+    return _failed(memory) or _without_place(memory) or (ConditionStatus.TRUE, last.outcome, last.message or _GOOD)
 
 
 _CANNOT_TELL = frozenset({Reason.NO_TABLE, Reason.COUNTER_UNCERTAIN, Reason.INLINE, *TimelineTrouble})
@@ -141,10 +142,11 @@ def _served(memory: ServiceStatus) -> _Answer:
     if memory.reason in _CANNOT_TELL:
         return ConditionStatus.UNKNOWN, memory.reason, memory.message
     rests = _rests(memory)
-    if rests is not None and memory.reason == Waiting.OBSERVED:
-        return rests  # whatever an earlier run of ours left, it is another tool that has something to do
+    waits = rests if memory.reason == Waiting.OBSERVED else _without_place(memory)
+    if waits is not None:
+        return waits  # whatever an earlier run of ours left; of a table that is observed, it is another tool's to do
     if last is not None and failure_kind(last) is None:
-        return ConditionStatus.TRUE, last.outcome, last.message or "Up to date."
+        return ConditionStatus.TRUE, last.outcome, last.message or _GOOD
     if memory.due:
         return rests or _NO_RUN_YET
     return ConditionStatus.TRUE, memory.reason, memory.message
@@ -153,6 +155,16 @@ def _served(memory: ServiceStatus) -> _Answer:
 def _rests(memory: ServiceStatus) -> _Answer | None:
     """Return what would be due of a table on which nothing starts until a person has done something."""
     if not memory.due or memory.reason not in RESTING:
+        return None
+    return ConditionStatus.UNKNOWN, memory.reason, memory.message
+
+
+def _without_place(memory: ServiceStatus) -> _Answer | None:
+    """Return what is said of what is due and finds as many Jobs running as the class allows, which may last for ever.
+
+    A continuous ingestion keeps its place.
+    """
+    if not memory.due or memory.reason not in QUOTAS_REACHED:
         return None
     return ConditionStatus.UNKNOWN, memory.reason, memory.message
 

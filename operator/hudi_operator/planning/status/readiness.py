@@ -15,6 +15,7 @@ from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
+from hudi_operator.planning.services.slots import QUOTAS_REACHED
 from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
 from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES
@@ -49,6 +50,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _damaged(observation, plan)
         or _missing(observation)
         or _continuous(observation, plan)
+        or _without_driver(observation, plan)
         or _working(observation, plan)
     )
 
@@ -197,6 +199,21 @@ def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
     if live is None or observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
         return None
     return _ready(Reason.CONTINUOUS, live)
+
+
+def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
+    """Return how a table is whose driver finds no place among the Jobs of its class."""
+    spec, memory = observation.table.spec, plan.services.ingestion
+    continues = spec.ingestion is not None and spec.ingestion.continues
+    if not continues or not memory.due or memory.reason not in QUOTAS_REACHED:
+        return None
+    return Readiness(
+        ready=ConditionStatus.UNKNOWN,
+        reason=memory.reason,
+        message=f"No driver reads the source. {memory.message}",
+        reconciling=memory.reason,
+        work=memory.message,
+    )
 
 
 def _working(observation: Observation, plan: Plan) -> Readiness:

@@ -1,14 +1,15 @@
 """What is worth an Event: a condition that changed, and a run that ended differently than the one before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Effect, Outcome
+from hudi_jobs.contract import Effect
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.model.reasons import TableEvent, TableReason, current_name
 from hudi_operator.planning.runs.affected import affected_message
+from hudi_operator.planning.runs.failures import has_passed_over
 from hudi_operator.planning.services.rescan import losses
 from hudi_operator.planning.writers.acts import ACT_REASONS, act_message, new_acts
 from hudi_operator.timeline import Action
@@ -53,13 +54,21 @@ def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Trans
 
 
 def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
-    """Yield the messages that runs which have ended since found gone."""
+    """Yield the messages that runs which have ended since found gone, and at the first loss those of one that runs."""
+    lost = {job.name for job in before.active_jobs if job.live is not None and job.live.skipped}
+    for job in after.active_jobs:
+        if job.live is not None and job.live.skipped and job.name not in lost:
+            yield _loss(job.name, job.live.records_skipped, job.live.skipped)
     reported = {run.job for run in before.history}
     for run in reversed(after.history):
-        if run.skipped and run.outcome is Outcome.SUCCEEDED and run.job not in reported:
-            gone = losses(run.records_skipped or 0, run.skipped)
-            message = f"Run {run.job} passed over messages that were gone before they could be read: {gone}."
-            yield Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
+        if has_passed_over(run) and run.job not in reported:
+            yield _loss(run.job, run.records_skipped, run.skipped or ())
+
+
+def _loss(run: str, known: int | None, places: Iterable[str]) -> Transition:
+    gone = losses(known or 0, places)
+    message = f"Run {run} passed over messages that were gone before they could be read: {gone}."
+    return Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
 
 
 def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:

@@ -4,12 +4,12 @@ They are reported and stop nothing: who restores a table wants what it then hold
 newest checkpoint that the timeline still has, so that the input of undone commits is read again.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
-from hudi_operator.api.status.table import RunStatus, ServicesStatus, TimelineStatus
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs
@@ -26,11 +26,16 @@ _NAMED = 3
 
 
 def mark_undone(
-    services: ServicesStatus, history: tuple[RunStatus, ...], snapshot: TimelineSnapshot
+    services: ServicesStatus,
+    history: tuple[RunStatus, ...],
+    snapshot: TimelineSnapshot,
+    *,
+    active: Iterable[ActiveJob] = (),
 ) -> tuple[ServicesStatus, tuple[RunStatus, ...]]:
     """Return what is remembered of runs, with the restore or rollback that undid the instants of some.
 
     Only what a completed restore or rollback names counts as undone: an instant that is merely gone was archived.
+    `active` are the Jobs as they were remembered before: a continuous one may have lost commits while it runs.
     """
     undone = _undone(snapshot)
     if not undone:
@@ -42,6 +47,7 @@ def mark_undone(
         if run is not None and run.instant in undone
     }
     lost = any(run.service is Service.INGESTION and _is_news(run, undone) for run in known_runs(services, history))
+    lost = lost or any(job.live is not None and job.live.instant in undone for job in active)
     services = services.replaced(marked)
     if lost:
         # What was in the table is not any more: how far it is behind its source, the next run says.
