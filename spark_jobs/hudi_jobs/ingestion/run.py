@@ -258,7 +258,8 @@ class _Run:
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
-                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema.",
+                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema, or, where "
+                "values name theirs in a registry, register the newest one.",
             )
         return self._context.spark.createDataFrame([], self._table_schema), counts
 

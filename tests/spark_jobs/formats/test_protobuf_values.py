@@ -1,6 +1,7 @@
 """Values in Protobuf, by descriptors and values that this file writes byte by byte."""
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +81,14 @@ def test_requests_that_lack_what_protobuf_needs_are_invalid(changes: dict[str, A
     with pytest.raises(TaskFailed, match=said) as caught:
         format_of(kafka).require(kafka)
     assert caught.value.reason is FailureReason.INVALID_REQUEST
+
+
+@pytest.mark.spark
+def test_all_batches_of_a_run_share_one_file_of_the_descriptor(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    context, kafka = context_of(spark, source(descriptor=base64.b64encode(tagged(1, FILE) + b"\x52\x00").decode()))
+    for _ in range(3):
+        format_of(kafka).decode(context, kafka, Topic(spark).frame())
+    assert len(list(tmp_path.rglob("*.desc"))) == 1

@@ -8,7 +8,7 @@ import binascii
 import re
 import tempfile
 from base64 import b64decode
-from functools import reduce
+from functools import cache, reduce
 from operator import and_
 from pathlib import Path
 
@@ -72,8 +72,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
         raise _invalid(
             "Values in Protobuf are read by jobs of the mode Local only, because executors do not have the descriptor"
         )
-    file = Path(tempfile.mkdtemp(prefix="descriptor-"), "messages.desc")
-    file.write_bytes(descriptor_of(source.value.descriptor))
+    file = _descriptor_file(descriptor_of(source.value.descriptor))
     value, name = field("value"), source.value.message_type.removeprefix(".")
     with stage(f"Values cannot be read as the message {name} of Protobuf", otherwise=FailureReason.INVALID_REQUEST):
         rows = messages.select(MESSAGE, from_protobuf(value, name, str(file)).alias(_ROW))
@@ -86,6 +85,14 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     nothing = reduce(and_, [sf.col(_ROW)[one].isNull() for one in kind.fieldNames()], sf.length(value) > 0)
     corrupt = sf.when(nothing, corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(rows.select(MESSAGE, *columns, corrupt))
+
+
+@cache
+def _descriptor_file(descriptor: bytes) -> Path:
+    """Return a file with the descriptor, one for all batches of a run."""
+    file = Path(tempfile.mkdtemp(prefix="descriptor-"), "messages.desc")
+    file.write_bytes(descriptor)
+    return file
 
 
 def _invalid(message: str) -> TaskFailed:
