@@ -70,7 +70,8 @@ PYTEST: dict[str, Sequence[str]] = {
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
         ("ingestion", "services", "shared_table"),
-        ("examples", "class_policy", "deletion", "driver_kills", "continuous", "streams"),
+        ("examples", "class_policy", "deletion", "driver_kills"),
+        ("continuous", "streams"),
     ),
     (("bad_input", "operator_kills", "afterwards"),),
 )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.e2e.processes import DriverProcess, require_node
 from tests.e2e.stage import WITHOUT_SERVICES, Document, Stage, Table, Tenant, condition_of, live_of
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason
 from localcluster.settings import NODE_ADDRESS
@@ -217,6 +218,7 @@ def test_no_password_is_in_anything_but_its_secret(stage: Stage, tenant: Tenant,
         assert PRESENT.password not in text, place
 
 
+@pytest.mark.skipif(not ALL, reason="tests/spark_jobs/formats follows a database without a cluster")
 def test_a_table_follows_a_database_by_debezium_and_a_registry(
     stage: Stage, tenant: Tenant, broker: KafkaBroker
 ) -> None:
