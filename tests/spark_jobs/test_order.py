@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from hudi_jobs.contract import IngestionTask, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
+from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import SourceRows
 
 pytestmark = pytest.mark.spark
@@ -42,15 +44,25 @@ def frame(spark: Any) -> DataFrame:
 def test_rows_that_hudi_could_not_put_in_order_are_put_in_order(
     spark: Any, fields: dict[str, Any], kept: list[tuple[str, int]]
 ) -> None:
-    found = last_of_each(frame(spark), table(**fields), task())
+    found = last_of_each(frame(spark), table(**fields), task(), never())
     assert found.columns == ["id", "part", "at"]
     assert sorted((row["part"], row["at"]) for row in found.where("id IS NOT NULL").collect()) == kept
     assert found.where("id IS NULL").count() == 2, "rows without a key are counted one by one"
 
 
+def test_a_row_that_is_not_written_takes_the_place_of_none(spark: Any) -> None:
+    """The row of the partition `y` came last: where it is set aside, the one before it is written."""
+    rows = [(1, "x", 10), (1, "x", 11), (1, "y", 12), (1, "y", 13), (2, "y", 14)]
+    rows_of_keys = spark.createDataFrame(rows, "id INT, part STRING, _sequence INT")
+    definition = table(partitionBy=["part"], index="GlobalSimple")
+    marked = rows_of_keys.selectExpr("*", "_sequence AS at")
+    found = last_of_each(marked, definition, task(), sf.col("part") == "y").orderBy("at")
+    assert [row["at"] for row in found.collect()] == [11, 12, 13, 14]
+
+
 @pytest.mark.parametrize("operation", ["Insert", "BulkInsert", "Delete"])
 def test_other_operations_get_every_row(spark: Any, operation: str) -> None:
-    assert last_of_each(frame(spark), table(), task(operation)).count() == len(ROWS)
+    assert last_of_each(frame(spark), table(), task(operation), never()).count() == len(ROWS)
 
 
 def test_marks_that_a_transform_has_left_out_are_missed(spark: Any) -> None:

@@ -14,7 +14,7 @@ from hudi_jobs.ingestion.quality import without_key
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.types import column_named
 
-_RANK = "_rank"
+_RANK, _ASIDE = "_rank", "_aside"
 
 
 def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinition, task: IngestionTask) -> None:
@@ -37,11 +37,12 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
         raise TaskFailed(FailureReason.TRANSFORM_INVALID, f"The column {IS_DELETED} is no longer a boolean.")
 
 
-def last_of_each(frame: DataFrame, definition: TableDefinition, task: IngestionTask) -> DataFrame:
+def last_of_each(frame: DataFrame, definition: TableDefinition, task: IngestionTask, unwritable: Column) -> DataFrame:
     """Keep of rows that Hudi could not put in order the one that came last, without the column that says so.
 
     Hudi 1.2.0 keeps any one of the rows of a write that have one key and equal ordering values, or no ordering fields.
-    Only an upsert does; the other operations write every row.
+    Only an upsert does; the other operations write every row. What is not written in any case, by the condition or
+    because it has no key, stays for whoever counts it, and takes the place of no row before it.
     """
     if SEQUENCE not in frame.columns:
         return frame
@@ -50,10 +51,10 @@ def last_of_each(frame: DataFrame, definition: TableDefinition, task: IngestionT
     same = [*definition.record_key, *definition.ordering_fields]
     if not _is_global(definition):
         same += definition.partition_by
-    window = Window.partitionBy(*map(column_named, dict.fromkeys(same))).orderBy(sf.col(SEQUENCE).desc())
-    keyless = without_key(frame.schema, definition.record_key)
-    ranked = frame.withColumn(_RANK, sf.row_number().over(window))
-    return ranked.where((sf.col(_RANK) == 1) | keyless).drop(_RANK, SEQUENCE)
+    window = Window.partitionBy(*map(column_named, dict.fromkeys(same))).orderBy(_ASIDE, sf.col(SEQUENCE).desc())
+    aside = without_key(frame.schema, definition.record_key) | unwritable
+    ranked = frame.withColumn(_ASIDE, aside).withColumn(_RANK, sf.row_number().over(window))
+    return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)
 
 
 def with_mark_of_deletes(frame: DataFrame, table: StructType) -> DataFrame:

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from functools import cached_property
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from hudi_jobs.classification import stage
@@ -229,7 +229,8 @@ class _Run:
         self._require_columns(frame.schema)
         require_marks(rows, frame.schema, self._definition, self._task)
         if rows.ordered:
-            frame = last_of_each(frame, self._definition, self._task)
+            unwritable = self._misplaced(frame.schema, deletes=rows.deletes)
+            frame = last_of_each(frame, self._definition, self._task, unwritable)
         frame = self._gate(frame)
         faults = self._faults(frame.schema, deletes=rows.deletes)
         kept = observed_faults(frame, faults).persist(StorageLevel.MEMORY_AND_DISK)
@@ -240,14 +241,16 @@ class _Run:
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
 
     def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
-        definition, style = self._definition, PartitionStyle.of(self._table)
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
-            require_zones(self._table, schema, style)
-        return Faults(
-            keyless=without_key(schema, definition.record_key),
-            misplaced=misplaced(schema, definition.partition_by, style)
-            | (lost_deletes(definition) if deletes else never()),
-        )
+            require_zones(self._table, schema, PartitionStyle.of(self._table))
+        keyless = without_key(schema, self._definition.record_key)
+        return Faults(keyless=keyless, misplaced=self._misplaced(schema, deletes=deletes))
+
+    def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
+        """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
+        definition, style = self._definition, PartitionStyle.of(self._table)
+        lost = lost_deletes(definition) if deletes else never()
+        return misplaced(schema, definition.partition_by, style) | lost
 
     def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
         """No row gave a column, so there is nothing to write but the checkpoint."""
