@@ -54,6 +54,14 @@ def test_what_was_lost_of_a_stream_stays_named_after_batches_that_lost_nothing()
     assert (written(found).records_skipped, written(found).skipped) == (7, ("orders-0: 1..7",))
 
 
+def test_the_document_stays_within_what_the_operator_reads() -> None:
+    """A source may name its progress in characters that JSON writes in six; without any document it seems to stand."""
+    odd = "\x01" * 900
+    figures = {"records_skipped": 7, "skipped": (odd, odd, odd), "checkpoint": odd, "rescan": odd}
+    assert written(totals(batch("20260310115900000", **figures))).batches == 1
+    assert written(totals(batch("20260310115900000", **figures | {"rescan": None}))).skipped == (odd[:128],) * 3
+
+
 def test_a_loss_that_no_commit_has_passed_over_is_none_yet() -> None:
     found = totals(batch(records_skipped=7, skipped=("orders-0: 1..7",)))
     assert (found.figures["records_skipped"], found.figures.get("skipped", ())) == (0, ())

@@ -348,6 +348,16 @@ def test_what_a_driver_leaves_that_was_killed_within_its_last_batch_is_its_own()
     assert plan.left_behind == (ago(1),)
 
 
+def test_a_driver_that_was_drained_before_it_ran_has_left_nothing() -> None:
+    """Else the write of a stranger would be rolled back under its hands, on a table without a lock."""
+    shows = TimelineSnapshot(timeline=story(done("deltacommit", 9), *write(1)), runs=(("earlier", ago(9)),))
+    known = running(state="Draining", message="The spec has changed.", live=live(running_since=None))
+    before = seen(a_table(generation=2, type="MergeOnRead"), known=known, shows=shows)
+    plan = plan_for(replace(before, jobs=()))
+    assert plan.left_behind == ()
+    assert launches(plan) == []
+
+
 def test_a_write_that_is_older_than_a_commit_of_the_run_is_not_its_own() -> None:
     """Its batches come one after another; beside a driver that runs for hours another tool's dead write is seen."""
     shows = TimelineSnapshot(timeline=story(*write(6), done("deltacommit", 4), *write(1)), runs=((JOB, ago(4)),))

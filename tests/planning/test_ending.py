@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.planning.endings import (
     BASE_PATH,
+    BEGAN,
     DELETION,
     EXECUTOR,
     GONE,
@@ -45,6 +46,7 @@ from hudi_operator.api.status.conditions import Condition, ConditionStatus, Cond
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.planning.deletion.decide import (
     ATTEMPTS,
+    PATIENCE,
     awaits_confirmation,
     decide_ending,
     refused_ending,
@@ -116,6 +118,18 @@ LATE_ENDINGS = {
     ),
     "an attempt has failed": (ending(status=failures(1)), "It is not there."),
 }
+
+
+def test_the_last_batch_of_a_continuous_ingestion_takes_nothing_of_the_time_for_attempts() -> None:
+    """An attempt that fails right after it, by the lease of a driver that was killed, is followed by others."""
+    slow = table_class(job={"drainTimeout": "20m"})
+    drained = BEGAN + minutes(21)
+    spec = {"ingestion": {"mode": "Continuous"}}
+    known = failures(1, last=drained)
+    seen = ending(status=known, spec=spec, table_class=slow)
+    assert launched(decide_ending(seen, now=drained + minutes(5)))
+    assert released(decide_ending(ending(status=known, table_class=slow), now=drained + minutes(5)))
+    assert released(decide_ending(seen, now=BEGAN + PATIENCE + minutes(21)))
 
 
 @pytest.mark.parametrize(("seen", "words"), LATE_ENDINGS.values(), ids=LATE_ENDINGS)

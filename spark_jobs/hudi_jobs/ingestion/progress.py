@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import PROGRESS_FILE, PROGRESS_NAMES, Progress, ProgressState, encode_progress
+from hudi_jobs.contract import (
+    OPERATOR_FILE_LIMIT,
+    PROGRESS_FILE,
+    PROGRESS_NAMES,
+    Progress,
+    ProgressState,
+    encode_progress,
+)
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.totals import Totals
@@ -21,6 +28,7 @@ _PAUSE_SECONDS = 10.0
 _SIGN_OF_LIFE_SECONDS = 60.0
 """Between two versions of which only the times differ."""
 _SHOWN = 500
+_NAME_SHOWN = 128
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -80,14 +88,15 @@ class ProgressWriter:
         for name in ("checkpoint", "rescan"):
             figures[name] = figures[name][:_SHOWN] if figures.get(name) else None
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
-        figures["skipped"] = tuple(name[:_SHOWN] for name in lost[:PROGRESS_NAMES])
+        figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
         base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
         polls = {"polls": self._polls, "polled_at": self._polled_at}
-        try:
-            return Progress.model_validate({**base, **polls, **figures})
-        except ValidationError:
-            # A figure of the source is not of the form that the operator reads.
-            return Progress.model_validate({**base, **polls, "batches": self._totals.batches})
+        with suppress(ValidationError):
+            found = Progress.model_validate({**base, **polls, **figures})
+            if len(encode_progress(found)) <= OPERATOR_FILE_LIMIT:
+                return found
+        # A figure of the source is not of the form, or the size, that the operator reads.
+        return Progress.model_validate({**base, **polls, "batches": self._totals.batches})
 
 
 def _now() -> str:

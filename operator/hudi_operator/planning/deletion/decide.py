@@ -18,6 +18,7 @@ from hudi_operator.api.spec.table import DeletionPolicy, ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota, JobSettings, RetrySettings
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.api.values.base import parse_duration
 from hudi_operator.jobs.names import job_name
 from hudi_operator.planning.deletion.attempts import Attempts, last_attempt, with_newest
 from hudi_operator.planning.deletion.model import (
@@ -353,4 +354,12 @@ def _end(seen: EndingObservation, release: Release) -> Step:
 
 def _patience_is_over(seen: EndingObservation, *, now: datetime) -> bool:
     began = parse_time(seen.metadata.deletion_timestamp)
-    return began is not None and now - began > PATIENCE
+    return began is not None and now - began > PATIENCE + _last_batch(seen)
+
+
+def _last_batch(seen: EndingObservation) -> timedelta:
+    """Return how long a continuous ingestion may take to end, which has to happen before the data can go."""
+    ingestion = seen.table.spec.ingestion if seen.table is not None else None
+    if ingestion is None or not ingestion.continues or seen.table_class is None:
+        return timedelta()
+    return parse_duration(seen.table_class.spec.job.drain_timeout)

@@ -139,7 +139,7 @@ def _left_by(
     left = [
         one
         for one in pending
-        if _may_have_left(run, one, is_serialized=is_serialized)
+        if _may_have_left(run, job, one, is_serialized=is_serialized)
         and _is_new_since(job, one, is_serialized=is_serialized, newest=run.instant if job.live else None)
         and (newest is None or one.instant.time <= newest)
     ]
@@ -159,13 +159,19 @@ def _newest_made(observation: Observation, job: str) -> str | None:
     return outcome.results[0].newest_instant if outcome and outcome.results else None
 
 
-def _may_have_left(run: RunStatus, pending: PendingInstant, *, is_serialized: bool) -> bool:
+def _may_have_left(run: RunStatus, job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
     """Tell whether a run may have begun an instant; what follows its commit may fail although it has succeeded."""
     if run.reason == RunRemark.DRAINED:
-        return True  # its pod may have been killed within its last batch
+        return _was_at_work(run, job)  # its pod may have been killed within its last batch
     if run.outcome is Outcome.SUCCEEDED:
         return is_serialized and pending.kind is not PendingKind.WRITE
     return run.outcome in _MAY_LEAVE_WORK and run.reason not in _NEVER_STARTED
+
+
+def _was_at_work(run: RunStatus, job: ActiveJob) -> bool:
+    """Whether a continuous driver was seen to run, or has left any sign of it: what it was not cannot be its own."""
+    seen = job.live is not None and (job.live.running_since is not None or job.live.state is not None)
+    return seen or run.instant is not None or bool(run.batches)
 
 
 def _newest_commit(job: ActiveJob) -> str | None:
