@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.formats.events import PLACEHOLDER
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service
 from toolkit.streams import DebeziumConnect, KafkaBroker, Postgres, as_avro, as_json
@@ -106,10 +107,10 @@ def avro(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
     return as_avro(registry), value
 
 
-@pytest.mark.parametrize(
-    ("written", "table_type"),
-    [(plain_json, "MergeOnRead"), (json_with_schemas, "CopyOnWrite"), (avro, "MergeOnRead")],
-)
+WRITTEN = [(avro, "MergeOnRead"), (plain_json, "MergeOnRead"), (json_with_schemas, "CopyOnWrite")]
+
+
+@pytest.mark.parametrize(("written", "table_type"), WRITTEN if ALL else WRITTEN[:1])
 def test_the_table_is_the_databases_after_every_run(
     followed: Followed, request: pytest.FixtureRequest, written: Callable[..., Any], table_type: str
 ) -> None:

@@ -11,8 +11,8 @@ from hudi_operator.api.values.kafka import AllowedTopic, BootstrapServer, Regist
 class AllowedKafka(Model):
     """One Kafka cluster and what belongs to it. All that a table names must be allowed by one and the same entry.
 
-    So a Secret never goes to brokers or a registry that it is not for. Hosts are compared whole, without regard to
-    case; there are no wildcards in them.
+    So a Secret of one entry never goes to the brokers or the registry of another. Hosts are compared whole, without
+    regard to case; there are no wildcards in them.
     """
 
     bootstrap_servers: Annotated[tuple[BootstrapServer, ...], Field(min_length=1, max_length=64)]
