@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -20,9 +21,19 @@ def tenant(stage: Stage) -> Tenant:
     return stage.tenant("continuous")
 
 
-def declare(tenant: Tenant, name: str, **spec: Any) -> Table:
-    ingestion = {"mode": "Continuous", "continuous": CONTINUOUS, "schedule": None}
-    return tenant.table(name, tableClassName=CLASS, ingestion=ingestion, **spec)
+@pytest.fixture
+def declare(tenant: Tenant) -> Iterator[Callable[..., Table]]:
+    """Makes tables, whose drivers end with the test: an idle one would take time from all others."""
+    declared: list[Table] = []
+
+    def one(name: str, **spec: Any) -> Table:
+        ingestion = {"mode": "Continuous", "continuous": CONTINUOUS, "schedule": None}
+        declared.append(tenant.table(name, tableClassName=CLASS, ingestion=ingestion, **spec))
+        return declared[-1]
+
+    yield one
+    for table in declared:
+        table.patch({"spec": {"suspend": True}})
 
 
 def wait_for(table: Table, rows: int) -> Document:
@@ -34,8 +45,8 @@ def wait_for(table: Table, rows: int) -> Document:
     return table.wait(complete, what=f"{rows} rows, each once")
 
 
-def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(tenant: Tenant) -> None:
-    table = declare(tenant, "arriving")
+def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(declare: Callable[..., Table]) -> None:
+    table = declare("arriving")
     for batch in range(3):
         table.deliver(range(batch * 10, batch * 10 + 10))
         wait_for(table, batch * 10 + 10)
@@ -46,8 +57,10 @@ def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(tenan
     assert not [event for event in table.events() if event[0] == "Warning"]
 
 
-def test_another_spec_ends_the_driver_between_two_batches_and_the_next_one_has_it(tenant: Tenant) -> None:
-    table = declare(tenant, "edited")
+def test_another_spec_ends_the_driver_between_two_batches_and_the_next_one_has_it(
+    declare: Callable[..., Table],
+) -> None:
+    table = declare("edited")
     table.deliver(range(10))
     wait_for(table, 10)
     table.patch({"spec": {"ingestion": {"maxFilesPerRun": 5}}})
@@ -62,8 +75,10 @@ def test_another_spec_ends_the_driver_between_two_batches_and_the_next_one_has_i
     table.wait(lambda status: not status.get("activeJobs"), what="nothing runs while it is suspended")
 
 
-def test_a_driver_that_is_killed_is_followed_by_another_and_no_row_is_there_twice(tenant: Tenant) -> None:
-    table = declare(tenant, "killed")
+def test_a_driver_that_is_killed_is_followed_by_another_and_no_row_is_there_twice(
+    declare: Callable[..., Table],
+) -> None:
+    table = declare("killed")
     table.deliver(range(10))
     wait_for(table, 10)
     pod = table.running_pod()["metadata"]["name"]
@@ -74,8 +89,8 @@ def test_a_driver_that_is_killed_is_followed_by_another_and_no_row_is_there_twic
     wait_for(table, 30)
 
 
-def test_table_services_have_their_turn_on_a_serialized_table(tenant: Tenant) -> None:
-    table = declare(tenant, "served", cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
+def test_table_services_have_their_turn_on_a_serialized_table(declare: Callable[..., Table]) -> None:
+    table = declare("served", cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
     for batch in range(4):
         table.deliver(range(batch * 10, batch * 10 + 10))
         wait_for(table, batch * 10 + 10)
