@@ -136,6 +136,7 @@ def test_kubectl_prints_the_columns_of_a_table(tables: Any) -> None:
         "Base path": "s3a://lake/team-a/flights",
         "Suspended": None,
         "Last run": "Succeeded",
+        "Complete up to": None,
         "Compacted": None,
         "Clustered": None,
         "Cleaned": None,
