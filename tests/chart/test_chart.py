@@ -1,10 +1,12 @@
 """What the chart makes of values, and which values it refuses."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
+from tests.chart.conftest import KUBERNETES_VERSION
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.crd.kinds import KINDS, ResourceKind
@@ -352,3 +354,29 @@ def _deployment(rendered: list[Document]) -> Document:
 
 def _place(document: Document) -> tuple[str, str]:
     return document["metadata"]["namespace"], document["metadata"]["name"]
+
+
+def test_names_that_look_like_numbers_stay_text(helm: Any, chart: Any, values_file: Any) -> None:
+    values = EVERYTHING | {"tenants": ["2024"], "fullnameOverride": "0123", "priorityClassName": "7"}
+    values["tableClasses"] = {"42": {"spec": {"allowedBasePaths": ["s3a://lake"]}}}
+    place = ("--namespace=0123", f"--kube-version={KUBERNETES_VERSION}", f"--values={values_file(values)}")
+    result = helm("template", "881393", str(chart), *place)
+    assert result.returncode == 0, result.stderr
+    for document in yaml.safe_load_all(result.stdout):
+        for name, value in names_in(document):
+            assert isinstance(value, str), f"{name}: {value!r} of {document['kind']}"
+
+
+def names_in(node: Any) -> Iterator[tuple[str, Any]]:
+    """Every name, namespace and label in a document."""
+    if isinstance(node, list):
+        for item in node:
+            yield from names_in(item)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key in {"labels", "matchLabels", "annotations"}:
+                yield from value.items()
+            elif key.lower().endswith(("name", "namespace")) and not isinstance(value, dict):
+                yield key, value
+            else:
+                yield from names_in(value)
