@@ -124,9 +124,9 @@ def test_a_table_that_was_fed_from_another_kind_of_source_refuses_files(lake: An
 
 def test_a_kind_of_source_that_no_line_registers_is_refused_by_name(lake: Any) -> None:
     with nothing_written(lake):
-        refused = lake.ingest(source={"kind": "kafka", "topic": "flights"})
+        refused = lake.ingest(source={"kind": "pigeons", "loft": "flights"})
     assert (refused.outcome, refused.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST)
-    assert "'kafka'" in refused.message
+    assert "'pigeons'" in refused.message
 
 
 def test_a_source_whose_checkpoint_would_not_count_as_the_newest_commits_nothing(

@@ -153,9 +153,9 @@ def act_message(act: ActStatus) -> str:
     undid = f"{what} by {act.action} {act.time} of another tool: undid {_named(act.undone, act.undone_count)}."
     if act.input_lost:
         return (
-            f"{undid} Later commits count what these had read as read, so that ingestion does not read it again: where "
-            f"rows are missing, ask for files with the annotation {RESCAN_ANNOTATION}; messages have to be brought "
-            "otherwise."
+            f"{undid} The checkpoint of a later commit covers their input, so ingestion does not read it again. Where "
+            f"rows are missing, have files read again with the annotation {RESCAN_ANNOTATION}, and produce messages "
+            "again."
         )
     return (
         f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that the input of "
