@@ -18,7 +18,7 @@ EVERY_MOMENT = ("planned", "inflight", "writing", "committing", "after-commit")
 @pytest.mark.parametrize(
     ("service", "moments"),
     [
-        (Service.COMPACTION, EVERY_MOMENT if ALL else ("writing", "committing")),
+        (Service.COMPACTION, EVERY_MOMENT if ALL else ("writing",)),
         (Service.CLUSTERING, EVERY_MOMENT if ALL else ("committing", "after-commit")),
         (Service.CLEANING, ("requested", "inflight", "after-commit") if ALL else ("inflight",)),
     ],

@@ -7,6 +7,7 @@ from tests.planning.world import again, memory, observe, plan_for, run, status, 
 from tests.spark_jobs.test_affected import Tool, tool
 from tests.spark_jobs.test_other_tools import LOCK, exact, names, snapshot_of
 from tests.spark_jobs.test_services import add, timeline
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_operator.planning.model import LaunchJob, Observation
@@ -16,7 +17,7 @@ __all__ = ["tool"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"] if ALL else ["MergeOnRead"])
 
 
 def observed(lake: Any, **remembered: Any) -> Observation:

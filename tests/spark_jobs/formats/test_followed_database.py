@@ -135,7 +135,8 @@ def test_the_table_is_the_databases_after_every_run(
     followed.run()
 
     followed.again(0, followed.messages)  # everything once more
-    followed.run()
+    if ALL:
+        followed.run()
     followed.again(0, 1)  # the snapshot of a row that has changed since
     followed.do("UPDATE TABLE_ SET price = 7 WHERE id = 1", "UPDATE TABLE_ SET big = 'x' WHERE id = 4", messages=2)
     followed.run()

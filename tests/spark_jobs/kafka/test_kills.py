@@ -32,8 +32,7 @@ def kill_at(moment: str, stream: Any, program: Callable[..., Any], operation: st
     ("operation", "table_type", "moments"),
     [
         ("Insert", "CopyOnWrite", MOMENTS if ALL else ("writing", "after-commit")),
-        ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("committing",)),
-        ("Upsert", "MergeOnRead", MOMENTS if ALL else ("recorded",)),
+        *((operation, "MergeOnRead", MOMENTS) for operation in ("BulkInsert", "Upsert") if ALL),
     ],
 )
 def test_every_message_is_in_the_table_once_after_a_kill_at_each_moment(
