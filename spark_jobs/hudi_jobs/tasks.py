@@ -13,6 +13,7 @@ from hudi_jobs.services.cleaning import clean
 from hudi_jobs.services.clustering import cluster
 from hudi_jobs.services.compaction import compact
 from hudi_jobs.services.deletion import delete
+from hudi_jobs.services.named_savepoint import change_savepoint
 
 Runner = Callable[[TaskContext], TaskResult]
 
@@ -27,6 +28,8 @@ def runner_of(task: TableTask) -> Runner:
         case Service.INGESTION:
             continues = task.ingestion is not None and task.ingestion.continuous is not None
             runner = ingest_continuously if continues else ingest
+        case Service.SAVEPOINT:
+            runner = change_savepoint
         case Service.COMPACTION:
             runner = compact
         case Service.CLUSTERING:

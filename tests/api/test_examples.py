@@ -18,7 +18,14 @@ from hudi_jobs.contract import (
     Tombstones,
     WriteOperation,
 )
-from hudi_operator.api.resources import HudiTable, HudiTableClass, parse_table, parse_table_class
+from hudi_operator.api.resources import (
+    HudiSavepoint,
+    HudiTable,
+    HudiTableClass,
+    parse_savepoint,
+    parse_table,
+    parse_table_class,
+)
 from hudi_operator.api.spec.services import (
     CleaningPolicy,
     ClusteringExecutionStrategy,
@@ -37,19 +44,24 @@ FOLDER = ROOT / "examples"
 FILES = sorted(FOLDER.glob("*.yaml"))
 Document = dict[str, Any]
 
+PARSERS: dict[str, Any] = {
+    "HudiTable": parse_table,
+    "HudiTableClass": parse_table_class,
+    "HudiSavepoint": parse_savepoint,
+}
 DOCUMENTS: dict[str, Document] = {
     f"{path.relative_to(FOLDER)} {document['kind']}": document
     for path in sorted(FOLDER.rglob("*.yaml"))
     for document in yaml.safe_load_all(path.read_text())
-    if document and document["kind"] in {"HudiTable", "HudiTableClass"}
+    if document and document["kind"] in PARSERS
 }
 TABLES = {name: document for name, document in DOCUMENTS.items() if document["kind"] == "HudiTable" and "/" not in name}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_an_example_is_read(document: Document) -> None:
-    parsed = parse_table(document) if document["kind"] == "HudiTable" else parse_table_class(document)
-    assert isinstance(parsed, HudiTable | HudiTableClass), parsed
+    parsed = PARSERS[document["kind"]](document)
+    assert isinstance(parsed, HudiTable | HudiTableClass | HudiSavepoint), parsed
 
 
 @pytest.mark.parametrize("document", TABLES.values(), ids=TABLES)
@@ -59,8 +71,8 @@ def test_the_class_of_the_examples_allows_every_table(document: Document) -> Non
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_the_api_server_accepts_an_example(document: Document, tables: Any, classes: Any) -> None:
-    kind = tables if document["kind"] == "HudiTable" else classes
+def test_the_api_server_accepts_an_example(document: Document, tables: Any, classes: Any, savepoints: Any) -> None:
+    kind = {"HudiTable": tables, "HudiTableClass": classes, "HudiSavepoint": savepoints}[document["kind"]]
     place = kind.smallest()["metadata"]
     assert kind.refusal_of_document({**document, "metadata": {**document["metadata"], **place}}) == ""
 

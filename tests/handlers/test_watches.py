@@ -126,7 +126,9 @@ DISCOVERY = {
     "/apis": {"groups": [_group("batch", "v1"), _group("hudi-operator.io", "v1alpha1")]},
     "/api/v1": _resources(pods="Pod", namespaces="Namespace"),
     "/apis/batch/v1": _resources(jobs="Job"),
-    "/apis/hudi-operator.io/v1alpha1": _resources(huditables="HudiTable", huditableclasses="HudiTableClass"),
+    "/apis/hudi-operator.io/v1alpha1": _resources(
+        huditables="HudiTable", huditableclasses="HudiTableClass", hudisavepoints="HudiSavepoint"
+    ),
 }
 
 

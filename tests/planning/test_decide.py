@@ -80,6 +80,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "plan_groups": None,
         "savepoint": None,
         "taken_over_at": None,
+        "named_savepoint": None,
         "driver_memory": "2Gi",
         "live": None,
         "state": "Decided",

@@ -7,9 +7,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
+from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
 from hudi_operator.api.status.rescan import RescanState
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.values.base import Model, renamed
 
@@ -25,6 +27,9 @@ RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 """On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
 
+
+SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
+"""On a HudiSavepoint: it goes once its savepoint was removed from the table, or is left there."""
 
 FORMER_ANNOTATIONS = {
     "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,
@@ -106,6 +111,14 @@ class HudiTableClass(Model):
     spec: HudiTableClassSpec
 
 
+class HudiSavepoint(Model):
+    """One savepoint as its owner declared it, and what is known about it."""
+
+    metadata: ObjectMetadata
+    spec: HudiSavepointSpec
+    status: HudiSavepointStatus = HudiSavepointStatus()
+
+
 def rescan_problem(value: str) -> str | None:
     """Return the sentence that says what is wrong with a request to read files once more, or None."""
     try:
@@ -142,6 +155,17 @@ def parse_table_class(document: dict[str, Any]) -> HudiTableClass | InvalidObjec
         return HudiTableClass(metadata=metadata, spec=HudiTableClassSpec.model_validate(document.get("spec")))
     except ValidationError as error:
         return InvalidObject(metadata=metadata, message=_sentence(error))
+
+
+def parse_savepoint(document: dict[str, Any]) -> HudiSavepoint | InvalidObject:
+    """Read a HudiSavepoint from its document. What cannot be read of its status is left out, as that of a table is."""
+    metadata = _metadata(document)
+    status, _ = read_by_parts(HudiSavepointStatus, document.get("status"))
+    try:
+        spec = HudiSavepointSpec.model_validate(document.get("spec"))
+    except ValidationError as error:
+        return InvalidObject(metadata=metadata, message=_sentence(error))
+    return HudiSavepoint(metadata=metadata, spec=spec, status=status)
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

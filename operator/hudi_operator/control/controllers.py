@@ -2,10 +2,12 @@
 
 from hudi_operator.control.class_reporter import TABLE_CLASSES
 from hudi_operator.control.parts import Parts
+from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.control.tables import TABLES
 from hudi_operator.runtime.controller import Controller
 
 CONTROLLERS: tuple[Controller[Parts], ...] = (
     TABLES,
     TABLE_CLASSES,
+    SAVEPOINTS,
 )

@@ -7,6 +7,7 @@ from hudi_operator.kube.kinds import Kind, ObjectKey
 
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
 TABLE_CLASS = Kind(group=GROUP, version=VERSION, plural="huditableclasses", name="HudiTableClass", namespaced=False)
+SAVEPOINT = Kind(group=GROUP, version=VERSION, plural="hudisavepoints", name="HudiSavepoint")
 
 TableKey: TypeAlias = ObjectKey
 """The key of a HudiTable, where nothing else will do."""
@@ -15,6 +16,11 @@ TableKey: TypeAlias = ObjectKey
 def table_key(namespace: str, name: str) -> TableKey:
     """Return the key of a HudiTable."""
     return ObjectKey(TABLE, namespace, name)
+
+
+def savepoint_key(namespace: str, name: str) -> ObjectKey:
+    """Return the key of a HudiSavepoint."""
+    return ObjectKey(SAVEPOINT, namespace, name)
 
 
 def class_key(name: str) -> ObjectKey:

@@ -20,7 +20,7 @@ from hudi_operator.control.actions.status_writer import StatusWriter
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.keys import TABLE, TableKey, table_key
+from hudi_operator.control.keys import TABLE, TableKey, savepoint_key, table_key
 from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
@@ -31,7 +31,7 @@ from hudi_operator.jobs.names import MANAGED_BY, MANAGED_BY_LABEL
 from hudi_operator.kube.api import KubernetesApi, add_finalizer
 from hudi_operator.kube.errors import Conflict, NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.kinds import JOB
+from hudi_operator.kube.kinds import JOB, ObjectKey
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.deletion.decide import decide_ending, refused_ending
 from hudi_operator.planning.life import refused_step, step_of
@@ -40,6 +40,7 @@ from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.status.build import build_invalid_status
+from hudi_operator.planning.status.savepoint_status import moved_savepoints
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.runtime.controller import Trigger
@@ -54,8 +55,8 @@ Document = dict[str, Any]
 class Reconciler:
     """Brings tables to their declared shape; safe to call for different tables at once, never twice for one."""
 
-    wake: Callable[[TableKey], None]
-    """Called with the key of a table that should be reconciled now although no event came for it."""
+    wake: Callable[[ObjectKey], None]
+    """Called with the key of what should be reconciled now although no event came: this table, or its savepoint."""
 
     def __init__(
         self,
@@ -153,6 +154,8 @@ class Reconciler:
             return refused_step(observation, plan, job, message=message, written=written, now=self._kube.now())
 
         done = await self._pipeline.carry_out(key, document, step, target=observation, refuse=refuse)
+        for one in moved_savepoints(parsed.status, done.status):
+            self.wake(savepoint_key(key.namespace, one))
         return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
 
     async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:

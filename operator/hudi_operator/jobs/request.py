@@ -5,6 +5,7 @@ from hudi_jobs.contract import (
     FileSource,
     IngestionTask,
     JobRequest,
+    NamedSavepoint,
     PlannedServiceTask,
     RunMode,
     SavepointStep,
@@ -38,12 +39,14 @@ def build_request(
     abandoned: tuple[str, ...] | None = None,
     savepoint: SavepointStep | None = None,
     taken_over_at: str | None = None,
+    named_savepoint: NamedSavepoint | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
 
     `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
     pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
-    `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names.
+    `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
+    `named_savepoint` is what a run of the service Savepoint does.
     """
     task = TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
@@ -55,6 +58,7 @@ def build_request(
         ingestion=_ingestion(table, table_class) if service is Service.INGESTION else None,
         planned=_planned(run_mode, instant) if makes_plans(service) else None,
         savepoint=SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
+        named_savepoint=named_savepoint,
         owner=TableOwner(
             operator=operator,
             table_uid=table.metadata.uid,

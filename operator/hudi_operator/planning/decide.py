@@ -23,11 +23,13 @@ from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
+from hudi_operator.planning.savepoints.assess import assess
 from hudi_operator.planning.services.evaluation import Case, evaluate_all, make_case
 from hudi_operator.planning.services.freshness import freshness_changes_at
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
+from hudi_operator.planning.services.savepoint import settled
 from hudi_operator.planning.services.slots import (
     ServiceBlocker,
     Started,
@@ -86,6 +88,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         circumstances=circumstances,
         now=now,
         takeover=reported,
+        savepoints=assess(observation, active=tracked.active, finished=tracked.finished, takeover=reported, now=now),
     )
     drift = drift_of(observation)
     blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
@@ -107,10 +110,11 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         case = replace(case, services=_reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
     late, alarm_at = _overdue(case)
+    explanation = explained(case, decisions, started, blocker)
     missed_at = freshness_changes_at(observation.table.spec, services.ingestion, now=now)
     return Plan(
         actions=(*tracked.actions, *stopped.actions, *started.launches),
-        services=explained(case, decisions, started, blocker),
+        services=explanation,
         drift=drift,
         foreign=writers.foreign,
         unknown=writers.unknown,
@@ -130,6 +134,14 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,
         takeover=reported,
+        savepoints=settled(
+            case.savepoints,
+            observation,
+            explanation,
+            launches=started.launches,
+            blocked=blocker[1] if blocker is not None else None,
+            now=now,
+        ),
         waits_for_quiet=takeover.waits,
     )
 
@@ -147,9 +159,17 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
     }
+    savepoints = assess(
+        observation,
+        active=stopped.active,
+        finished=tracked.finished,
+        takeover=observation.table.status.takeover,
+        now=now,
+    )
     return Plan(
         actions=(*tracked.actions, *stopped.actions),
         services=services.replaced(blocked),
+        savepoints=settled(savepoints, observation, services, blocked=message, now=now),
         active_jobs=stopped.active,
         left_behind=left_behind(observation, tracked.finished),
         history=_history(observation.table.status.history, tracked.finished),

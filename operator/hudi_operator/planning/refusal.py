@@ -3,11 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
+from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
+from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import refused_run
+from hudi_operator.planning.savepoints.assess import Savepoints, assess
 from hudi_operator.planning.services.evaluation import evaluate_all, make_case
 from hudi_operator.planning.services.slots import Started, explained, table_blocker, waits_for_stranger
 from hudi_operator.planning.writers.foreign import Writers
@@ -22,6 +26,7 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
         active_jobs=tuple(other for other in plan.active_jobs if other.name != job.name),
         history=(run, *plan.history)[:HISTORY_LENGTH],
         finished=(*plan.finished, run),
+        savepoints=tuple(_failed(one, job) for one in plan.savepoints),
     )
     return _explained_again(after, run, observation=observation, now=now)
 
@@ -51,9 +56,24 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         circumstances=plan.circumstances,
         now=now,
         takeover=plan.takeover,
+        savepoints=_savepoints(plan, run, observation, now=now),
     )
     started = Started(active=plan.active_jobs)
     writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
     blocker = table_blocker(observation, writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
     blocker = blocker or waits_for_stranger(case)
     return replace(plan, services=explained(case, evaluate_all(case), started, blocker))
+
+
+def _failed(entry: TableSavepoint, job: ActiveJob) -> TableSavepoint:
+    """Return what is remembered of a savepoint whose Job was refused: the next attempt waits."""
+    if job.named_savepoint is None or entry.uid != job.named_savepoint.uid:
+        return entry
+    changes = {"failures": entry.failures + 1, "reason": SavepointReason.WAITING, "message": "Its Job was refused."}
+    return entry.model_copy(update=changes)
+
+
+def _savepoints(plan: Plan, run: RunStatus, observation: Observation, *, now: datetime) -> Savepoints:
+    """Return what the next run for a HudiSavepoint would be for; after one that was refused it waits."""
+    found = assess(observation, active=plan.active_jobs, finished=(), takeover=plan.takeover, now=now)
+    return replace(found, failures=found.failures + 1) if run.service is Service.SAVEPOINT else found

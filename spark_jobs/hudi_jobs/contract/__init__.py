@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         WriteOperation,
     )
     from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+    from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
     from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.table_properties import Difference, differences, differences_message
 
@@ -94,6 +95,7 @@ __all__ = [
     "BUCKET_FILE",
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
+    "COMMENT_LIMIT",
     "INDEX_KEY",
     "METADATA_PREFIX",
     "MOST_AFFECTED",
@@ -104,6 +106,7 @@ __all__ = [
     "PROGRESS_FILE",
     "PROGRESS_NAMES",
     "RUN_KEY",
+    "SAVEPOINT_USER",
     "TABLE_KEY",
     "TERMINATION_MESSAGE_LIMIT",
     "TIMELINE_ZONE_OPTION",
@@ -131,6 +134,7 @@ __all__ = [
     "MessageColumns",
     "MessageFormat",
     "MessageValue",
+    "NamedSavepoint",
     "NotALocation",
     "OffsetReset",
     "OtherSource",
@@ -147,6 +151,7 @@ __all__ = [
     "SaslMechanism",
     "SavepointStep",
     "SavepointTask",
+    "SavepointWork",
     "SchemaEvolution",
     "SchemaRegistry",
     "SecurityProtocol",
@@ -187,6 +192,7 @@ _MODULES = (  # those without pydantic first
     "progress",
     "request",
     "rescan",
+    "savepoint",
     "source",
     "table_properties",
 )

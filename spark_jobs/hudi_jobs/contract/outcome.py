@@ -105,6 +105,9 @@ class FailureReason(StrEnum):
     RESTORE_PENDING = "RestorePending"
     """Somebody began to restore the table, and has not finished."""
 
+    SAVEPOINT_REFUSED = "SavepointRefused"
+    """There can be no such savepoint: its commit is not there, was cleaned, or has one of somebody else."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

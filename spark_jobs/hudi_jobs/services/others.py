@@ -53,7 +53,11 @@ class Others:
 
     def is_alive(self, instant: str) -> bool:
         """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""
-        beat = self._written_at(f"{_HEARTBEATS}/{instant}")
+        return self.was_written_lately(f"{_HEARTBEATS}/{instant}")
+
+    def was_written_lately(self, path: str) -> bool:
+        """Tell whether a file was written so lately that whoever wrote it may be at work, by the clock of the store."""
+        beat = self._written_at(path)
         if beat is None:
             return False
         now = self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()

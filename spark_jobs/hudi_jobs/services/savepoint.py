@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
+from hudi_jobs.contract import SAVEPOINT_USER, ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Savepoint, Timeline
 
-USER = "hudi-operator"
+USER = SAVEPOINT_USER
 """Who makes it, as the savepoint says."""
+
+_BEGINNING = "Before the first table service of HudiTable "
 
 
 def protected(
@@ -72,6 +74,11 @@ def _remove(context: TaskContext, ours: list[Savepoint]) -> TaskResult:
     )
 
 
+def is_of_takeover(savepoint: Savepoint) -> bool:
+    """Tell whether a savepoint is that of a takeover, of whatever resource."""
+    return savepoint.user == USER and savepoint.comment.startswith(_BEGINNING)
+
+
 def _comment(context: TaskContext) -> str:
     task = context.task.savepoint
     return f"{_resource(context)}, taken over at {task.taken_over_at if task else ''}"
@@ -79,7 +86,7 @@ def _comment(context: TaskContext) -> str:
 
 def _resource(context: TaskContext) -> str:
     owner = context.task.owner
-    return f"Before the first table service of HudiTable {owner.table} ({owner.table_uid})" if owner else ""
+    return f"{_BEGINNING}{owner.table} ({owner.table_uid})" if owner else ""
 
 
 def _ours(context: TaskContext, timeline: Timeline) -> list[Savepoint]:

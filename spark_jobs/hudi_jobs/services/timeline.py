@@ -58,6 +58,17 @@ class Savepoint:
 
 
 @dataclass(frozen=True)
+class Clean:
+    """A clean that is planned or has completed; `keeps_from` is the oldest commit whose files it keeps, if it says.
+
+    One that keeps a number of versions names none: it keeps what the newest commit shows that it knew.
+    """
+
+    instant: str
+    keeps_from: str | None
+
+
+@dataclass(frozen=True)
 class Written:
     """What a completed commit says: who made it and how much it wrote and replaced."""
 
@@ -128,6 +139,36 @@ class Timeline:
             said = self._active.readSavepointMetadata(each)
             found.append(Savepoint(str(each.requestedTime()), str(said.getSavepointedBy()), str(said.getComments())))
         return found
+
+    def begun_savepoint(self, instant: str) -> str | None:
+        """Return the file of a savepoint on an instant that was begun and has not completed."""
+        names = self.meta.getInstantFileNameGenerator()
+        for each in self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants():
+            if str(each.requestedTime()) == instant:
+                return f"{self.meta.getTimelinePath().toString()}/{names.getFileName(each)}"
+        return None
+
+    def cleans(self) -> list[Clean]:
+        """Return the cleans of the active timeline, those that have not completed too."""
+        requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
+        generator, found = self.meta.getInstantGenerator(), []
+        for each in self._active.getCleanerTimeline().getInstants():
+            time = str(each.requestedTime())
+            if each.isCompleted():
+                said = self._active.readCleanMetadata(each)
+                keeps = said.getEarliestCommitToRetain()
+            else:
+                said = self._active.readCleanerPlan(generator.createNewInstant(requested, each.getAction(), time))
+                earliest = said.getEarliestInstantToRetain()
+                keeps = earliest.getTimestamp() if earliest is not None else None
+            known = keeps or said.getLastCompletedCommitTimestamp()
+            found.append(Clean(time, str(known) if known else None))
+        return found
+
+    def commits(self) -> set[str]:
+        """Return the requested times of all completed commits of the active timeline."""
+        commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
+        return {str(each.requestedTime()) for each in commits}
 
     def drop_begun_savepoint(self, instant: str) -> None:
         """Remove what a run that was ended while it made a savepoint has left of it: Hudi would not begin another."""

@@ -5,9 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.conditions import ConditionType
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.base import GROUP
@@ -187,5 +189,37 @@ TABLE_CLASS = ResourceKind(
     ),
 )
 
-KINDS = (TABLE, TABLE_CLASS)
+SAVEPOINT = ResourceKind(
+    kind="HudiSavepoint",
+    short_name="hsp",
+    namespaced=True,
+    description="A commit of a HudiTable to which the table can be restored: its files are kept until this goes.",
+    spec=HudiSavepointSpec,
+    status=HudiSavepointStatus,
+    columns=(
+        PrinterColumn(name="Table", json_path=".spec.tableRef.name", description="The HudiTable"),
+        PrinterColumn(
+            name="Ready",
+            json_path='.status.conditions[?(@.type=="Ready")].status',
+            description="Whether the savepoint is in the table",
+        ),
+        PrinterColumn(
+            name="Reason",
+            json_path='.status.conditions[?(@.type=="Ready")].reason',
+            description="Why it is or is not",
+        ),
+        PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that is kept"),
+        PrinterColumn(
+            name="Expires", json_path=".status.expiresAt", type="date", description="When it is removed from the table"
+        ),
+        _AGE,
+        PrinterColumn(
+            name="Blocks", json_path=".status.blocks", description="What cleaning and archival cannot do", wide=True
+        ),
+        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence", wide=True),
+        PrinterColumn(name="Comment", json_path=".spec.comment", description="Why it is kept", wide=True),
+    ),
+)
+
+KINDS = (TABLE, TABLE_CLASS, SAVEPOINT)
 """All kinds of the group."""

@@ -168,6 +168,13 @@ class TakeoverSettings(Model):
     """Make a savepoint before the first table service, and remove it after the first successful cycle."""
 
 
+class SavepointSettings(Model):
+    """What tables may keep by HudiSavepoints."""
+
+    max_per_table: Annotated[int, Field(ge=0, le=50)] = 10
+    """Savepoints of one table, those of others counted, from which on HudiSavepoints make no further one."""
+
+
 class JobQuota(Model):
     """How many jobs may run at once."""
 
@@ -221,6 +228,9 @@ class HudiTableClassSpec(RenamedModel):
 
     takeover: TakeoverSettings = TakeoverSettings()
     """How a table that others have written is taken over."""
+
+    savepoints: SavepointSettings = SavepointSettings()
+    """What tables may keep by HudiSavepoints."""
 
     job_quota: JobQuota = JobQuota()
     """How many jobs may run at once."""

@@ -34,6 +34,9 @@ class ConditionType(StrEnum):
     INGESTED = "Ingested"
     """The last ingestion had success or nothing to do."""
 
+    SAVEPOINTED = "Savepointed"
+    """The last run for a HudiSavepoint did what it was for; only there while a HudiSavepoint asks for something."""
+
     COMPACTED = "Compacted"
     """The last compaction had success or nothing to do."""
 

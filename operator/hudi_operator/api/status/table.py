@@ -11,6 +11,7 @@ from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.rescan import RescanStatus
+from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
 
@@ -330,6 +331,9 @@ class ServicesStatus(Model):
     ingestion: ServiceStatus = ServiceStatus()
     """Bringing input into the table."""
 
+    savepoint: ServiceStatus | None = None
+    """Making and removing the savepoints of HudiSavepoints; absent where none has asked for anything."""
+
     compaction: ServiceStatus = ServiceStatus()
     """Merging of log files into base files."""
 
@@ -344,12 +348,16 @@ class ServicesStatus(Model):
 
     def of(self, service: Service | None) -> ServiceStatus:
         """Return the status of one service; of one that is no part of a table's life or not known, the default."""
-        status: ServiceStatus = _UNKNOWN if service is None else getattr(self, service.lower(), _UNKNOWN)
-        return status
+        status: ServiceStatus | None = None if service is None else getattr(self, service.lower(), None)
+        return status or _UNKNOWN
 
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return these with some of them changed."""
-        return self.model_copy(update={service.lower(): status for service, status in changed.items()})
+        shown: dict[Service, ServiceStatus | None] = dict(changed)
+        savepoint = shown.get(Service.SAVEPOINT)
+        if savepoint is not None and not savepoint.due and savepoint.last_run is None:
+            shown[Service.SAVEPOINT] = None  # nothing was ever asked for
+        return self.model_copy(update={service.lower(): status for service, status in shown.items()})
 
 
 def service_name(service: Service | None) -> str:
@@ -401,6 +409,9 @@ class ActiveJob(Model):
 
     taken_over_at: Timestamp | None = None
     """The takeover that this savepoint is of."""
+
+    named_savepoint: NamedSavepointJob | None = None
+    """The savepoint of a HudiSavepoint that the Job makes or removes."""
 
     plan_bytes: int | None = None
     """Bytes that the plan of the pending instant reads, where it is known."""
@@ -465,6 +476,9 @@ class HudiTableStatus(Model):
         ),
     ] = ()
     """Jobs that were decided and have not been seen to end."""
+
+    savepoints: Annotated[tuple[TableSavepoint, ...], Field(max_length=SAVEPOINTS_SHOWN)] = ()
+    """Savepoints of HudiSavepoints, and those of others that the timeline holds; at most 64."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import NamedSavepoint, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
@@ -146,7 +146,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         raise JobRefused(job, "this version of the operator does not know its service")
     if target.table_class is None:
         raise JobRefused(job, "the table's class is not known")
-    if job.service is Service.DELETION:
+    if job.service in {Service.DELETION, Service.SAVEPOINT}:
         table = _without_executors(table)
     table_class = target.table_class.spec
     plan = None
@@ -174,6 +174,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         abandoned=job.abandoned,
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
+        named_savepoint=_named_savepoint(table, job),
     )
     return build_job(
         table=table,
@@ -190,7 +191,23 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
     )
 
 
+def _named_savepoint(table: HudiTable, job: ActiveJob) -> NamedSavepoint | None:
+    """Return what a run does for a HudiSavepoint; without that it would be for nothing."""
+    named = job.named_savepoint
+    if named is None:
+        if job.service is Service.SAVEPOINT:
+            raise JobRefused(job, "the status does not say which savepoint it is for")
+        return None
+    return NamedSavepoint(
+        work=named.work,
+        instant=named.instant,
+        resource=f"{table.metadata.namespace}/{named.resource}",
+        uid=named.uid,
+        comment=named.comment,
+    )
+
+
 def _without_executors(table: HudiTable) -> HudiTable:
-    """Return a table whose run is one pod: removing files is one process's work."""
+    """Return a table whose run is one pod: removing files, or listing them, is one process's work."""
     execution = table.spec.execution.model_copy(update={"mode": ExecutionMode.LOCAL})
     return table.model_copy(update={"spec": table.spec.model_copy(update={"execution": execution})})

@@ -52,6 +52,12 @@ class Reason(StrEnum):
     FAILED_WRITE = "FailedWrite"
     """Due: a write that a dead run left behind is rolled back."""
 
+    NOT_ASKED = "NotAsked"
+    """No HudiSavepoint waits for a run."""
+
+    SAVEPOINT_ASKED = "SavepointAsked"
+    """Due: the savepoint of a HudiSavepoint is to be made or removed."""
+
     FIRST_CYCLE_OVER = "FirstCycleOver"
     """Due: the savepoint of the takeover is removed, because every table service has done its first work."""
 
@@ -97,9 +103,10 @@ class Priority(IntEnum):
     REQUESTED = 1
     STARVING = 2
     INGESTION = 3
-    FAILED_WRITE = 4
-    SERVICE = 5
-    CONTINUOUS = 6
+    SAVEPOINT = 4
+    FAILED_WRITE = 5
+    SERVICE = 6
+    CONTINUOUS = 7
     """Ingestion that has ended for table services, or is about to go on for long: what is due alone goes first."""
 
 

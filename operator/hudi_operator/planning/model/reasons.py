@@ -158,6 +158,58 @@ class TableEvent(StrEnum):
     """Somebody made a savepoint."""
 
 
+class SavepointReason(StrEnum):
+    """What is said of a HudiSavepoint, in its condition Ready and in the status of its table."""
+
+    KEPT = "Kept"
+    """The savepoint is in the table."""
+
+    WAITING = "Waiting"
+    """It waits for its turn among the runs of the table; the message says for what."""
+
+    AT_WORK = "Running"
+    """A Job makes or removes it."""
+
+    NO_COMMIT = "NoCommit"
+    """The table has no commit that could be kept."""
+
+    TABLE_NOT_FOUND = "TableNotFound"
+    """There is no HudiTable of the name in the namespace."""
+
+    INSTANT_NOT_FOUND = "InstantNotFound"
+    """The active timeline does not hold the instant."""
+
+    INSTANT_PENDING = "InstantPending"
+    """The commit has not completed."""
+
+    NOT_A_COMMIT = "NotACommit"
+    """The instant is a clean, a rollback or another that writes no data."""
+
+    INSTANT_CLEANED = "InstantCleaned"
+    """A clean may have removed files of the commit."""
+
+    ALREADY_SAVEPOINTED = "AlreadySavepointed"
+    """The commit has a savepoint of another resource, or of the takeover."""
+
+    TOO_MANY = "TooManySavepoints"
+    """The table has as many savepoints as its class allows, or too many resources name it."""
+
+    REFUSED = "SavepointRefused"
+    """The driver has seen that there can be no such savepoint."""
+
+    LOST = "SavepointLost"
+    """The savepoint was in the table, and somebody else has removed it; it is not made again."""
+
+    EXPIRED = "Expired"
+    """The time of the savepoint is over, and it was removed."""
+
+    REMOVED = "SavepointRemoved"
+    """The savepoint was removed, or never made; the resource goes."""
+
+    RETAINED = "SavepointRetained"
+    """The savepoint stays although the resource goes; as an Event, a Warning where nothing could remove it."""
+
+
 class EndingReason(StrEnum):
     """What the deletion of a table is at, as the reason of its condition Ready."""
 

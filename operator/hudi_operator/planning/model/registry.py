@@ -19,6 +19,7 @@ from hudi_operator.planning.model.reasons import (
     Retry,
     RunRemark,
     RunTrouble,
+    SavepointReason,
     TableEvent,
     TableReason,
     Waiting,
@@ -36,6 +37,7 @@ AnyReason = (
     | Waiting
     | TableReason
     | ClassReason
+    | SavepointReason
     | TableEvent
     | Effect
     | EndingReason
@@ -44,6 +46,7 @@ AnyReason = (
 """Every word that says why."""
 
 _ASK = "ask the platform team."
+_ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing up to the limit of the class: the driver gets half as much again each time."
 _NOTHING = "Nothing."
@@ -146,6 +149,7 @@ _FAILURES: _Table = {
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
     FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
     FailureReason.RESTORE_PENDING: (Retry.JOB, "Finish the restore with the tool that began it."),
+    FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
     FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),
@@ -170,6 +174,8 @@ _SERVICES: _Table = {
     Reason.INLINE: (Retry.NEVER, ""),
     Reason.NO_TABLE: (Retry.NEVER, ""),
     Reason.REQUESTED: (Retry.NEVER, ""),
+    Reason.NOT_ASKED: (Retry.NEVER, ""),
+    Reason.SAVEPOINT_ASKED: (Retry.NEVER, ""),
     Reason.SCHEDULED: (Retry.NEVER, ""),
     Reason.CONTINUOUS: (Retry.NEVER, ""),
     Reason.MORE_INPUT: (Retry.NEVER, ""),
@@ -237,6 +243,31 @@ _CLASSES: _Table = {
     ),
 }
 
+_SAVEPOINTS: _Table = {
+    SavepointReason.KEPT: (Retry.NEVER, ""),
+    SavepointReason.WAITING: (
+        Retry.WHEN_CLEARED,
+        "See the message; `status.services.savepoint` of the table says more.",
+    ),
+    SavepointReason.AT_WORK: (Retry.WHEN_CLEARED, _NOTHING),
+    SavepointReason.NO_COMMIT: (Retry.WHEN_CLEARED, "Wait for the first commit."),
+    SavepointReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the HudiTable, or another HudiSavepoint."),
+    SavepointReason.INSTANT_NOT_FOUND: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.INSTANT_PENDING: (Retry.WHEN_CLEARED, "Wait until the commit completes."),
+    SavepointReason.NOT_A_COMMIT: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.INSTANT_CLEANED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.ALREADY_SAVEPOINTED: (Retry.WHEN_CLEARED, "Delete one of the two, or wait for the next commit."),
+    SavepointReason.TOO_MANY: (
+        Retry.WHEN_CLEARED,
+        "Delete a savepoint, or raise `savepoints.maxPerTable` of the class.",
+    ),
+    SavepointReason.REFUSED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.LOST: (Retry.INTERVENTION, "Create another HudiSavepoint."),
+    SavepointReason.EXPIRED: (Retry.NEVER, "Delete the resource."),
+    SavepointReason.REMOVED: (Retry.NEVER, ""),
+    SavepointReason.RETAINED: (Retry.NEVER, "Adopt it by a HudiSavepoint with its instant, or remove it by hand."),
+}
+
 _ENDINGS: _Table = {
     EndingReason.STOPPING_JOBS: (Retry.WHEN_CLEARED, "For a pod on a lost node: repair or delete the node."),
     EndingReason.DELETING_DATA: (Retry.WHEN_CLEARED, "Nothing; `deletionPolicy: Retain` stops it."),
@@ -260,6 +291,7 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
     Waiting: ("Service that waits", _WAITING),
     TableReason: ("Condition of a table", _TABLES),
     ClassReason: ("Condition of a class", _CLASSES),
+    SavepointReason: ("Savepoint", _SAVEPOINTS),
     EndingReason: ("Deletion", _ENDINGS),
     TableEvent: ("Event", dict.fromkeys(TableEvent, _EVENT)),
     Effect: ("Event about an instant", dict.fromkeys(Effect, _EVENT)),

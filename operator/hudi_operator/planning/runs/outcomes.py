@@ -7,7 +7,7 @@ driver's word is all there is.
 
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, TaskResult
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
@@ -17,6 +17,7 @@ from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_d
 from hudi_operator.planning.runs.continuous import shown
 from hudi_operator.planning.runs.continuous_end import conclude_continuous
 from hudi_operator.services.registry import leaves_no_instant
+from hudi_operator.timeline import Action
 
 MESSAGE_LIMIT = 1000
 
@@ -34,14 +35,15 @@ def conclude(
     """
     result = _result(observed)
     if result is not None and result.outcome is Outcome.NOTHING_TO_DO and job.live is None:
-        return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message)
+        why = result.reason
+        return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message, reason=why)
     if snapshot.trouble is not None or may_be_damaged(job, result, snapshot):
         return None
     if job.live is not None:
         failure = _failure(job, observed=observed, result=result)
         return conclude_continuous(job, result, snapshot, failure, now=now)
     instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, snapshot)
-    if instant is not None or _needs_no_instant(job, result):
+    if instant is not None or _needs_no_instant(job, result, snapshot):
         message = _success_message(result)
         return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)
     if result is not None and result.outcome in _GAVE_WAY:
@@ -51,7 +53,24 @@ def conclude(
     return _run(job, outcome=Outcome.FAILED, result=result, now=now, message=failure.message, reason=failure.reason)
 
 
-def _needs_no_instant(job: ActiveJob, result: TaskResult | None) -> bool:
+def _is_confirmed(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
+    """Whether the timeline shows what a run for a HudiSavepoint was for; it has the time of its commit, so no instant.
+
+    A run that says itself that it came to nothing is believed.
+    """
+    named, timeline = job.named_savepoint, snapshot.timeline
+    if named is None or (result is not None and result.outcome is not Outcome.SUCCEEDED):
+        return False
+    saved = timeline.counters.savepoints if timeline is not None else ()
+    if named.work is SavepointWork.MAKE:
+        return named.instant in saved
+    begun = (one for one in timeline.pending if one.action is Action.SAVEPOINT) if timeline is not None else ()
+    return named.instant not in {*saved, *(one.time for one in begun)}
+
+
+def _needs_no_instant(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
+    if job.named_savepoint is not None:
+        return _is_confirmed(job, result, snapshot)
     leaves_none = leaves_no_instant(job.service) or job.savepoint is SavepointStep.REMOVE
     return leaves_none and result is not None and result.outcome is Outcome.SUCCEEDED
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import SavepointWork, Service
+from hudi_operator.api.resources import HudiSavepoint
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import (
+    SAVEPOINTS,
     START_TROUBLES,
     Action,
     CreateJob,
@@ -148,8 +150,8 @@ def is_of_run(found: JobObservation, job: ActiveJob) -> bool:
 
 def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: datetime) -> bool:
     unread = any(part.startswith("activeJobs.") for part in observation.table.unreadable)
-    if job.service is None or unread:
-        return False  # only a later version of the operator knows what is to be created
+    if job.service is None or unread or not _is_asked_for(job, observation):
+        return False  # only a later version of the operator knows what is to be created, or nobody asks for it
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
     if observation.blockers or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
@@ -162,6 +164,18 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
         return False
     started = parse_time(job.started_at)
     return started is not None and now - started < _CREATION_GRACE
+
+
+def _is_asked_for(job: ActiveJob, observation: Observation) -> bool:
+    """Whether the HudiSavepoint of a run is still there, and wants what was decided; of any other run, yes."""
+    named = job.named_savepoint
+    if named is None:
+        return job.service is not Service.SAVEPOINT
+    found = [one.metadata for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, HudiSavepoint)]
+    metadata = next((one for one in found if one.uid == named.uid), None)
+    if metadata is None:
+        return False
+    return named.work is SavepointWork.REMOVE or metadata.deletion_timestamp is None
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:

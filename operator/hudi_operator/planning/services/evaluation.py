@@ -12,10 +12,11 @@ from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.table import PENDING_SHOWN, ActiveJob, PendingStatus, ServicesStatus, ServiceStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot
-from hudi_operator.planning.model.decision import Decision, Reason, Surroundings
+from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
-from hudi_operator.planning.services import ingestion
+from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.services import ingestion, savepoint
 from hudi_operator.planning.services.freshness import before_services
 from hudi_operator.planning.services.pending import pending_statuses
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
@@ -42,6 +43,7 @@ class Case:
     pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
     busy: frozenset[str] = frozenset()
     takeover: TakeoverStatus | None = None
+    savepoints: Savepoints = field(default_factory=Savepoints)
 
     @property
     def table(self) -> HudiTable:
@@ -83,6 +85,7 @@ def make_case(
     circumstances: str | None,
     now: datetime,
     takeover: TakeoverStatus | None = None,
+    savepoints: Savepoints | None = None,
 ) -> Case:
     """Return what services are decided by, with the pending instants of each."""
     snapshot = observation.snapshot
@@ -102,6 +105,7 @@ def make_case(
         pending=pending,
         busy=frozenset(busy),
         takeover=takeover,
+        savepoints=savepoints or Savepoints(),
     )
 
 
@@ -109,6 +113,10 @@ def evaluate(case: Case, service: Service) -> Decision:
     """Return whether a service is due."""
     memory = case.services.of(service)
     evaluation = evaluation_of(service)
+    if service is Service.SAVEPOINT:
+        found = savepoint.evaluate(case.savepoints)
+        # What has not failed itself is tried at once, whatever has failed before it.
+        return after_backoff(case, service, found) if found.due and case.savepoints.failures else found
     if evaluation is None:
         found = ingestion.evaluate(
             memory,
@@ -152,8 +160,14 @@ def surroundings(case: Case, service: Service) -> Surroundings:
 
 
 def evaluate_all(case: Case) -> dict[Service, Decision]:
-    """Return the decision on every service."""
-    return {service: evaluate(case, service) for service in SERVICES}
+    """Return the decision on every service; one for a HudiSavepoint goes before every table service."""
+    found = {service: evaluate(case, service) for service in SERVICES}
+    own = found[Service.SAVEPOINT]
+    starving = any(one.due and one.priority is Priority.STARVING for one in found.values())
+    if own.due and starving:
+        # A cleaning that is far behind goes before ingestion, and could take the files that are to be kept.
+        found[Service.SAVEPOINT] = replace(own, priority=Priority.STARVING)
+    return found
 
 
 def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decision | None:

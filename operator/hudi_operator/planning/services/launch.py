@@ -23,6 +23,7 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
     plan = dict(case.observation.snapshot.plans).get(decision.instant or "")
     sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
     last, step = memory.last_run, savepoint_step(case, service, decision)
+    named = case.savepoints.following if service is Service.SAVEPOINT else None
     decided = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, and its executors not.
@@ -33,6 +34,7 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
         decision.run_mode,
         sizing.driver.memory,
         attempt,
+        *((named.work, named.instant, named.uid) if named is not None else ()),
         # What a run follows is gone once it has ended, so that no later decision is the same.
         last.job if last else None,
         last.finished_at if last else None,
@@ -57,6 +59,7 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
         abandoned=case.abandoned[:PENDING_REMEMBERED],
         savepoint=step,
         taken_over_at=case.takeover.since if case.takeover and step else None,
+        named_savepoint=named,
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,

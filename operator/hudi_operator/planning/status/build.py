@@ -46,6 +46,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         takeover=plan.takeover,
         services=plan.services,
         active_jobs=plan.active_jobs,
+        savepoints=plan.savepoints,
         left_behind=plan.left_behind,
         history=plan.history,
     )

@@ -24,6 +24,7 @@ from hudi_operator.planning.status.readiness import Readiness, live_message, rea
 from hudi_operator.planning.writers.foreign import foreign_message
 from hudi_operator.services.ingestion import INGESTION
 from hudi_operator.services.registry import DEFINITIONS, mode_of
+from hudi_operator.services.savepoint import SAVEPOINT
 
 
 def build_conditions(observation: Observation, plan: Plan, *, now: datetime) -> tuple[Condition, ...]:
@@ -109,6 +110,8 @@ def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
 def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator[Condition]:
     for definition in DEFINITIONS:
         memory = plan.services.of(definition.service)
+        if definition is SAVEPOINT and plan.services.savepoint is None:
+            continue
         if definition is INGESTION:
             if spec.ingestion is not None:
                 live = live_message(plan)

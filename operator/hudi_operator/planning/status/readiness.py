@@ -146,7 +146,8 @@ def _failing(observation: Observation, plan: Plan) -> Readiness | None:
 
 def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
     """Yield services whose runs fail, those that need a person first; table services may well give way to a writer."""
-    services = [(service, plan.services.of(service)) for service in SERVICES]
+    # A savepoint that cannot be made says so itself, and is nothing that the table lacks.
+    services = [(service, plan.services.of(service)) for service in SERVICES if service is not Service.SAVEPOINT]
     for service, memory in sorted(services, key=lambda pair: pair[1].reason not in _HOPELESS):
         kind = failure_kind(memory.last_run) if memory.last_run else None
         harmless = kind is None or (kind is FailureKind.CONFLICT and service is not Service.INGESTION)

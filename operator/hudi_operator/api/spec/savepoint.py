@@ -1,0 +1,77 @@
+"""The spec of a `HudiSavepoint`: which commit of a table is kept, why, and for how long."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract import COMMENT_LIMIT
+from hudi_operator.api.values.base import Duration, Model, Name, at_least, rules
+
+
+class SavepointDeletionPolicy(StrEnum):
+    """What happens to the savepoint in the table when the resource is deleted."""
+
+    RETAIN = "Retain"
+    """It stays, and the table shows it as nobody's."""
+
+    DELETE = "Delete"
+    """A Job removes it."""
+
+
+class TableReference(Model):
+    """A HudiTable of the same namespace."""
+
+    name: Name
+    """Name of the HudiTable."""
+
+
+class HudiSavepointSpec(Model):
+    """One savepoint of one table. Only its expiry and its deletionPolicy can be changed."""
+
+    table_ref: TableReference
+    """The table."""
+
+    instant: Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)] | None = None
+    """Requested time of the commit that is kept. A savepoint that the table has there is adopted."""
+
+    latest: bool | None = None
+    """Keep the commit that is the newest when the savepoint is made; status.instant then says which."""
+
+    comment: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=COMMENT_LIMIT)] | None = None
+    """Why it is kept: stored in the table with the savepoint."""
+
+    expires_after: Duration | None = None
+    """Time since the creation of the resource after which the savepoint is removed from the table."""
+
+    keep_forever: bool | None = None
+    """Keep the savepoint until the resource is deleted."""
+
+    deletion_policy: SavepointDeletionPolicy | None = None
+    """What the deletion of the resource does: Delete removes the savepoint from the table, Retain leaves it.
+
+    By default one that the operator made is removed, and one that was adopted stays.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "has(self.instant) != (has(self.latest) && self.latest)",
+                "give either instant or latest: true",
+            ),
+            (
+                "has(self.expiresAfter) != (has(self.keepForever) && self.keepForever)",
+                "give either expiresAfter or keepForever: true",
+            ),
+            at_least("expiresAfter", "1m"),
+            ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another savepoint"),
+            *(
+                (
+                    f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || "
+                    f"self.{field} == oldSelf.{field})",
+                    f"{field} cannot be changed; create another savepoint",
+                )
+                for field in ("instant", "latest", "comment")
+            ),
+        )
+    )

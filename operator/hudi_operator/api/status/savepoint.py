@@ -1,0 +1,46 @@
+"""The status of a `HudiSavepoint`: which commit it keeps, whether it is there, and what it blocks."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hudi_operator.api.status.conditions import Condition
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+
+class HudiSavepointStatus(Model):
+    """What the operator says of one savepoint."""
+
+    observed_generation: int = -1
+    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+
+    message: Annotated[str, Field(max_length=512)] | None = None
+    """The state in one sentence."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=8,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = ()
+    """Ready, and Reconciling and Stalled while they are true."""
+
+    instant: InstantTime | None = None
+    """The commit that is kept: from before the Job starts on, so that no retry takes another one."""
+
+    completed_at: Timestamp | None = None
+    """When the operator first saw the savepoint in the table."""
+
+    adopted: bool = False
+    """Whether the savepoint was in the table before the resource asked for it."""
+
+    blocks: Annotated[str, Field(max_length=512)] | None = None
+    """What the table's cleaning and archival cannot do because of it."""
+
+    expires_at: Timestamp | None = None
+    """When it is removed from the table; absent with keepForever."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the status as it is written to the API server: absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,0 +1,90 @@
+"""What the status of a `HudiTable` says of its savepoints: those of resources, which it remembers, and all others."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_jobs.contract import COMMENT_LIMIT, SavepointWork
+from hudi_operator.api.status.conditions import REASON_PATTERN
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+SAVEPOINTS_SHOWN = 64
+
+
+class SavepointState(StrEnum):
+    """How far the savepoint of a resource has come."""
+
+    WAITING = "Waiting"
+    """It is to be made."""
+
+    REFUSED = "Refused"
+    """It cannot be made."""
+
+    KEPT = "Kept"
+    """It is in the table."""
+
+    LOST = "Lost"
+    """It was in the table, and somebody else has removed it. It is not made again."""
+
+    REMOVING = "Removing"
+    """It is to be removed."""
+
+    REMOVED = "Removed"
+    """It was removed, or never made, and the resource goes or has expired."""
+
+    RETAINED = "Retained"
+    """It stays in the table although the resource goes: nothing could remove it."""
+
+
+class TableSavepoint(Model):
+    """One savepoint; without a resource it is somebody else's, and a HudiSavepoint with its instant adopts it."""
+
+    instant: InstantTime | None = None
+    """The commit that it keeps, or is to keep."""
+
+    resource: Annotated[str, Field(max_length=253)] | None = None
+    """The HudiSavepoint."""
+
+    uid: Annotated[str, Field(max_length=64)] | None = None
+    """Uid of the HudiSavepoint."""
+
+    state: SavepointState = SavepointState.KEPT
+    """Waiting, Refused, Kept, Lost, Removing, Removed or Retained."""
+
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Kept"
+    """Why, as a word."""
+
+    message: Annotated[str, Field(max_length=512)] = ""
+    """Why, as a sentence."""
+
+    adopted: bool = False
+    """Whether it was there before the resource asked for it."""
+
+    since: Timestamp | None = None
+    """When the operator first saw it in the table."""
+
+    failures: int = 0
+    """Runs in a row that failed to make or remove it."""
+
+    blocks: Annotated[str, Field(max_length=256)] | None = None
+    """What cleaning and archival cannot do because of it."""
+
+
+class NamedSavepointJob(Model):
+    """What a Job does with the savepoint of one resource: decided with the Job, so that a retry does the same."""
+
+    work: SavepointWork
+    """Make or Remove."""
+
+    instant: InstantTime
+    """The commit that is kept."""
+
+    resource: Annotated[str, Field(max_length=253)]
+    """The HudiSavepoint."""
+
+    uid: Annotated[str, Field(max_length=64)]
+    """Its uid."""
+
+    comment: Annotated[str, Field(max_length=COMMENT_LIMIT)] = ""
+    """The comment of the savepoint."""

@@ -1,0 +1,102 @@
+"""The controller of savepoints: writes what their tables say of them, and lets them go when nothing is left to do.
+
+A savepoint is made and removed by a run of its table, which is decided with the table. What is decided here is the
+resource: its status, and its finalizer.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from hudi_operator.api.resources import (
+    SAVEPOINT_FINALIZER,
+    HudiSavepoint,
+    HudiTable,
+    InvalidObject,
+    parse_savepoint,
+    parse_table,
+)
+from hudi_operator.control.keys import SAVEPOINT, table_key
+from hudi_operator.control.parts import Parts
+from hudi_operator.kube.api import KubernetesApi, add_finalizer, remove_finalizer
+from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.events import EventType
+from hudi_operator.kube.fields import text
+from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.status.savepoint_status import SavepointStep, decide_savepoint
+from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
+
+_log = structlog.get_logger(__name__)
+Document = dict[str, Any]
+
+
+class SavepointReconciler:
+    """Keeps status and finalizer of savepoints; `wake` has a table reconciled that could not know of a change."""
+
+    def __init__(self, kube: KubernetesApi, *, wake: Callable[[ObjectKey], None]) -> None:
+        self._kube = kube
+        self._wake = wake
+
+    async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> float | None:
+        """Write what the table says of a savepoint; return the seconds until the next look, None when it is gone."""
+        document = await self._kube.get(key)
+        if document is None:
+            return None
+        parsed = parse_savepoint(document)
+        step = decide_savepoint(parsed, await self._table(key, parsed), now=self._kube.now())
+        try:
+            return await self._carry_out(key, document, step)
+        except NotFound:
+            return None
+
+    async def _table(self, key: ObjectKey, named: HudiSavepoint | InvalidObject) -> HudiTable | InvalidObject | None:
+        if isinstance(named, InvalidObject):
+            return None
+        document = await self._kube.get(table_key(key.namespace, named.spec.table_ref.name))
+        return None if document is None else parse_table(document)
+
+    async def _carry_out(self, key: ObjectKey, document: Document, step: SavepointStep) -> float | None:
+        if step.released is not None:
+            await self._release(key, document, step.released, is_left=step.is_left)
+            return None
+        if step.hold and SAVEPOINT_FINALIZER not in (document["metadata"].get("finalizers") or ()):
+            document = await add_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
+            # That it is held is no news to the informer, and nothing is made for one that is not.
+            table = table_of(document)
+            if table is not None:
+                self._wake(table)
+        if step.status is None:
+            return None  # it goes, and another controller's finalizer keeps it
+        await self._kube.replace_status(SAVEPOINT, document, step.status.to_document())
+        return step.requeue
+
+    async def _release(self, key: ObjectKey, document: Document, message: str, *, is_left: bool) -> None:
+        """Say what became of the savepoint, also in the log: in a namespace that goes no Event can be posted."""
+        _log.info("savepoint released", savepoint=str(key), left=is_left, text=message)
+        kind = EventType.WARNING if is_left else EventType.NORMAL
+        reason = SavepointReason.RETAINED if is_left else SavepointReason.REMOVED
+        await self._kube.create_event(document, kind=kind, reason=reason, message=message, once=True)
+        await remove_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
+
+
+def table_of(savepoint: object) -> ObjectKey | None:
+    """Return the table that a savepoint names."""
+    namespace, name = text(savepoint, "metadata", "namespace"), text(savepoint, "spec", "tableRef", "name", limit=253)
+    return table_key(namespace, name) if namespace and name else None
+
+
+def _connect(parts: Parts) -> Reconcile:
+    return SavepointReconciler(parts.kube, wake=parts.wake).reconcile
+
+
+SAVEPOINTS = Controller(
+    kind=SAVEPOINT,
+    connect=_connect,
+    reference=table_of,
+    dependents=concerns_what_it_refers_to,
+    observed_as=parse_savepoint,
+    polled=True,
+    finalizer=SAVEPOINT_FINALIZER,
+)

@@ -1,0 +1,50 @@
+"""Why there can be no savepoint on an instant: what the timeline tells before a run begins. The driver looks again."""
+
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.timeline import Action, Counters, Timeline
+from hudi_operator.timeline.rules.counters import COMMITS
+
+_BECOME_COMMITS = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}
+
+Refusal = tuple[SavepointReason, str]
+"""Why, as a word and as a sentence."""
+
+
+def newest_commit(timeline: Timeline) -> str | None:
+    """Return the requested time of the newest completed commit."""
+    return max((one.time for one in timeline.completed if one.action in COMMITS), default=None)
+
+
+def newer_commits(instant: str, timeline: Timeline) -> int:
+    """Return how many completed commits were requested after an instant."""
+    return sum(one.time > instant for one in timeline.completed if one.action in COMMITS)
+
+
+def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
+    """Return why there can be no savepoint on an instant, or None."""
+    found = [one for one in timeline.instants if one.time == instant]
+    if not found:
+        message = f"The active timeline holds no instant {instant}: it was archived or undone, or never was there."
+        return SavepointReason.INSTANT_NOT_FOUND, message
+    if any(one.is_completed and one.action in COMMITS for one in found):
+        return _cleaned(instant, timeline.counters)
+    if any(one.action in _BECOME_COMMITS for one in found):
+        message = f"{found[0].action} {instant} is pending; a savepoint needs a commit that has completed."
+        return SavepointReason.INSTANT_PENDING, message
+    message = f"{instant} is a {found[0].action} and no commit, so it has no files to keep."
+    return SavepointReason.NOT_A_COMMIT, message
+
+
+def _cleaned(instant: str, counters: Counters) -> Refusal | None:
+    """Return what the last clean may have removed of a commit; one that was requested before has left it whole.
+
+    A clean that keeps a number of versions keeps what the newest commit shows that it knew.
+    """
+    clean, time = counters.clean, counters.last_clean
+    if clean is None or time is None or time < instant:
+        return None
+    keeps_from = clean.earliest_retained or clean.last_completed_commit
+    if not keeps_from or instant >= keeps_from:
+        return None
+    message = f"The clean {time} keeps files from commit {keeps_from} on: those of {instant} may be gone."
+    return SavepointReason.INSTANT_CLEANED, message

@@ -1,0 +1,104 @@
+"""Whether a run for a HudiSavepoint is due, and what is said of savepoints once it is known what starts."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from hudi_jobs.contract import SavepointWork
+from hudi_operator.api.status.table import ServicesStatus
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.planning.model import SAVEPOINTS, LaunchJob, Observation
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.savepoints.rules import newer_commits
+
+PATIENCE = timedelta(minutes=10)
+"""How long the deletion of a resource waits where nothing can start, or runs fail; then the savepoint stays."""
+
+ATTEMPTS = 5
+"""Failed runs after which patience counts."""
+
+_MESSAGE_LIMIT = 512
+_BLOCKS_LIMIT = 256
+
+
+def evaluate(savepoints: Savepoints) -> Decision:
+    """Return whether a run is due; it goes after an ingestion that is due, and before the table services."""
+    following = savepoints.following
+    if following is None:
+        return Decision(due=False, reason=Reason.NOT_ASKED, message="No HudiSavepoint waits for a run.")
+    what = "made" if following.work is SavepointWork.MAKE else "removed"
+    return Decision(
+        due=True,
+        reason=Reason.SAVEPOINT_ASKED,
+        message=f"The savepoint of HudiSavepoint {following.resource} on commit {following.instant} is to be {what}.",
+        priority=Priority.SAVEPOINT,
+    )
+
+
+def settled(
+    savepoints: Savepoints,
+    observation: Observation,
+    services: ServicesStatus,
+    *,
+    launches: Iterable[LaunchJob] = (),
+    blocked: str | None = None,
+    now: datetime,
+) -> tuple[TableSavepoint, ...]:
+    """Return what is remembered of savepoints after the decision; `blocked` says why nothing may start.
+
+    What is launched has its commit from now on, before its Job is there: no retry takes another one.
+    """
+    launched = {one.job.named_savepoint.uid: one.job for one in launches if one.job.named_savepoint is not None}
+    gone_since = {
+        metadata.uid: parse_time(metadata.deletion_timestamp)
+        for one in observation.related.get(SAVEPOINTS, ())
+        if (metadata := getattr(one, "metadata", None)) is not None
+    }
+    after = []
+    for entry in savepoints.entries:
+        job = launched.get(entry.uid or "")
+        if job is not None and job.named_savepoint is not None:
+            message = f"Job {job.name} is decided."
+            changes = {"instant": job.named_savepoint.instant, "reason": SavepointReason.AT_WORK, "message": message}
+            after.append(entry.model_copy(update=changes))
+            continue
+        told = _waiting(entry, services, blocked)
+        after.append(_given_up(told, gone_since.get(entry.uid or ""), blocked=blocked, now=now))
+    return tuple(_with_blocks(one, observation, services) for one in after)
+
+
+def _waiting(entry: TableSavepoint, services: ServicesStatus, blocked: str | None) -> TableSavepoint:
+    """Say of what waits for its turn what the run waits for."""
+    if entry.reason != SavepointReason.WAITING:
+        return entry
+    memory = services.savepoint
+    why = blocked or (memory.message if memory is not None else None)
+    return entry if why is None else entry.model_copy(update={"message": f"{entry.message} {why}"[:_MESSAGE_LIMIT]})
+
+
+def _given_up(
+    entry: TableSavepoint, gone_since: datetime | None, *, blocked: str | None, now: datetime
+) -> TableSavepoint:
+    """Let a resource go whose savepoint nothing can remove: it stays in the table, and is shown there as nobody's."""
+    hopeless = blocked is not None or entry.failures >= ATTEMPTS
+    waits = entry.state is SavepointState.REMOVING and entry.reason == SavepointReason.WAITING
+    if not waits or not hopeless or gone_since is None or now - gone_since < PATIENCE:
+        return entry
+    minutes = int(PATIENCE.total_seconds() // 60)
+    message = f"Nothing could remove the savepoint on {entry.instant} for {minutes} minutes: it stays. {entry.message}"
+    changes = {"state": SavepointState.RETAINED, "reason": SavepointReason.RETAINED, "message": message}
+    return entry.model_copy(update={**changes, "message": message[:_MESSAGE_LIMIT]})
+
+
+def _with_blocks(entry: TableSavepoint, observation: Observation, services: ServicesStatus) -> TableSavepoint:
+    """Say what a savepoint that is there keeps cleaning and archival from."""
+    timeline = observation.snapshot.timeline
+    if entry.state not in {SavepointState.KEPT, SavepointState.REMOVING} or entry.instant is None or timeline is None:
+        return entry
+    newer = newer_commits(entry.instant, timeline)
+    archival = services.archival.blocked_by or ""
+    stops = f" Archival: {archival}" if entry.instant in archival else ""
+    blocks = f"Cleaning keeps its files, although {newer} commits are newer.{stops}"
+    return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT]})

@@ -1,0 +1,170 @@
+"""The status of a `HudiSavepoint`, and whether it may go: what its table says of it, and what follows without one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, HudiTable, InvalidObject
+from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.reasons import SavepointReason, TableReason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.savepoints.wishes import MOST_WISHES, expires_at
+from hudi_operator.planning.status.conditions import ConditionMaker
+
+QUIET_SECONDS = 300.0
+"""Until the next look at a savepoint with which nothing happens: the table tells of what does."""
+
+WAITING_SECONDS = 30.0
+ENDING_SECONDS = 5.0
+PATIENCE = timedelta(minutes=10)
+"""How long a resource that goes waits for a table that says nothing of it."""
+
+_STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
+_GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
+_MESSAGE_LIMIT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavepointStep:
+    """What one pass does for a HudiSavepoint: the status, whether it is held or may go, and when it comes again.
+
+    `released` says what became of the savepoint in the table when the resource may go.
+    """
+
+    status: HudiSavepointStatus | None
+    hold: bool = False
+    released: str | None = None
+    is_left: bool = False
+    requeue: float = QUIET_SECONDS
+
+
+def decide_savepoint(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> SavepointStep:
+    """Return what is done for one HudiSavepoint; `table` is the one that it names, None where there is none."""
+    if savepoint.metadata.deletion_timestamp is not None:
+        return _ending(savepoint, table, now=now)
+    if isinstance(savepoint, InvalidObject):
+        message = f"The spec is not valid for this version of the operator: {savepoint.message}. Create another."
+        make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
+        conditions = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
+        status = HudiSavepointStatus(
+            observed_generation=savepoint.metadata.generation,
+            conditions=conditions,
+            message=message[:_MESSAGE_LIMIT],
+        )
+        return SavepointStep(status=status)
+    status = _status(savepoint, table, now=now)
+    is_settled = any(one.type is ConditionType.RECONCILING for one in status.conditions)
+    at = expires_at(savepoint)
+    pause = WAITING_SECONDS if is_settled else QUIET_SECONDS
+    if at is not None and at > now:
+        pause = min(pause, (at - now).total_seconds() + 1)
+    return SavepointStep(status=status, hold=True, requeue=pause)
+
+
+def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiSavepointStatus:
+    before, entry = savepoint.status, entry_of(savepoint, table)
+    make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
+    conditions = tuple(one.carried_over(before.conditions) for one in _conditions(savepoint, table, entry, make))
+    expires = expires_at(savepoint)
+    kept = entry is not None and entry.state is SavepointState.KEPT
+    return HudiSavepointStatus(
+        observed_generation=savepoint.metadata.generation,
+        message=conditions[0].message[:_MESSAGE_LIMIT],
+        conditions=conditions,
+        instant=(entry.instant if entry is not None else None) or before.instant or savepoint.spec.instant,
+        completed_at=(entry.since if entry is not None else None) or before.completed_at,
+        adopted=entry.adopted if kept and entry is not None else before.adopted,
+        blocks=entry.blocks if kept and entry is not None else None,
+        expires_at=format_time(expires) if expires is not None else None,
+    )
+
+
+def moved_savepoints(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
+    """Return the HudiSavepoints of which a table says something else than before."""
+    known = {one.uid: one for one in before.savepoints}
+    return tuple(one.resource for one in after.savepoints if one.resource and known.get(one.uid) != one)
+
+
+def entry_of(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None) -> TableSavepoint | None:
+    """Return what a table says of a savepoint."""
+    entries = table.status.savepoints if table is not None else ()
+    return next((one for one in entries if one.uid and one.uid == savepoint.metadata.uid), None)
+
+
+def _conditions(
+    savepoint: HudiSavepoint,
+    table: HudiTable | InvalidObject | None,
+    entry: TableSavepoint | None,
+    make: ConditionMaker,
+) -> Iterator[Condition]:
+    if table is None:
+        message = f"There is no HudiTable {savepoint.spec.table_ref.name} in this namespace."
+        return _reconciling(make, ConditionStatus.FALSE, SavepointReason.TABLE_NOT_FOUND, message)
+    return _unanswered(table, make) if entry is None else _answered(savepoint, entry, make)
+
+
+def _unanswered(table: HudiTable | InvalidObject, make: ConditionMaker) -> Iterator[Condition]:
+    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_WISHES:
+        message = f"More than {MOST_WISHES} HudiSavepoints name the table; it looks at no further ones."
+        return _stalled(make, SavepointReason.TOO_MANY, message)
+    return _reconciling(make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "The table has not answered yet.")
+
+
+def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    if entry.state is SavepointState.KEPT:
+        return iter([make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)])
+    if entry.state in _GOING and expires_at(savepoint) is not None:
+        return _stalled(make, SavepointReason.EXPIRED, entry.message)
+    if entry.state in _STALLED:
+        return _stalled(make, entry.reason, entry.message)
+    return _reconciling(make, ConditionStatus.FALSE, entry.reason, entry.message)
+
+
+def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
+    yield make(ConditionType.STALLED, ConditionStatus.TRUE, reason, message)
+
+
+def _reconciling(make: ConditionMaker, ready: ConditionStatus, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ready, reason, message)
+    yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message)
+
+
+def _ending(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> SavepointStep:
+    """Return how a deleted resource goes on: it waits for its table alone, and never for ever."""
+    if SAVEPOINT_FINALIZER not in savepoint.metadata.finalizers:
+        return SavepointStep(status=None)
+    if (why := _not_waited_for(savepoint, table, now=now)) is not None:
+        return SavepointStep(status=None, is_left=True, released=f"{why}: what the table holds of it stays.")
+    assert isinstance(savepoint, HudiSavepoint), "what cannot be read is not waited for"
+    if savepoint.spec.deletion_policy is SavepointDeletionPolicy.RETAIN:
+        return SavepointStep(status=None, released="deletionPolicy is Retain: the savepoint stays in the table.")
+    entry = entry_of(savepoint, table)
+    if entry is not None and entry.state in _GOING:
+        left = entry.state is SavepointState.RETAINED and not entry.adopted
+        return SavepointStep(status=None, released=entry.message, is_left=left)
+    return SavepointStep(status=_status(savepoint, table, now=now), requeue=ENDING_SECONDS)
+
+
+def _not_waited_for(
+    savepoint: HudiSavepoint | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> str | None:
+    """Return why no table is waited for, and the savepoint is left as it is."""
+    if isinstance(savepoint, InvalidObject):
+        return "Its spec cannot be read by this version of the operator"
+    if table is None:
+        return f"There is no HudiTable {savepoint.spec.table_ref.name} any more"
+    if table.metadata.deletion_timestamp is not None:
+        return f"The HudiTable {table.metadata.name} is being deleted"
+    since = parse_time(savepoint.metadata.deletion_timestamp) or now
+    says_nothing = entry_of(savepoint, table) is None or isinstance(table, InvalidObject)
+    return "Its table says nothing of it" if says_nothing and now - since >= PATIENCE else None

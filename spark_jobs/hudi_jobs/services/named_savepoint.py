@@ -1,0 +1,180 @@
+"""The savepoint of a HudiSavepoint: made on the commit that the request names, or removed.
+
+The operator resolves and remembers the commit before the run starts, and the savepoint says whose it is. So a run that
+was killed is repeated without making a second one. Hudi makes a savepoint without its lock, and it looks at the last
+clean alone: at one that keeps numbers of versions it does not look at all. So what every clean may have removed is
+looked at here before anything is written.
+"""
+
+from collections.abc import Iterable
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    SAVEPOINT_USER,
+    FailureReason,
+    NamedSavepoint,
+    Outcome,
+    SavepointWork,
+    TaskResult,
+)
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline, missing_table, open_table, while_ours
+from hudi_jobs.services.savepoint import is_of_takeover
+from hudi_jobs.services.timeline import Clean, Savepoint, Timeline
+
+
+def change_savepoint(context: TaskContext) -> TaskResult:
+    """Make or remove the savepoint that the task names."""
+    named = context.task.named_savepoint
+    if named is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no savepoint.")
+    makes = named.work is SavepointWork.MAKE
+    if open_table(context) is None:
+        missing = missing_table(context).message
+        return _refused(context, missing) if makes else _succeeded(context, missing)
+    work = _make if makes else _remove
+    return while_ours(context, lambda *_: work(context, named))
+
+
+def _make(context: TaskContext, named: NamedSavepoint) -> TaskResult:
+    timeline = load_timeline(context)
+    there = _on(timeline, named)
+    if there is not None:
+        return _there(context, named, there)
+    refusal = _refusal(timeline, named.instant)
+    if refusal is not None:
+        return _refused(context, refusal)
+    busy = _drop_begun(context, timeline, named.instant)
+    if busy is not None:
+        return busy
+    known = {each.instant for each in timeline.cleans()}
+    failure: TaskFailed | None = None
+    try:
+        with (
+            stage(f"The savepoint on {named.instant} cannot be made", otherwise=FailureReason.HUDI_ERROR),
+            write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+        ):
+            client.savepoint(named.instant, user=SAVEPOINT_USER, comment=named.text)
+    except TaskFailed as error:
+        failure = error
+    reach(Phase.AFTER_COMMIT)
+    return _made(context, named, known, failure)
+
+
+def _made(context: TaskContext, named: NamedSavepoint, known: set[str], failure: TaskFailed | None) -> TaskResult:
+    """Answer by what the timeline then says, and take back a savepoint that a clean beside it has overtaken."""
+    after = load_timeline(context)
+    made = _on(after, named)
+    if made is None:
+        raise failure or TaskFailed(
+            FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no savepoint."
+        )
+    fresh = [each for each in after.cleans() if each.instant not in known]
+    if _is_ours(made, named) and (clean := _removing(fresh, named.instant)) is not None:
+        _delete(context, named.instant)
+        return _refused(context, f"While the savepoint was made, {_cleaned(named.instant, clean)}")
+    return _there(context, named, made)
+
+
+def _there(context: TaskContext, named: NamedSavepoint, found: Savepoint) -> TaskResult:
+    if not _is_ours(found, named):
+        return _refused(
+            context,
+            f"Commit {named.instant} has a savepoint of {found.user!r} already, and there can be one on a commit.",
+        )
+    return _succeeded(context, f"There is a savepoint on commit {named.instant}.")
+
+
+def _remove(context: TaskContext, named: NamedSavepoint) -> TaskResult:
+    found = _on(load_timeline(context), named)
+    if found is not None and is_of_takeover(found):
+        return _refused(context, f"The savepoint on {named.instant} is that of the takeover, which removes it itself.")
+    if found is not None:
+        _delete(context, named.instant)
+    reach(Phase.AFTER_COMMIT)
+    timeline = load_timeline(context)
+    busy = _drop_begun(context, timeline, named.instant)
+    if busy is not None:
+        return busy
+    if _on(timeline, named) is not None:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not remove the savepoint on {named.instant}.")
+    what = "Removed the savepoint" if found is not None else "There was no savepoint any more"
+    return _succeeded(context, f"{what} on commit {named.instant}.")
+
+
+def _delete(context: TaskContext, instant: str) -> None:
+    with (
+        stage(f"The savepoint on {instant} cannot be removed", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        client.delete_savepoint(instant)
+
+
+def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskResult | None:
+    """Remove what a run that was killed has left of a savepoint; give way to somebody who may be making one.
+
+    Hudi would not begin another. Making one takes moments, but beside others nobody tells whose it is.
+    """
+    begun, others = timeline.begun_savepoint(instant), Others(context)
+    if begun is None:
+        return None
+    if not others.is_alone and others.was_written_lately(begun):
+        return TaskResult(
+            id=context.task.id,
+            outcome=Outcome.CONFLICT,
+            reason=FailureReason.CONFLICT,
+            message=f"Somebody has begun a savepoint on {instant} and may be at work; nothing was written.",
+        )
+    with stage(f"A savepoint on {instant} that was only begun cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        timeline.drop_begun_savepoint(instant)
+    return None
+
+
+def _refusal(timeline: Timeline, instant: str) -> str | None:
+    """Return why there can be no savepoint on an instant, or None."""
+    if instant not in timeline.commits():
+        return f"{instant} is no completed commit of the active timeline."
+    removing = _removing(timeline.cleans(), instant)
+    if removing is None:
+        return None
+    sentence = _cleaned(instant, removing)
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _removing(cleans: Iterable[Clean], instant: str) -> Clean | None:
+    """Return a clean that has removed, or will remove, files that a commit shows.
+
+    One that was requested before the commit has left what the commit builds on.
+    """
+    return next((each for each in cleans if each.instant > instant and instant < (each.keeps_from or "9")), None)
+
+
+def _cleaned(instant: str, clean: Clean) -> str:
+    kept = f"which keeps files from {clean.keeps_from} on" if clean.keeps_from else "which does not say what it keeps"
+    return f"files of commit {instant} went, or may go, with the clean {clean.instant}, {kept}."
+
+
+def _on(timeline: Timeline, named: NamedSavepoint) -> Savepoint | None:
+    return next((each for each in timeline.savepoints() if each.instant == named.instant), None)
+
+
+def _is_ours(found: Savepoint, named: NamedSavepoint) -> bool:
+    return found.user == SAVEPOINT_USER and found.comment.startswith(named.mark)
+
+
+def _succeeded(context: TaskContext, message: str) -> TaskResult:
+    return TaskResult(id=context.task.id, outcome=Outcome.SUCCEEDED, message=message)
+
+
+def _refused(context: TaskContext, message: str) -> TaskResult:
+    """Return the result of a run that has left everything as it was, and that no repetition would change."""
+    return TaskResult(
+        id=context.task.id,
+        outcome=Outcome.NOTHING_TO_DO,
+        reason=FailureReason.SAVEPOINT_REFUSED,
+        message=message,
+    )

@@ -1,0 +1,92 @@
+"""What the API server accepts and refuses in a HudiSavepoint, without any help of the operator."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_operator.api.crd.kinds import SAVEPOINT
+
+Document = dict[str, Any]
+
+EITHER_COMMIT = "give either instant or latest: true"
+EITHER_TIME = "give either expiresAfter or keepForever: true"
+
+ACCEPTED: dict[str, Document] = {
+    "the smallest savepoint": {},
+    "a commit by its time": {"spec": {"tableRef": {"name": "a"}, "instant": "20260310115900000", "keepForever": True}},
+    "a commit to the second": {"spec": {"tableRef": {"name": "a"}, "instant": "20260310115900", "keepForever": True}},
+    "latest: false beside an instant": {
+        "spec": {"tableRef": {"name": "a"}, "instant": "20260310115900", "latest": False, "keepForever": True}
+    },
+    "an expiry": {"spec": {"tableRef": {"name": "a"}, "latest": True, "expiresAfter": "168h"}},
+    "everything else": {"spec.comment": "Änderung: 100 % (ok)", "spec.deletionPolicy": "Delete"},
+}
+REFUSED: dict[str, tuple[Document, str]] = {
+    "no commit": ({"spec": {"tableRef": {"name": "a"}, "keepForever": True}}, EITHER_COMMIT),
+    "latest: false alone": ({"spec.latest": False}, EITHER_COMMIT),
+    "two commits": ({"spec.instant": "20260310115900000"}, EITHER_COMMIT),
+    "no time": ({"spec": {"tableRef": {"name": "a"}, "latest": True}}, EITHER_TIME),
+    "two times": ({"spec.expiresAfter": "1h"}, EITHER_TIME),
+    "a time that is over at once": (
+        {"spec": {"tableRef": {"name": "a"}, "latest": True, "expiresAfter": "59s"}},
+        "expiresAfter must be at least 1m",
+    ),
+    "a time that is none": (
+        {"spec": {"tableRef": {"name": "a"}, "latest": True, "expiresAfter": "1d"}},
+        "spec.expiresAfter in body should match",
+    ),
+    "an instant that leads elsewhere": (
+        {"spec": {"tableRef": {"name": "a"}, "instant": "../../2026031011", "keepForever": True}},
+        "spec.instant in body should match",
+    ),
+    "a comment of two lines": ({"spec.comment": "a\nb"}, "spec.comment in body should match"),
+    "a comment without end": ({"spec.comment": "a" * 257}, "spec.comment: Too long"),
+    "a table that no table can be": ({"spec.tableRef": {"name": "../b"}}, "spec.tableRef.name in body should match"),
+    "a table of another namespace": ({"spec.tableRef": {"name": "a", "namespace": "b"}}, "unknown field"),
+    "another policy": ({"spec.deletionPolicy": "Orphan"}, 'Unsupported value: "Orphan"'),
+}
+NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
+    "the table": ({}, {"spec.tableRef.name": "other"}, "tableRef cannot be changed; create another savepoint"),
+    "the instant": (
+        {"spec": {"tableRef": {"name": "a"}, "instant": "20260310115900", "keepForever": True}},
+        {"spec.instant": "20260310115901"},
+        "instant cannot be changed; create another savepoint",
+    ),
+    "latest": ({}, {"spec.latest": None}, "latest cannot be changed; create another savepoint"),
+    "the comment": ({}, {"spec.comment": "why"}, "comment cannot be changed; create another savepoint"),
+}
+CHANGED: dict[str, Document] = {
+    "how long": {"spec.keepForever": None, "spec.expiresAfter": "1h"},
+    "what its deletion does": {"spec.deletionPolicy": "Retain"},
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_makes_sense_is_accepted(changes: Document, savepoints: Any) -> None:
+    assert savepoints.refusal(changes) == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_makes_none_is_refused_with_a_sentence(changes: Document, words: str, savepoints: Any) -> None:
+    assert words in savepoints.refusal(changes)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("first", "then", "words"), NOT_CHANGED.values(), ids=NOT_CHANGED)
+def test_which_commit_is_kept_cannot_be_changed(first: Document, then: Document, words: str, savepoints: Any) -> None:
+    assert words in savepoints.refusal_of_change(first, then)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("then", CHANGED.values(), ids=CHANGED)
+def test_for_how_long_it_is_kept_can_be_changed(then: Document, savepoints: Any) -> None:
+    assert savepoints.refusal_of_change({}, then) == ""
+
+
+def test_every_rule_has_a_case(checks_of: Callable[[Any], tuple[set[str], set[str]]]) -> None:
+    messages, _ = checks_of(SAVEPOINT)
+    seen = {words for _, words in REFUSED.values()} | {words for _, _, words in NOT_CHANGED.values()}
+    assert {message for message in messages if not any(words in message for words in seen)} == set()
