@@ -357,3 +357,10 @@ def test_many_are_bounded_and_those_that_go_come_first() -> None:
     gone = savepoint("zz", instant=ago(20), deleted=NOW)
     names = [one.resource for one in status_of(world(*many, gone)).savepoints if one.resource]
     assert (len(names), names[0]) == (50, "zz")
+
+
+def test_a_table_is_looked_at_when_a_savepoint_expires_and_when_patience_with_one_is_over() -> None:
+    expiring = savepoint(expiresAfter="2h", created=NOW - minutes(60))
+    kept: dict[str, Any] = {"files": (saved(10),), "remembered": (entry(instant=ago(10), since=at(NOW)),)}
+    assert plan_for(world(expiring, **kept)).changes_in == 3600
+    assert plan_for(world(savepoint(deleted=NOW - minutes(4)), suspend=True, **kept)).changes_in == 360

@@ -29,7 +29,7 @@ from hudi_operator.planning.services.freshness import freshness_changes_at
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
-from hudi_operator.planning.services.savepoint import settled
+from hudi_operator.planning.services.savepoint import savepoints_change_at, settled
 from hudi_operator.planning.services.slots import (
     ServiceBlocker,
     Started,
@@ -129,7 +129,11 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         rescan=rescan_after(observation, tracked.finished, started.launches),
         circumstances=circumstances,
         changes_in=_changes_in(
-            decisions, started, blocker, (alarm_at, missed_at, tracked.late_at, takeover.until), now=now
+            decisions,
+            started,
+            blocker,
+            (alarm_at, missed_at, tracked.late_at, takeover.until, savepoints_change_at(observation, now=now)),
+            now=now,
         ),
         owned_elsewhere=ownership.elsewhere,
         owner=ownership.remembered,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import SavepointWork
+from hudi_operator.api.resources import HudiSavepoint
 from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.model import SAVEPOINTS, LaunchJob, Observation
@@ -12,6 +13,7 @@ from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.savepoints.rules import newer_commits
+from hudi_operator.planning.savepoints.wishes import expires_at
 
 PATIENCE = timedelta(minutes=10)
 """How long the deletion of a resource waits where nothing can start, or runs fail; then the savepoint stays."""
@@ -67,6 +69,14 @@ def settled(
         told = _waiting(entry, services, blocked)
         after.append(_given_up(told, gone_since.get(entry.uid or ""), blocked=blocked, now=now))
     return tuple(_with_blocks(one, observation, services) for one in after)
+
+
+def savepoints_change_at(observation: Observation, *, now: datetime) -> datetime | None:
+    """Return when time alone changes something: a savepoint expires, or patience with one that goes is over."""
+    found = [one for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, HudiSavepoint)]
+    gone = (parse_time(one.metadata.deletion_timestamp) for one in found)
+    moments = [*(since + PATIENCE for since in gone if since is not None), *filter(None, map(expires_at, found))]
+    return min((moment for moment in moments if moment > now), default=None)
 
 
 def _waiting(entry: TableSavepoint, services: ServicesStatus, blocked: str | None) -> TableSavepoint:
