@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.base import DURATION_PATTERN
@@ -52,6 +54,8 @@ _ROOTS: tuple[type[BaseModel], ...] = (
     HudiTableClassSpec,
     HudiTableStatus,
     HudiTableClassStatus,
+    HudiSavepointSpec,
+    HudiSavepointStatus,
 )
 
 
