@@ -61,7 +61,6 @@ def clean(lake: Any, **options: str) -> TaskResult:
 @pytest.mark.parametrize("version", [6, 9])
 def test_it_is_made_once_found_again_and_removed(lake: Any, version: int, concurrency: ConcurrencyMode) -> None:
     last = adopted(lake, version)
-    lake.spec = {"concurrency": {"mode": concurrency}} if concurrency is ConcurrencyMode.SERIALIZED else {}
     made = change(lake, MAKE, last, concurrency=concurrency)
     assert made.outcome is Outcome.SUCCEEDED, made
     assert savepoints(lake) == [(last, SAVEPOINT_USER)]
