@@ -1,4 +1,4 @@
-"""The pages on the status and on failures explain every word that a status can hold, and the registry has it."""
+"""The pages on status, failures and savepoints explain every word that a status holds, and the registry has it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
-STATUS, FAILURES = ((ROOT / "docs" / name).read_text() for name in ("status.md", "failure-modes.md"))
-EXPLAINED = {word for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES) for word in re.findall(r"\w+", code)}
+PAGES = ("status.md", "failure-modes.md", "savepoints.md")
+STATUS, FAILURES, SAVEPOINTS = ((ROOT / "docs" / name).read_text() for name in PAGES)
+EXPLAINED = {
+    word for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS) for word in re.findall(r"\w+", code)
+}
 NAMES = {str(entry.name) for entry in REGISTRY}
 TOLD_BY = {"make", "Transition", "Readiness", "_ready", "concealed"}
 PACKAGE = ROOT / "operator" / "hudi_operator"

@@ -160,7 +160,9 @@ def test_limits_of_messages_and_of_files_are_told_apart() -> None:
 def manifest(kafka: dict[str, Any], *, mode: str = "Local", service: Service = Service.INGESTION) -> dict[str, Any]:
     one = table(ingestion={"source": {"kafka": kafka}}, execution={"mode": mode})
     observation = observe(one, table_class=table_class())
-    return build_manifest(observation, active(service=service), default_image=IMAGE)
+    named = {"work": "Make", "instant": "20260310115900000", "resource": "daily", "uid": "uid-of-daily"}
+    more: dict[str, Any] = {"named_savepoint": named} if service is Service.SAVEPOINT else {}
+    return build_manifest(observation, active(service=service, **more), default_image=IMAGE)
 
 
 def driver(job: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 from tests.planning.world import NOW, active, ago, at, done, ended, minutes, observe, outcome, status, story, table
 
 from hudi_jobs.contract import Outcome, Service
-from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, parse_savepoint
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import TableSavepoint
-from hudi_operator.planning.model import SAVEPOINTS, Observation, TimelineSnapshot
+from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-savepoint-0123456789"

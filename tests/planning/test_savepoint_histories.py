@@ -12,11 +12,11 @@ from tests.planning.savepoints import RESTING
 from tests.planning.world import NOW, at, ended, job, observe, outcome, plan_for, story, table
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
-from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, parse_savepoint
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_savepoints import SavepointState
-from hudi_operator.planning.model import SAVEPOINTS, CreateJob, JobObservation, LaunchJob, TimelineSnapshot
+from hudi_operator.planning.model import CreateJob, JobObservation, LaunchJob, TimelineSnapshot
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary, Timeline

@@ -28,6 +28,9 @@ TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 """On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
 
 
+SAVEPOINTS = "HudiSavepoint"
+"""The name of the kind by which the observation of a table holds the savepoints that name it."""
+
 SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
 """On a HudiSavepoint: it goes once its savepoint was removed from the table, or is left there."""
 

@@ -2,7 +2,6 @@
 
 from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden
 from hudi_operator.planning.model.observation import (
-    SAVEPOINTS,
     START_TROUBLES,
     Damaged,
     JobObservation,
@@ -27,7 +26,6 @@ from hudi_operator.planning.model.plan import (
 )
 
 __all__ = [
-    "SAVEPOINTS",
     "START_TROUBLES",
     "Action",
     "Blocker",

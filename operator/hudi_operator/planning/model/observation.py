@@ -12,9 +12,6 @@ from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
-SAVEPOINTS = "HudiSavepoint"
-"""The name of the kind by which an observation holds the savepoints that name the table."""
-
 
 class TimelineTrouble(StrEnum):
     """Why a table's timeline could not be read."""

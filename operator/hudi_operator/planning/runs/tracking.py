@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import HudiSavepoint
+from hudi_operator.api.resources import SAVEPOINTS, HudiSavepoint
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import (
-    SAVEPOINTS,
     START_TROUBLES,
     Action,
     CreateJob,

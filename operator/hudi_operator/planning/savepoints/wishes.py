@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointWork
-from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, InvalidObject
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, InvalidObject
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.api.values.base import parse_duration
-from hudi_operator.planning.model import SAVEPOINTS, Observation
+from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import parse_time
 
 MOST_WISHES = 50

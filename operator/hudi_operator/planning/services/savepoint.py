@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import SavepointWork
-from hudi_operator.api.resources import HudiSavepoint
+from hudi_operator.api.resources import SAVEPOINTS, HudiSavepoint
 from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
-from hudi_operator.planning.model import SAVEPOINTS, LaunchJob, Observation
+from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
