@@ -36,6 +36,8 @@ class Server:
         if request.path.endswith("huditableclasses"):
             found = [{"metadata": {"name": name, "generation": number}} for name, number in self.classes.items()]
             return web.json_response({"items": found})
+        if request.path.endswith("hudisavepoints"):
+            return web.json_response({"items": []})
         self.listings += 1
         if self.refusals:
             code = self.refusals.pop(0)
