@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
 from tests.planning.savepoints import RESTING
-from tests.planning.world import IMAGE, as_declared, done, story
+from tests.planning.world import IMAGE, active, as_declared, done, observe, story
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import SAVEPOINT, savepoint_key
 from hudi_operator.control.parts import Parts
@@ -240,3 +241,11 @@ async def test_a_poisoned_status_of_a_savepoint_is_written_anew() -> None:
     process.savepoints["daily"]["status"] = {"conditions": [3, {"type": "x" * 9000}], "instant": ["no"], "blocks": 7}
     await process.work()
     assert process.savepoints["daily"]["status"]["instant"] == NEWEST
+
+
+@pytest.mark.parametrize("named", [None, {"instant": "abc"}, {"instant": "../../../etc/passwd"}])
+def test_no_job_is_built_for_what_the_status_does_not_say_or_makes_no_sense(named: Document | None) -> None:
+    whole = None if named is None else {"work": "Remove", "resource": "daily", "uid": "uid-of-daily", **named}
+    job = active(service="Savepoint", named_savepoint=whole)
+    with pytest.raises(JobRefused, match="savepoint"):
+        build_manifest(observe(), job, default_image=IMAGE)

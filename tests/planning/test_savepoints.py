@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.savepoints import JOB, at_work, entry, later, over, saved, savepoint, world
-from tests.planning.world import NOW, again, ago, at, done, job, minutes, plan_for, status_of, table_class
+from tests.planning.world import NOW, again, ago, at, done, job, memory, minutes, plan_for, run, status_of, table_class
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import InvalidObject, ObjectMetadata
@@ -364,3 +364,26 @@ def test_a_table_is_looked_at_when_a_savepoint_expires_and_when_patience_with_on
     kept: dict[str, Any] = {"files": (saved(10),), "remembered": (entry(instant=ago(10), since=at(NOW)),)}
     assert plan_for(world(expiring, **kept)).changes_in == 3600
     assert plan_for(world(savepoint(deleted=NOW - minutes(4)), suspend=True, **kept)).changes_in == 360
+
+
+def test_a_commit_that_makes_no_sense_is_never_asked_for() -> None:
+    odd = HudiSavepointStatus(instant="../../etc")
+    assert works(world(savepoint(status=odd))) == [(SavepointWork.MAKE, ago(10))]
+    assert works(world(savepoint(), remembered=(entry(instant="x" * 32),))) == [(SavepointWork.MAKE, ago(10))]
+    strange = world(savepoint(), files=("999.commit",), remembered=())
+    assert all(len(instant) == 17 for _, instant in works(strange))
+
+
+def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
+    failed = run(Outcome.FAILED, service="Savepoint", reason="HudiError")
+    known = memory(last_run=failed, failures=3, failures_generation=1)
+    seen = world(told={"savepoint": known})
+    plan = plan_for(seen)
+    assert plan.services.savepoint is not None
+    assert plan.services.savepoint.failures == 0
+    told = {one.type.value: one.status for one in status_of(seen).conditions}
+    assert (told["Savepointed"], told["Ready"]) == ("True", "True")
+    asked = world(savepoint(), told={"savepoint": known}, remembered=(entry(instant=ago(10), failures=3),))
+    assert plan_for(asked).services.of(Service.SAVEPOINT).failures == 3
+    failing = {one.type.value: one.status for one in status_of(asked).conditions}
+    assert (failing["Savepointed"], failing["Ready"]) == ("False", "True")

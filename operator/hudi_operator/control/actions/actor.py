@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import structlog
+from pydantic import ValidationError
 
 from hudi_jobs.contract import NamedSavepoint, Service
 from hudi_operator.api.resources import HudiTable
@@ -198,13 +199,16 @@ def _named_savepoint(table: HudiTable, job: ActiveJob) -> NamedSavepoint | None:
         if job.service is Service.SAVEPOINT:
             raise JobRefused(job, "the status does not say which savepoint it is for")
         return None
-    return NamedSavepoint(
-        work=named.work,
-        instant=named.instant,
-        resource=f"{table.metadata.namespace}/{named.resource}",
-        uid=named.uid,
-        comment=named.comment,
-    )
+    try:
+        return NamedSavepoint(
+            work=named.work,
+            instant=named.instant,
+            resource=f"{table.metadata.namespace}/{named.resource}",
+            uid=named.uid,
+            comment=named.comment,
+        )
+    except ValidationError as error:
+        raise JobRefused(job, "what the status says of its savepoint makes no sense") from error
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

@@ -6,8 +6,15 @@ from hudi_operator.timeline.rules.counters import COMMITS
 
 _BECOME_COMMITS = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}
 
+_SHORTEST, _LONGEST = len("yyyyMMddHHmmss"), len("yyyyMMddHHmmssSSS")
+
 Refusal = tuple[SavepointReason, str]
 """Why, as a word and as a sentence."""
+
+
+def is_instant(text: str) -> bool:
+    """Whether a text is an instant as Hudi writes them, to the second or finer."""
+    return _SHORTEST <= len(text) <= _LONGEST and text.isascii() and text.isdecimal()
 
 
 def newest_commit(timeline: Timeline) -> str | None:
@@ -23,7 +30,7 @@ def newer_commits(instant: str, timeline: Timeline) -> int:
 def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
     """Return why there can be no savepoint on an instant, or None."""
     found = [one for one in timeline.instants if one.time == instant]
-    if not found:
+    if not found or not is_instant(instant):
         message = f"The active timeline holds no instant {instant}: it was archived or undone, or never was there."
         return SavepointReason.INSTANT_NOT_FOUND, message
     if any(one.is_completed and one.action in COMMITS for one in found):

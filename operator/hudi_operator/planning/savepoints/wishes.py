@@ -12,6 +12,7 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.savepoints.rules import is_instant
 
 MOST_WISHES = 50
 """HudiSavepoints of one table that are looked at, and remembered, at a time."""
@@ -36,7 +37,8 @@ class Wish:
     def target(self) -> str | None:
         """The commit that is kept, as far as it is decided; what both statuses have lost is decided again."""
         remembered = self.memory.instant if self.memory is not None else None
-        return self.savepoint.spec.instant or remembered or self.savepoint.status.instant
+        target = self.savepoint.spec.instant or remembered or self.savepoint.status.instant
+        return target if target is not None and is_instant(target) else None
 
     @property
     def since(self) -> str | None:

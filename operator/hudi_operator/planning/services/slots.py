@@ -117,7 +117,7 @@ def explained(
     after: dict[Service, ServiceStatus] = {}
     for service, decision in decisions.items():
         memory = case.services.of(service)
-        if decision.reason is Reason.BELOW_THRESHOLD:
+        if decision.reason is Reason.BELOW_THRESHOLD or _is_asked_no_more(case, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
         waits = None if service in launched else _waits_for(case, service, started.active, blocker)
@@ -127,6 +127,11 @@ def explained(
         memory = memory.model_copy(update={"passed_over": passed_over})
         after[service] = explain(memory, decision, blocker=waits, now=case.now, surroundings=beside)
     return case.services.replaced(after)
+
+
+def _is_asked_no_more(case: Case, decision: Decision) -> bool:
+    """Whether a run for a HudiSavepoint has failed, and nobody asks for it any more."""
+    return decision.reason is Reason.NOT_ASKED and not any(one.failures for one in case.savepoints.entries)
 
 
 def _ingestion_goes_first(case: Case, service: Service, started: Started) -> bool:
