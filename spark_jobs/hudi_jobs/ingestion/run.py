@@ -142,7 +142,10 @@ class _Run:
     def commit(self, rows: SourceRows, checkpoint: Checkpoint) -> TaskResult:
         """Read, check, write."""
         try:
-            frame, counts = self._checked(rows) if rows.columns else self._unparsable(rows)
+            read = self._checked(rows) if rows.columns else self._unparsable(rows)
+            if read is None:
+                return self.nothing(f"There is no row in {self._batch.contents}.")
+            frame, counts = read
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
@@ -164,13 +167,13 @@ class _Run:
         instant = self._write(frame, WriteOperation.UPSERT, checkpoint)
         return self._result(instant, Counts(read=0, corrupt=0, keyless=0), checkpoint)
 
-    def nothing(self) -> TaskResult:
+    def nothing(self, message: str = "") -> TaskResult:
         """Say that there is nothing to read."""
         batch = self._batch
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.NOTHING_TO_DO,
-            message=batch.remark,
+            message=f"{message} {batch.remark}".strip(),
             checkpoint=None if batch.checkpoint is None else batch.checkpoint.display,
             more_input=False,
             **batch.figures,
@@ -252,12 +255,17 @@ class _Run:
         lost = lost_deletes(definition) if deletes else never()
         return misplaced(schema, definition.partition_by, style) | lost
 
-    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
-        """No row gave a column, so there is nothing to write but the checkpoint."""
+    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts] | None:
+        """No row gave a column, so there is nothing to write but the checkpoint.
+
+        Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
+        """
         with rows.reading():
             counts = count_unparsable(rows)
         if counts.bad:
             self._set_aside(counts, rows, (rows.parsed, Faults(keyless=~never(), misplaced=never())))
+        if self._table_schema is None and not counts.bad:
+            return None
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
