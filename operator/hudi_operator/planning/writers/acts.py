@@ -154,8 +154,7 @@ def act_message(act: ActStatus) -> str:
     if act.input_lost:
         return (
             f"{undid} Later commits count what these had read as read, so that ingestion does not read it again: where "
-            f"rows are missing, ask for files with the annotation {RESCAN_ANNOTATION}; messages have to be brought "
-            "otherwise."
+            f"rows are missing, ask for files with the annotation {RESCAN_ANNOTATION}; messages have to be sent again."
         )
     return (
         f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that the input of "

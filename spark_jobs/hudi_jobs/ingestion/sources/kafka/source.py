@@ -108,7 +108,7 @@ class Kafka:
         raise TaskFailed(
             FailureReason.INPUT_LOST,
             f"Messages that have not been read are no longer in the topic ({known:,} known offsets; {shown}{more}). "
-            f"{_explained(found.losses)} Nothing was written; to go on without them, set onDataLoss to Skip.",
+            f"{_explained(found.losses)} Nothing was written; to continue without them, set onDataLoss to Skip.",
         )
 
     def _read(

@@ -103,7 +103,7 @@ def _refuse_truncates(number: int, task: IngestionTask) -> None:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
             f"{_truncates(number)} Rows of the table would stay; empty the table and let the connector make a new "
-            "snapshot, or set the policy for bad records to Quarantine to go on without.",
+            "snapshot, or set the policy for bad records to Quarantine to continue without it.",
         )
 
 
