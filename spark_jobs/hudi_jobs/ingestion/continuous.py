@@ -88,7 +88,7 @@ class _Loop:
         if self._context.stopping.is_set():
             return "The pod was asked to end"
         if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
-            return "It was time to begin anew"
+            return "The driver was recycled because recycleAfter had elapsed"
         return None
 
     def _ended(self, why: str) -> TaskResult:

@@ -99,7 +99,7 @@ class Others:
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message=f"{', '.join(found[:_NAMED])} has been begun by no run that is known, or shows a heartbeat, "
+            message=f"{', '.join(found[:_NAMED])} was not started by a known run, or has a heartbeat, "
             "and may be at work; nothing was written. It is rolled back when it is overdue.",
         )
 
@@ -133,8 +133,8 @@ def _require_no_restore(timeline: Timeline) -> None:
     for instant in timeline.unfinished_restores():
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
-            f"The restore {instant} has begun and not ended, and nothing is written beside it; finish it with the tool "
-            "that began it.",
+            f"The restore {instant} was started and has not completed, and nothing is written beside it; finish it "
+            "with the tool that started it.",
         )
 
 

@@ -9,7 +9,7 @@ _LONGEST_RUN = "168h"
 
 
 class Continuous(Model):
-    """How one driver goes on reading the source, batch after batch."""
+    """How one driver keeps reading the source, batch after batch."""
 
     min_interval: Duration = "10s"
     """Least time between the starts of two batches; without new input it is that between two looks at the source."""

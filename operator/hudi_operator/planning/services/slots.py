@@ -175,7 +175,17 @@ def table_blocker(
     owned_elsewhere: str | None,
 ) -> ServiceBlocker | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_blockers(observation, writers, drift, owned_elsewhere), None)
+    return next(_blockers(observation, writers, drift, owned_elsewhere), None) or _unchecked(observation)
+
+
+def _unchecked(observation: Observation) -> ServiceBlocker | None:
+    """Return what a table waits for of whose new commits this reconcile has read some."""
+    if observation.snapshot.read_up_to is None:
+        return None
+    return Waiting.CHECKING_COMMITS, (
+        "There are more new commits than one reconcile reads; nothing starts until all of them are checked for another "
+        "writer, because two writers without a lock lose data."
+    )
 
 
 def waits_for_stranger(case: Case) -> ServiceBlocker | None:

@@ -24,6 +24,8 @@ from hudi_operator.planning.services.rescan import unasked
 _MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
 _ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})
 """Blockers that end a driver also while the timeline cannot be read."""
+_SOON_OVER = frozenset({Waiting.CHECKING_COMMITS.value})
+"""Blockers that only keep the next run from starting: the next reconciles clear them, or find what ends a driver."""
 _MESSAGE_LIMIT = 500
 
 
@@ -102,7 +104,11 @@ def _reasons(
     table, known = observation.table, observation.table_class
     if job.generation not in {None, table.metadata.generation}:
         yield DRAINING, "The spec has changed."
-    if blocker is not None and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY):
+    if (
+        blocker is not None
+        and blocker[0] not in _SOON_OVER
+        and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY)
+    ):
         yield DRAINING, blocker[1]
     if known is not None and live.class_version not in {None, class_version_of(known)}:
         yield DRAINING, f"The class {known.metadata.name} has changed."
