@@ -51,11 +51,18 @@ class Watch:
     disabled: frozenset[Service] = frozenset()
 
     def is_busy(self, pending: PendingInstant) -> bool:
-        """Whether a Job of this table that still runs may be at work on an instant."""
+        """Whether a Job of this table that still runs may be at work on an instant.
+
+        What an ended run has left of a service, which a continuous driver did for it, is not the driver's own.
+        """
         time = pending.instant.time
+        is_left = time in self.left_behind and pending.kind is not PendingKind.WRITE
         return any(
             job.name == self.planned.get(time)
-            or _is_new_since(job, pending, is_serialized=self.is_serialized, newest=_newest_commit(job))
+            or (
+                not (is_left and job.live is not None)
+                and _is_new_since(job, pending, is_serialized=self.is_serialized, newest=_newest_commit(job))
+            )
             for job in self.active
         )
 
@@ -131,8 +138,9 @@ def _left_by(
     """Return what an ended run may have begun and left.
 
     In a Serialized table nobody checks a heartbeat before a write is rolled back, so a write counts only if it can be
-    nobody else's: a run makes one write, shows no heartbeat there, and says up to where its instants may be. A run that
-    said nothing is not believed to have made a write in the first cycle after a takeover.
+    nobody else's: a run makes one write, shows no heartbeat there unless it does services beside its batches, and says
+    up to where its instants may be. A run that said nothing is not believed to have made a write in the first cycle
+    after a takeover.
     """
     is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     newest = _newest_made(observation, run.job)
@@ -147,7 +155,8 @@ def _left_by(
     if is_serialized and writes:
         takeover = observation.table.status.takeover
         is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
-        shown = {time for time, _ in observation.snapshot.heartbeats}
+        beats = job.live is not None and bool(job.live.takes)
+        shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
         if len(writes) > 1 or writes & shown or (newest is None and is_new):
             return frozenset(one.instant.time for one in left) - writes
     return frozenset(one.instant.time for one in left)
