@@ -135,7 +135,7 @@ def test_ingestion_goes_on_while_services_run_beside_it(stream: Stream) -> None:
 
 
 def test_a_service_that_fails_says_why_and_ends_nothing_else(stream: Stream) -> None:
-    stream.lake.spec |= {"clustering": {"sortColumns": ["nowhere"]}}
+    stream.lake.options |= {"hoodie.clustering.plan.strategy.sort.columns": "nowhere"}
     stream.arrive()
     stream.start()
     stream.wait_for(1)
