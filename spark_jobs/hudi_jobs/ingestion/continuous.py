@@ -61,6 +61,7 @@ class _Loop:
         self._settings = task.continuous or ContinuousTask()
         self._began = time.monotonic()
         self._number = 0
+        self._repeats = 0
 
     def run(self) -> TaskResult:
         """Ingest until the run shall end; return what all batches came to."""
@@ -95,7 +96,7 @@ class _Loop:
             if error.reason is not FailureReason.CONFLICT or not host.was_at_work_since(begun, was_idle=was_idle):
                 raise
             self._context.log("the batch is repeated after a table service", cause=error.message)
-            self._number -= 1
+            self._number, self._repeats = self._number - 1, self._repeats + 1
             host.let_begin(may=False)
             self._wait_for_service(host)
             return None
@@ -113,7 +114,8 @@ class _Loop:
 
     def _ingest(self) -> TaskResult:
         """Do what a batch run does, with a look at the table and a session of its own."""
-        context = replace(self._context, spark=self._context.spark.newSession(), batch=self._number)
+        session = self._context.spark.newSession()
+        context = replace(self._context, spark=session, batch=self._number, repeats=self._repeats)
         opened = OpenedTable(context)
         opened.open()
         return ingest_once(context, self._task, source_of(context, self._task), opened.table)
