@@ -182,7 +182,7 @@ CONTINUOUS_INSIDE = Scenario(
     name="services inside a continuous driver",
     spec=_CONTINUOUS,
     takes=True,
-    arrivals=(0, 100, 200, 300, 400, 900),
+    arrivals=(0, 100, 200, 300, 900),
     happenings=frozenset(
         {"driver dies", "driver freezes", "pod force-deleted", "job deleted", "fault", "spec edited", "status lost"}
     ),

@@ -160,6 +160,19 @@ def test_a_plan_that_an_ended_run_has_left_is_not_the_drivers_own() -> None:
     assert left.services.cleaning.reason == "PendingPlan"
 
 
+@pytest.mark.parametrize(("services", "is_claimed"), [("Inside", True), ("InTurns", False)])
+def test_a_write_with_a_heartbeat_is_the_drivers_own_where_services_run_inside_it(
+    services: str, *, is_claimed: bool
+) -> None:
+    """Elsewhere a writer of a Serialized table shows none, so that one that does is somebody else's."""
+    time = (NOW - minutes(4)).strftime("%Y%m%d%H%M%S") + "000"
+    timeline = story(*(done("commit", 30 - one) for one in range(20)), f"{time}.commit.requested", f"{time}.inflight")
+    shows = snapshot((JOB, ago(11)), timeline=timeline, heartbeats=((time, 1),))
+    died = ended(generation=1, exit_code=137)
+    plan = plan_for(served(takes=None, spec={"continuous": {"services": services}}, shows=shows, found=died))
+    assert (plan.left_behind == (time,)) is is_claimed
+
+
 def _spec(**changes: Any) -> HudiTableSpec:
     return a_table(**changes).spec
 

@@ -20,8 +20,10 @@ from hudi_operator.api.status.takeover import Protection
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
+from hudi_operator.planning.runs.continuous import told
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, service_of
 from hudi_operator.timeline import PendingInstant, PendingKind, State, pending_instants
 
@@ -155,11 +157,16 @@ def _left_by(
     if is_serialized and writes:
         takeover = observation.table.status.takeover
         is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
-        beats = job.live is not None and bool(job.live.takes)
+        beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
         shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
         if len(writes) > 1 or writes & shown or (newest is None and is_new):
             return frozenset(one.instant.time for one in left) - writes
     return frozenset(one.instant.time for one in left)
+
+
+def _takes(job: ActiveJob, observation: Observation) -> bool:
+    live = told(job, observation.snapshot).live
+    return live is not None and bool(live.takes)
 
 
 def _newest_made(observation: Observation, job: str) -> str | None:
