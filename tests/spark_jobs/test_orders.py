@@ -265,6 +265,23 @@ def test_an_answer_that_the_store_did_not_take_is_given_later(driver: Driver, mo
     assert (failures, len(driver.done)) == ([], 1)
 
 
+def test_a_store_that_is_away_for_a_while_ends_nothing(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, failures = driver.files.read, [1, 1, 1]
+    driver.may_end.clear()
+
+    def failing(name: str) -> tuple[bytes, str] | None:
+        if name == ORDER_FILE and driver.done and failures:
+            failures.pop()
+            driver.may_end.set()
+            raise OSError("away")
+        return read(name)
+
+    monkeypatch.setattr(driver.files, "read", failing)
+    with driver.at_work():
+        assert asks(driver).result().outcome is Outcome.SUCCEEDED
+    assert failures == []
+
+
 def test_a_job_that_is_asked_to_end_takes_its_order_back(driver: Driver) -> None:
     stopping = threading.Event()
     with driver.leased():

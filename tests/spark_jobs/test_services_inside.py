@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.test_continuous import has_committed, progress_file, progress_of
-from tests.spark_jobs.trials import LEASE
+from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
@@ -65,18 +65,22 @@ class Stream:
         """What the Job of a service reports, which starts no Spark."""
         return Driver(self.order(service), _no_session).run().results[0]
 
-    def serve_alone(self, service: Service, **planned: Any) -> TaskResult:
-        """What a Job of its own does after the driver has ended: as ever in a Serialized table."""
-        result: TaskResult = self.lake.serve(service, **planned)
-        return result
-
-    def ingest_alone(self) -> TaskResult:
-        """Ingest once what is left, as soon as the heartbeat of the driver before has ended."""
+    def alone(self, run: Callable[[], TaskResult]) -> TaskResult:
+        """Run what follows a driver that was killed, as soon as the heartbeat of its write has ended."""
         deadline = time.monotonic() + 120
-        while (result := self.lake.ingest(operation="Upsert")).outcome is Outcome.CONFLICT:
+        while (result := run()).outcome is Outcome.CONFLICT:
             assert time.monotonic() < deadline, result
             time.sleep(5)
-        return result  # type: ignore[no-any-return]
+        return result
+
+    def spread(self) -> None:
+        """Put the keys into two file groups, which a clustering makes one of."""
+        self.lake.spec |= {"fileSizing": {"smallFileLimit": "0"}}
+        half = KEYS // 2
+        for first in (0, half):
+            rows = "".join(f"{key},0\n" for key in range(first, first + half))
+            self.lake.put(f"part-{first}.csv", f"id,v\n{rows}")
+            assert self.lake.ingest(operation="Upsert").outcome is Outcome.SUCCEEDED
 
     def pending(self, ending: str) -> list[str]:
         """Files of instants that have not completed."""
@@ -117,56 +121,52 @@ def stream(lake: Any, program: Callable[..., Any]) -> Stream:
     return Stream(lake, program)
 
 
-def test_ingestion_goes_on_while_services_run_beside_it(stream: Stream) -> None:
+def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(stream: Stream) -> None:
+    stream.lake.options["hoodie.clustering.plan.strategy.sort.columns"] = "nowhere"
     stream.arrive()
     stream.start()
     stream.wait_for(1)
     assert progress_of(stream.lake).takes
+    results = {}
     for number, service in enumerate(SERVED, start=2):
         stream.arrive()
-        result = stream.ask(service)
-        assert result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, (service, result, stream.running.log)
-        if service in {Service.COMPACTION, Service.CLEANING}:
-            assert result.outcome is Outcome.SUCCEEDED, (service, result)
+        results[service] = stream.ask(service)
         stream.wait_for(number)
     found = stream.end()
+
+    failed = results[Service.CLUSTERING]
+    assert (failed.outcome, failed.reason) == (Outcome.FAILED, FailureReason.COLUMN_MISSING), failed
+    assert {results[one].outcome for one in (Service.COMPACTION, Service.CLEANING)} == {Outcome.SUCCEEDED}, results
+    assert results[Service.ARCHIVAL].outcome is Outcome.NOTHING_TO_DO, "so few instants stay"
     assert (found.outcome, found.batches) == (Outcome.SUCCEEDED, 1 + len(SERVED)), found
     stream.require_exact()
 
 
-def test_a_service_that_fails_says_why_and_ends_nothing_else(stream: Stream) -> None:
-    stream.lake.options |= {"hoodie.clustering.plan.strategy.sort.columns": "nowhere"}
-    stream.arrive()
-    stream.start()
-    stream.wait_for(1)
-    result = stream.ask(Service.CLUSTERING)
-    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.COLUMN_MISSING), result
-    stream.arrive()
-    stream.wait_for(2)
-    assert stream.end().outcome is Outcome.SUCCEEDED
-    stream.require_exact()
-
-
-def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_run_finishes_once(
-    stream: Stream,
+@pytest.mark.parametrize("service", [Service.COMPACTION, *((Service.CLUSTERING,) if ALL else ())])
+def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_run_settles_once(
+    stream: Stream, service: Service
 ) -> None:
+    inflight = f"{service.lower()}.inflight"
+    if service is Service.CLUSTERING:
+        stream.spread()
     stream.arrive()
     stream.start()
     stream.wait_for(1)
     stream.arrive()
     stream.wait_for(2)
     with ThreadPoolExecutor() as pool:
-        asked = pool.submit(stream.ask, Service.COMPACTION)
+        asked = pool.submit(stream.ask, service)
         stream.arrive()  # a batch is under way too
-        stream.running.wait_until(lambda: bool(stream.pending("compaction.inflight")))
+        stream.running.wait_until(lambda: bool(stream.pending(inflight)))
         stream.running.kill()
         result = asked.result(timeout=120)
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INTERRUPTED), result
 
-    [left] = stream.pending("compaction.inflight")
-    finished = stream.serve_alone(Service.COMPACTION, instant=left.partition(".")[0])
+    [left] = stream.pending(inflight)
+    finished = stream.alone(lambda: stream.lake.serve(service, instant=left.partition(".")[0]))
     assert finished.outcome is Outcome.SUCCEEDED, finished
-    assert stream.ingest_alone().outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
+    ingested = stream.alone(lambda: stream.lake.ingest(operation="Upsert"))
+    assert ingested.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
     assert stream.pending("") == []
     stream.require_exact()
 
@@ -188,13 +188,7 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
 
     monkeypatch.setattr(clustering._Clustering, "execute", execute)
     monkeypatch.setattr(continuous, "roll_back_writes_after", rolling_back)
-    stream.lake.spec |= {"fileSizing": {"smallFileLimit": "0"}}
-    for first in range(0, KEYS, KEYS // 2):  # two file groups
-        stream.lake.put(
-            f"part-{first}.csv", "id,v\n" + "".join(f"{key},0\n" for key in range(first, first + KEYS // 2))
-        )
-        assert stream.lake.ingest(operation="Upsert").outcome is Outcome.SUCCEEDED
-
+    stream.spread()
     with ThreadPoolExecutor() as pool:
         driver = Driver(stream.request(), lambda _: stream.lake.spark)
         driving = pool.submit(driver.run)

@@ -5,6 +5,7 @@ not renewed for as long as a lease counts has ended. Then the run has failed lik
 the next run settles what was left.
 """
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -31,6 +32,7 @@ TAKES_WITHIN_SECONDS = 180.0
 """How long an order may wait for the driver; after that the operator has the service done in the driver's place."""
 
 _LOOKS_EVERY_SECONDS = 2.0
+_LOGGER = logging.getLogger(__name__)
 _OPEN = frozenset({OrderState.ASKED, OrderState.TAKEN})
 
 
@@ -68,25 +70,49 @@ class Courier:
     def result(self) -> TaskResult:
         """Return what became of the task; raise `TaskFailed` when the driver has ended, or `DriverStopping`."""
         until = self._clock() + self._patience
+        refused = self._ask(until)
+        if refused is not None:
+            return refused
+        seen = self._clock()
+        while True:
+            self._stopping.wait(_LOOKS_EVERY_SECONDS)
+            try:
+                result = self._looked(until)
+            except (TaskFailed, DriverStopping):
+                raise
+            except Exception:
+                # The store may be away for a while, and the driver is at it all the same.
+                if self._stopping.is_set() or self._clock() - seen > self._patience:
+                    raise
+                _LOGGER.warning("the order cannot be read", exc_info=True)
+            else:
+                seen = self._clock()
+                if result is not None:
+                    return result
+
+    def _ask(self, until: float) -> TaskResult | None:
+        """Write the order as soon as the driver is free; return why it is not written, or None."""
         while not self._asked():
             if not self._holder.lives():
                 return self._fenced(f"The run {self._order.driver} does not work on the table any more.")
             if self._clock() >= until:
                 return self._fenced(f"The run {self._order.driver} is still at the service of another run.")
-            self._pause()
-        while True:
-            self._pause_unless_stopping()
-            found = self._files.read(ORDER_FILE)
-            order = None if found is None else decode_order(found[0])
-            if found is None or order is None or not self._order.is_same(order):
-                return self._fenced("Another run has taken the place of this one's order.")
-            if order.state is OrderState.DONE and order.result is not None:
-                return order.result.model_copy(update={"id": self._task.id})
-            late = order.state is OrderState.ASKED and self._clock() >= until
-            if (late or self._stopping.is_set()) and self._withdrawn(order, found[1]):
-                return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
-            if not self._holder.lives():
-                return self._ended()
+            if self._stopping.wait(_LOOKS_EVERY_SECONDS):
+                raise DriverStopping
+        return None
+
+    def _looked(self, until: float) -> TaskResult | None:
+        """Look at the order once; return what became of it, or None as long as that is open."""
+        found = self._files.read(ORDER_FILE)
+        order = None if found is None else decode_order(found[0])
+        if found is None or order is None or not self._order.is_same(order):
+            return self._fenced("Another run has taken the place of this one's order.")
+        if order.state is OrderState.DONE and order.result is not None:
+            return order.result.model_copy(update={"id": self._task.id})
+        late = order.state is OrderState.ASKED and self._clock() >= until
+        if (late or self._stopping.is_set()) and self._withdrawn(order, found[1]):
+            return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
+        return None if self._holder.lives() else self._ended()
 
     def _asked(self) -> bool:
         """Write the order unless another one is under way with this driver; tell whether it is there."""
@@ -125,13 +151,6 @@ class Courier:
             FailureReason.INTERRUPTED,
             f"The run {self._order.driver} ended while it had this service; the next run settles what was left.",
         )
-
-    def _pause(self) -> None:
-        if self._stopping.wait(_LOOKS_EVERY_SECONDS):
-            raise DriverStopping
-
-    def _pause_unless_stopping(self) -> None:
-        self._stopping.wait(_LOOKS_EVERY_SECONDS)
 
     def _fenced(self, message: str) -> TaskResult:
         return TaskResult(id=self._task.id, outcome=Outcome.FENCED, message=message)
