@@ -48,7 +48,12 @@ class Others:
         return self.is_alone if abandoned is None else instant in abandoned
 
     def decides_about(self, each: Begun) -> bool:
-        """Tell whether nobody but this run can have ended an instant that was pending when it began."""
+        """Tell whether nobody but this run can have ended an instant that was pending when it began.
+
+        Beside the batches of an ingestion services finish their own plans and cleans.
+        """
+        if self.is_alone and self._context.turns is not None and (each.plan is not None or each.action == "clean"):
+            return False
         return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 
     def is_alive(self, instant: str) -> bool:

@@ -411,6 +411,9 @@ class ActiveJob(Model):
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
     """Memory of the driver's pod, before it is sized by a plan."""
 
+    inside: Annotated[str, Field(max_length=63)] | None = None
+    """The run of the continuous ingestion whose driver does the service; the Job hands it over and waits."""
+
     live: LiveStatus | None = None
     """What a continuous ingestion has done so far; absent for every other Job."""
 

@@ -55,6 +55,7 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     if document is not None:
         changes |= {name: getattr(document, name) for name in (*_SHOWN, "polled_at")}
         changes |= {"state": document.state.value, "skipped": shown(document.skipped) or None}
+        changes |= {"takes": document.takes or None}
     instant = _newest_own(job, snapshot)
     return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})
 

@@ -46,10 +46,12 @@ def stop_continuous(
     decisions: Mapping[Service, Decision],
     now: datetime,
     already: Collection[Action] = (),
+    inside: Collection[Service] = (),
 ) -> Stopped:
     """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
 
-    `already` are actions that are decided on: what is stopped for another reason is not stopped twice.
+    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. `inside` are due
+    services that the driver does beside its batches.
     """
     given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
@@ -61,7 +63,7 @@ def stop_continuous(
             whys = chain(
                 _stands_still(job.live, found, observation, now=now),
                 _reasons(job, job.live, found, observation, image=image, blocker=blocker),
-                _turns(job.live, found, observation, decisions, now=now),
+                _turns(job.live, found, observation, _alone(decisions, inside), now=now),
             )
             why = next(whys, None)
         if why is None or found is None:
@@ -118,13 +120,14 @@ def _reasons(
         yield DRAINING, "Files are to be read once more, which the next driver is told."
 
 
+def _alone(decisions: Mapping[Service, Decision], inside: Collection[Service]) -> list[Service]:
+    """Return the due table services that need the table to themselves."""
+    due = (service for service, decision in decisions.items() if decision.due)
+    return [service for service in due if service is not Service.INGESTION and service not in inside]
+
+
 def _turns(
-    live: LiveStatus,
-    found: JobObservation,
-    observation: Observation,
-    decisions: Mapping[Service, Decision],
-    *,
-    now: datetime,
+    live: LiveStatus, found: JobObservation, observation: Observation, due: list[Service], *, now: datetime
 ) -> Iterator[_Why]:
     """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn.
 
@@ -138,6 +141,5 @@ def _turns(
         return
     if live.instant is None and not live.batches and live.polled_at is None:
         return
-    due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
     if due:
         yield DRAINING, f"{due[0]} is due, and runs alone on a Serialized table; ingestion continues after it."
