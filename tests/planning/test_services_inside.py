@@ -28,7 +28,7 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, Service
+from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointStep, Service
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
@@ -102,6 +102,12 @@ def test_where_no_other_job_may_run_the_driver_ends_for_the_service() -> None:
 def test_a_driver_that_does_not_run_is_asked_for_nothing(phase: JobPhase) -> None:
     plan = plan_for(served(found=job(phase=phase)))
     assert [one.inside for one in launches(plan)] == []
+
+
+def test_a_driver_that_is_about_to_end_is_asked_for_nothing() -> None:
+    ending = progress(takes=True, state=ProgressState.ENDING)
+    plan = plan_for(served(shows=snapshot((JOB, ago(11)), timeline=DUE, progress=ending)))
+    assert launches(plan) == []
 
 
 def beside(**changes: Any) -> Observation:
