@@ -58,7 +58,7 @@ def test_every_message_is_in_the_table_once_after_kills_at_random_moments(
     last = stream.ingest(operation=operation)
     story = f"{KILLS * share:,} messages, {KILLS} kills with the seed {SEED}, {begun} of them in a write"
     record_testsuite_property(f"kills of {operation}", story)
-    print(f"{operation}: {story}; the last run has read {last.rows_read:,}")  # noqa: T201 - what was tried
+    print(f"{operation}: {story}; the last run has read {last.rows_read or 0:,}")  # noqa: T201 - what was tried
     assert last.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, last
     found = lake.spark.read.format("hudi").load(lake.base_path)
     counted = found.selectExpr("count(*)", "count(DISTINCT id)", "min(id)", "max(id)").first()
