@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterable
 
 
@@ -33,8 +31,3 @@ class Observed:
                 self._reached[key] = states.index(state, self._reached[key])
             else:
                 self.back.append(f"{instant}: {key} is {state} after {states[self._reached[key]]}")
-
-
-def wait_a_moment(moments: random.Random, least: float, most: float, until: float) -> None:
-    """Sleep for a while, and not beyond a time."""
-    time.sleep(max(0.0, min(moments.uniform(least, most), until - time.monotonic())))
