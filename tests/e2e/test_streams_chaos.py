@@ -31,6 +31,7 @@ SEED = int(os.environ.get("STREAMS_CHAOS_SEED", random.randrange(2**32)))
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.streams,
+    pytest.mark.timeout(SECONDS + 3600),
     pytest.mark.skipif(not SECONDS, reason="a long trial: STREAMS_CHAOS_SECONDS=n, or HUDI_JOBS_TRIALS=all"),
 ]
 

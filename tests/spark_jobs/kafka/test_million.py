@@ -17,6 +17,7 @@ from hudi_jobs.contract import Outcome
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
+    pytest.mark.timeout(4 * 3600),
     pytest.mark.skipif(not ALL, reason="test_kills.py kills a driver at a few moments"),
 ]
 
