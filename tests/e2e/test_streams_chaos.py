@@ -101,6 +101,8 @@ class Followed:
             metadataTable={"enabled": True},
             orderingFields=["_event_lsn"],
             concurrency=concurrency,
+            # Else each batch with an insert writes the small base file anew, and nothing is left for a compaction.
+            fileSizing={"smallFileLimit": "0"},
             ingestion={
                 "mode": "Continuous",
                 "continuous": {"minInterval": "2s", "serviceInterval": "1m", "progressDeadline": "5m"},
