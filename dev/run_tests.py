@@ -71,7 +71,7 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
         ("ingestion", "services", "shared_table"),
         ("examples", "class_policy", "deletion", "driver_kills"),
-        ("continuous", "streams"),
+        ("continuous", "streams", "streams_chaos"),
     ),
     (("bad_input", "operator_kills", "afterwards"),),
 )
