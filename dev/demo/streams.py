@@ -14,7 +14,6 @@ from localcluster.settings import CURRENT, NODE_ADDRESS
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.streams import DebeziumConnect, KafkaBroker, Listener, Postgres, SchemaRegistry, as_avro
 from toolkit.streams.changes import Workload
-from toolkit.zookeeper import ZooKeeper
 
 TABLE = "accounts"
 TOPIC = f"{NAMESPACE}.public.{TABLE}"
@@ -54,13 +53,10 @@ def require_node() -> None:
 
 
 def install(cluster: Cluster, screen: Screen) -> None:
-    """Install the operator, and the lock that the driver and the table services share."""
-    screen.say("installing the chart, and a ZooKeeper for the lock of the driver and the services beside it")
-    zookeeper = ZooKeeper(cluster)
-    zookeeper.create()
+    """Install the operator, and make the namespace of the table."""
+    screen.say("installing the chart")
     cluster.install_operator(values={"operator": {"pollSeconds": 3}})
     cluster.make_tenant(NAMESPACE)
-    zookeeper.wait()
 
 
 def follow(cluster: Cluster, screen: Screen, servers: ExitStack) -> tuple[Workload, KafkaBroker]:

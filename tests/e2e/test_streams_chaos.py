@@ -202,7 +202,7 @@ def follow(stage: Stage, servers: Servers) -> Iterator[Callable[[str], Followed]
         allowed = {
             "bootstrapServers": [servers.broker.address(LISTENER, pods=True)],
             "topics": ["{namespace}.*"],
-            "registries": [servers.registry.url],
+            "registries": [{"url": servers.registry.url}],
         }
         attempts = {"maxAttempts": 1000, "maxInfrastructureAttempts": 1000}
         retry = {"initialDelay": "2s", "maxDelay": "8s"} | attempts
