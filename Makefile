@@ -10,9 +10,12 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ The two commands
-.PHONY: demo test
+.PHONY: demo demo-streams test
 demo: bootstrap ## Start a cluster, install the operator, ingest real data, and check the result
 	@PYTHONPATH=dev $(PYTHON) -m demo
+
+demo-streams: bootstrap ## The same with a PostgreSQL that a table follows by Debezium and Kafka, within seconds
+	@PYTHONPATH=dev $(PYTHON) -m demo.streams
 
 test: bootstrap ## Run every check and test, with a cluster of its own, and count what passed and failed
 	@$(PYTHON) dev/run_tests.py

@@ -71,7 +71,7 @@ END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
         ("ingestion", "services", "shared_table"),
         ("examples", "class_policy", "deletion", "driver_kills"),
-        ("continuous", "streams"),
+        ("continuous", "streams", "streams_chaos"),
     ),
     (("bad_input", "operator_kills", "afterwards"),),
 )
@@ -197,7 +197,7 @@ class Group:
         report = REPORTS / f"{self.name}.xml"
         report.unlink(missing_ok=True)
         priority = () if selection or self.name in IN_CLUSTER else YIELDING
-        command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=10", f"--junitxml={report}")
+        command = (str(BIN / "python"), "-m", "pytest", "-q", "--durations=25", f"--junitxml={report}")
         code = self._execute((*priority, *command, *(selection or PYTEST[self.name])), environment)
         count = read_report(report)
         if code != 0 and count.failed == 0:

@@ -1,35 +1,25 @@
 """The whole demonstration, from nothing to a checked table: `make demo`."""
 
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from fnmatch import filter as matching
 
 from demo.comparison import Comparison, ComparisonFailed, Found
-from demo.flights import SourceFile, deliveries, read_flights
+from demo.flights import FLIGHTS, SourceFile, deliveries, read_flights
 from demo.screen import Screen
+from demo.steps import NAMESPACE, REACH, REMOVE, DemoFailed, fail_if_stuck, refuse_remains, start_cluster, where_to_look
 from localcluster.settings import CURRENT
 from toolkit.cluster import ROOT, Cluster, CommandFailed, Document
 from toolkit.store import Store
 from toolkit.zookeeper import ZooKeeper
 
-NAMESPACE = "team-a"
 TABLES = ("flights", "delays")
 SERVICES = {"flights": ("compaction", "clustering", "cleaning"), "delays": ()}
 LANDING = f"landing/{NAMESPACE}/flights"
 DELIVERY_SECONDS = 420
 EXAMPLES = ROOT / "examples" / "demo"
-
-REACH = "export KUBECONFIG=$PWD/.dev/kubeconfig" + ("" if CURRENT else " PATH=$(dev/cluster tools):$PATH")
-REMOVE = f"kubectl delete namespace {NAMESPACE} storage"
-"""Removes the demonstration's tables and the S3 server with their data from a cluster that is not ours."""
-
-
-class DemoFailed(Exception):
-    """The demonstration did not show what it promises; the message says what failed."""
 
 
 def main() -> None:
@@ -38,7 +28,7 @@ def main() -> None:
     screen = Screen()
     try:
         # What needs no cluster begins before there is one, and what needs no operator before that is installed.
-        with Comparison() as comparison, ThreadPoolExecutor(max_workers=1) as beside:
+        with Comparison(FLIGHTS) as comparison, ThreadPoolExecutor(max_workers=1) as beside:
             reading = beside.submit(lambda: deliveries(read_flights()))
             start_cluster()
             refuse_remains(cluster)
@@ -56,26 +46,9 @@ def main() -> None:
             verify(checks, screen)
     except (DemoFailed, ComparisonFailed, CommandFailed) as error:
         screen.say(f"FAILED: {error}")
-        print(where_to_look(), flush=True)
+        print(where_to_look("flights"), flush=True)
         sys.exit(1)
     print(what_next(delivered), flush=True)
-
-
-def start_cluster() -> None:
-    """Start an empty cluster with the images; what is downloaded comes while the cluster is compiled."""
-    with in_background("dev/images", "--bases"):
-        for command in (("dev/cluster", "up", "--fresh"), ("dev/images",)):
-            if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
-                raise DemoFailed(f"`{' '.join(command)}` failed; the lines above say why")
-
-
-def refuse_remains(cluster: Cluster) -> None:
-    """Give up where tables of an earlier demonstration are, as in a cluster that was not made for this one."""
-    if cluster.items("huditables", namespace=NAMESPACE):
-        raise DemoFailed(
-            f"the namespace {NAMESPACE} holds tables already. If they are of an earlier demonstration, remove them and "
-            f"their data with `{REMOVE}`, and run this again."
-        )
 
 
 def install(cluster: Cluster, screen: Screen) -> None:
@@ -86,19 +59,6 @@ def install(cluster: Cluster, screen: Screen) -> None:
     cluster.install_operator(values={"operator": {"pollSeconds": 3}})
     cluster.make_tenant(NAMESPACE)
     zookeeper.wait()
-
-
-@contextmanager
-def in_background(*command: str) -> Iterator[None]:
-    """Begin what is needed later; what fails there, or is not done in time, is done again when it is needed."""
-    log = ROOT / ".dev" / "logs" / "downloads.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
-        try:
-            yield
-        finally:
-            process.terminate()
 
 
 def put(store: Store, delivery: list[SourceFile]) -> None:
@@ -208,13 +168,6 @@ def at_rest(status: Document) -> bool:
     return not status.get("activeJobs") and not any(service.get("due") for service in services)
 
 
-def fail_if_stuck(name: str, status: Document) -> None:
-    """Give up when the runs of a service keep failing."""
-    for service, state in (status.get("services") or {}).items():
-        if state.get("failures", 0) + state.get("infrastructureFailures", 0) >= 3:
-            raise DemoFailed(f"{service} of {name} failed three times: {status.get('message')}")
-
-
 def tell(cluster: Cluster, screen: Screen) -> None:
     """Tell the story of each table's instants, and check that every service has had its part."""
     for name in TABLES:
@@ -234,18 +187,6 @@ def verify(checks: Mapping[str, Future[Found]], screen: Screen) -> None:
         if found["missingRows"] or found["unexpectedRows"] or found["expectedRows"] != found["actualRows"]:
             raise DemoFailed(f"{table} does not hold the original data: {found}")
         screen.say(f"{table} holds exactly the {found['actualRows']:,} rows that it should, every value as corrected")
-
-
-def where_to_look() -> str:
-    """Return where the logs are."""
-    return (
-        "Where to look:\n"
-        f"  {REACH}\n"
-        f"  kubectl describe ht -n {NAMESPACE} flights\n"
-        "  kubectl logs -n hudi-operator -l app.kubernetes.io/component=operator --prefix\n"
-        f"  kubectl logs -n {NAMESPACE} -l hudi-operator.io/role=driver --tail=50\n"
-        "  .dev/logs holds the logs of the cluster itself"
-    )
 
 
 def what_next(delivered: int) -> str:

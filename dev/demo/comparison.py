@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -22,7 +23,10 @@ class ComparisonFailed(Exception):
 
 
 class Comparison:
-    """A session of Spark that reads the original data as soon as it is entered, and a table when it is asked."""
+    """A session of Spark that reads a table when it is asked, and the flights at once where it is told so."""
+
+    def __init__(self, *original: str) -> None:
+        self._original = original
 
     def __enter__(self) -> Self:
         self._process = self._start()
@@ -34,8 +38,10 @@ class Comparison:
         self._process.kill()
         self._process.wait()
 
-    def compare(self, store: S3Access, table: str) -> Found:
+    def compare(self, store: S3Access, table: str, rows: Sequence[Mapping[str, str]] | None = None) -> Found:
         """Compare the rows of a table with those that it should hold; raise `ComparisonFailed`.
+
+        Without `rows` these are the flights, which the program has read then.
 
         A program that has ended by now, because something could not be downloaded perhaps, gets a second chance.
         """
@@ -45,19 +51,18 @@ class Comparison:
         assert questions is not None
         assert answers is not None
         try:
-            print(json.dumps({**vars(store), "table": table}), file=questions, flush=True)
+            print(json.dumps({**vars(store), "table": table, "rows": rows}), file=questions, flush=True)
             # The JVM of the program says things of its own there.
             found: Found = json.loads(next((line for line in answers if line.startswith("{")), ""))
         except (OSError, ValueError) as error:
             raise ComparisonFailed(f"{table} could not be read; see {_LOG}") from error
         return found
 
-    @staticmethod
-    def _start() -> "subprocess.Popen[str]":
+    def _start(self) -> "subprocess.Popen[str]":
         _LOG.parent.mkdir(parents=True, exist_ok=True)
         with _LOG.open("w") as errors:
             return subprocess.Popen(
-                (sys.executable, str(_PROGRAM)),
+                (sys.executable, str(_PROGRAM), *self._original),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

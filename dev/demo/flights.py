@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
+FLIGHTS = "flights"
+"""The argument with which `verify.py` reads them."""
+
 MISSING = "NA"
 KEY = ("carrier", "flight", "origin", "time_hour")
 _UNKNOWN_AT_FIRST = ("arr_time", "arr_delay", "air_time")

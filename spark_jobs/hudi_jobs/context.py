@@ -2,11 +2,15 @@
 
 import logging
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.beside.host import Host
+from hudi_jobs.beside.turns import Turns
 from hudi_jobs.contract import AffectedInstant, TableTask
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.totals import Totals
 
 _LOGGER = logging.getLogger(__name__)
@@ -18,7 +22,10 @@ class TaskContext:
 
     `affected` gathers what the run does to instants that it did not begin, and `totals` what a continuous run has
     committed, so that a run that fails tells it too. `stopping` is set once the pod has been asked to end. `batch` is
-    the number of the batch of a continuous run, from 1.
+    the number of the batch of a continuous run, from 1, and `repeats` counts how often batches have given way.
+
+    `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
+    lease of the run that it is done beside, and both have the same `turns`.
     """
 
     spark: SparkSession
@@ -28,6 +35,19 @@ class TaskContext:
     totals: Totals = field(default_factory=Totals)
     stopping: threading.Event = field(default_factory=threading.Event)
     batch: int | None = None
+    repeats: int = 0
+    host: Host | None = None
+    held: Lease | None = None
+    turns: Turns | None = None
+
+    @property
+    def attempt(self) -> str:
+        """A name that no other attempt to do this work has: what an earlier one has left is never written again."""
+        return f"r{self.repeats}-{self.run}" if self.repeats else self.run
+
+    def at_rest(self) -> AbstractContextManager[None]:
+        """Return a block in which no batch of this process is under way."""
+        return nullcontext() if self.turns is None else self.turns.at_rest()
 
     def log(self, message: str, **fields: object) -> None:
         """Log a line that carries the task's id."""

@@ -3,19 +3,24 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from subprocess import TimeoutExpired
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from hudi_jobs.beside.courier import Courier
+from hudi_jobs.beside.host import Host
+from hudi_jobs.beside.options import beside_batches, with_services_beside
+from hudi_jobs.beside.turns import Turns
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import classify
 from hudi_jobs.clock.guard import newest_made
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_AFFECTED,
-    AffectedInstant,
+    ConcurrencyMode,
     FailureReason,
     JobOutcome,
     JobRequest,
@@ -25,14 +30,19 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.jvm import jvm_process
+from hudi_jobs.lease.leases import Lease
+from hudi_jobs.lease.stores import table_files
 from hudi_jobs.lock import require_lock
+from hudi_jobs.session import hadoop_setting
 from hudi_jobs.tasks import runner_of
-from hudi_jobs.totals import Totals
 
 SessionOpener = Callable[[Mapping[str, str]], SparkSession]
 
 _CANCEL_EVERY_SECONDS = 0.5
 _LOGGER = logging.getLogger(__name__)
+_FAIR = {"spark.scheduler.mode": "FAIR"}
+"""Lets the Spark jobs of a table service and of a batch share what there is, instead of one waiting for the other."""
+_POOL = "spark.scheduler.pool"
 _OUT_OF_MEMORY_EXITS = frozenset({3, -9, 137})
 """3: the JVM's -XX:+ExitOnOutOfMemoryError. 9: the kernel ended it, which in a container means the memory limit."""
 
@@ -78,8 +88,10 @@ class Driver:
 
     def run(self) -> JobOutcome:
         """Return one result per task, in the order of the request; raises nothing."""
+        if any(task.inside is not None for task in self._request.tasks):
+            return JobOutcome(results=tuple(map(self._hand_over, self._request.tasks)))
         try:
-            self._spark = self._open_session(self._request.spark_conf)
+            self._spark = self._open_session({**self._request.spark_conf, **(_FAIR if self._request.beside else {})})
         except Exception as error:
             _LOGGER.exception("the Spark session did not start")
             failure = _failure(error)
@@ -88,33 +100,59 @@ class Driver:
         self._finished.set()
         return JobOutcome(results=results)
 
+    def _hand_over(self, task: TableTask) -> TaskResult:
+        """Have another run's driver do a task, without a session here."""
+        started = _now()
+        try:
+            self._require_running()
+            conf = self._request.spark_conf
+            files = table_files(task.table.base_path, lambda key: hadoop_setting(conf, key))
+            result = Courier(task, self._request.run, files, self._stopping).result()
+        except Exception as error:
+            failure = self._explain(error)
+            _LOGGER.warning("task failed", exc_info=True, extra={"fields": {"task": task.id}})
+            result = _failed(task, failure, started)
+        _LOGGER.info("task ends", extra={"fields": {"task": task.id, "outcome": result.outcome}})
+        return result
+
     def _run_task(self, spark: SparkSession, task: TableTask) -> TaskResult:
+        """Run a task of the request, a continuous ingestion with the services that others ask it for."""
+        context = TaskContext(spark=spark, run=self._request.run, task=task, stopping=self._stopping)
+        is_serialized = task.concurrency is ConcurrencyMode.SERIALIZED
+        if _is_continuous(task) and is_serialized and self._request.beside:
+            host = self._host(spark)
+            context = replace(context, task=with_services_beside(task), host=host, turns=host.turns)
+        return self._run_in(context)
+
+    def _host(self, spark: SparkSession) -> Host:
+        def perform(task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+            # Each pool gets its share, and what names none is in one of its own.
+            spark.sparkContext.setLocalProperty(_POOL, "services")
+            task = beside_batches(task)
+            context = TaskContext(spark=spark, run=run, task=task, stopping=self._stopping, held=lease, turns=turns)
+            return self._run_in(context)
+
+        return Host(self._request.run, self._request.beside, perform, cancel=spark.sparkContext.cancelAllJobs)
+
+    def _run_in(self, context: TaskContext) -> TaskResult:
+        """Run a task with a session of its own, and say what became of it; raises nothing."""
+        task, spark = context.task, context.spark
         started, made_before = _now(), _newest_made(spark)
-        fields = {"run": self._request.run, "task": task.id, "service": task.service}
-        affected, totals = list[AffectedInstant](), Totals()
+        fields = {"run": context.run, "task": task.id, "service": task.service}
         _LOGGER.info("task begins", extra={"fields": fields})
         try:
             self._require_running()
             require_lock(task.hudi_options)
-            runner = runner_of(task)
-            context = TaskContext(
-                spark=spark.newSession(),
-                run=self._request.run,
-                task=task,
-                affected=affected,
-                totals=totals,
-                stopping=self._stopping,
-            )
-            result = runner(context)
+            result = runner_of(task)(replace(context, spark=spark.newSession()))
             result = result.model_copy(update={"started_at": started, "finished_at": _now()})
         except Exception as error:
             failure = self._explain(error)
             _LOGGER.warning("task failed", exc_info=True, extra={"fields": fields})
             result = _failed(task, failure, started)
         if _is_continuous(task):
-            result = result.model_copy(update=totals.figures)
+            result = result.model_copy(update=context.totals.figures)
         made = _made_since(made_before, _newest_made(spark))
-        result = result.model_copy(update={"affected": tuple(affected[:MOST_AFFECTED]), "newest_instant": made})
+        result = result.model_copy(update={"affected": tuple(context.affected[:MOST_AFFECTED]), "newest_instant": made})
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 CORRUPT = "_corrupt_record"
 """Column of what is no JSON, as Spark calls it by itself: no other name of a value is taken from it."""
@@ -110,6 +110,21 @@ def from_protobuf(value: Column, message: str, descriptor_file: str) -> Column:
     functions = classes(spark).org.apache.spark.sql.protobuf.functions
     options = java_map(spark, {"mode": "PERMISSIVE"})
     return Column(functions.from_protobuf(value._jc, message, descriptor_file, options))  # noqa: SLF001
+
+
+def tried_cast(column: Column, kind: DataType) -> Column:
+    """Return the value in another type, null where it has none there, whatever `spark.sql.ansi.enabled` is.
+
+    A plain cast ends the run then, also behind a condition that no row meets: Spark computes what stands in several
+    places of a query before it looks at conditions. PySpark has `Column.try_cast` from 4.0 on.
+    """
+    spark = SparkSession.getActiveSession()
+    assert spark is not None, "a column is made in a session"
+    sql = classes(spark).org.apache.spark.sql
+    wanted = sql.types.DataType.fromJson(kind.json())
+    mode = sql.catalyst.expressions.EvalMode.TRY()
+    zone = classes(spark).scala.Option.empty()
+    return Column(sql.Column(sql.catalyst.expressions.Cast(column._jc.expr(), wanted, zone, mode)))  # noqa: SLF001
 
 
 def fill_cache(frame: DataFrame) -> JavaObject:

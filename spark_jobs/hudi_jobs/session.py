@@ -68,6 +68,11 @@ def spark_settings(requested: Mapping[str, str]) -> dict[str, str]:
     return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED}
 
 
+def hadoop_setting(requested: Mapping[str, str], key: str) -> str | None:
+    """Return a setting of Hadoop's file systems as a session would have it, without one."""
+    return spark_settings(requested).get(f"spark.hadoop.{key}")
+
+
 def _filled_in(value: str) -> str:
     """Replace `$(POD_NAME)` and the like, which are only known inside the pod; nothing else of the environment."""
     return _PLACEHOLDER.sub(lambda found: os.environ.get(found[1], found[0]), value)

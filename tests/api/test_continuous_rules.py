@@ -39,8 +39,8 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "batches without a pause": (_with(minInterval="0s"), "minInterval must be at least 1s"),
     "batches hours apart": (_with(minInterval="2h"), "minInterval must not be longer than 1h"),
-    "a driver that begins anew all the time": (_with(recycleAfter="1m"), "recycleAfter must be at least 10m"),
-    "a driver that never begins anew": (_with(recycleAfter="169h"), "recycleAfter must not be longer than 168h"),
+    "a driver that is recycled all the time": (_with(recycleAfter="1m"), "recycleAfter must be at least 10m"),
+    "a driver that is never recycled": (_with(recycleAfter="169h"), "recycleAfter must not be longer than 168h"),
     "a driver that may not stand still": (_with(progressDeadline="1m"), "progressDeadline must be at least 2m"),
     "a driver that may stand still for ever": (
         _with(progressDeadline="200h"),

@@ -397,7 +397,10 @@ CLASSES_ACCEPTED: dict[str, Document] = {
     "the smallest entry": entry(),
     "a whole entry": entry(
         topics=["shared.orders", "{namespace}", "raw-{namespace}_*", "*"],
-        registries=["https://registry.example.com/v1"],
+        registries=[
+            {"url": "https://registry.example.com/v1", "secretNames": ["registry-user"]},
+            {"url": "http://b:1"},
+        ],
         secretNames=["kafka-user", "kafka-ca"],
     ),
     "as much as there may be": {
@@ -405,7 +408,13 @@ CLASSES_ACCEPTED: dict[str, Document] = {
             {
                 "bootstrapServers": [f"{'b' * 250}{number}:9092" for number in range(10, 74)],
                 "topics": [f"{'t' * 250}{number}.*" for number in range(10, 74)],
-                "registries": [f"https://{'r' * 250}:80{number}" for number in range(10, 26)],
+                "registries": [
+                    {
+                        "url": f"https://{'r' * 250}:80{number}",
+                        "secretNames": [f"{'s' * 250}{one}" for one in range(10, 18)],
+                    }
+                    for number in range(10, 26)
+                ],
                 "secretNames": [f"{'s' * 250}{number}" for number in range(10, 42)],
             }
         ]
@@ -422,10 +431,17 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
         "spec.allowedKafka[0].bootstrapServers[0] in body should match",
     ),
     "a registry with a wildcard": (
-        entry(registries=["https://*"]),
-        "spec.allowedKafka[0].registries[0] in body should match",
+        entry(registries=[{"url": "https://*"}]),
+        "spec.allowedKafka[0].registries[0].url in body should match",
     ),
-    "a registry whose path climbs": (entry(registries=["https://a/.."]), "url must have no '.' or '..' segments"),
+    "a registry whose path climbs": (
+        entry(registries=[{"url": "https://a/.."}]),
+        "url must have no '.' or '..' segments",
+    ),
+    "a Secret of a registry with a wildcard": (
+        entry(registries=[{"url": "https://a", "secretNames": ["kafka-*"]}]),
+        "spec.allowedKafka[0].registries[0].secretNames[0] in body should match",
+    ),
     "a Secret with a wildcard": (
         entry(secretNames=["kafka-*"]),
         "spec.allowedKafka[0].secretNames[0] in body should match",

@@ -70,7 +70,7 @@ def test_a_request_is_written_in_camel_case_and_its_options_are_left_alone() -> 
         hudi_options={"hoodie.table_name": "kept_as_is"},
     )
     document = json.loads(JobRequest(run="r", tasks=(task,)).model_dump_json(by_alias=True))
-    assert set(document) == {"version", "run", "sparkConf", "tasks"}
+    assert set(document) == {"version", "run", "sparkConf", "tasks", "beside"}
     assert document["tasks"][0]["table"]["basePath"] == "s3a://b/t"
     assert document["tasks"][0]["hudiOptions"] == {"hoodie.table_name": "kept_as_is"}
 

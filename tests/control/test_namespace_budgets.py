@@ -86,6 +86,22 @@ async def test_a_read_that_is_given_up_while_it_waits_keeps_no_place(released: t
     assert await asyncio.gather(*(threads.run(lambda: 2, timeout_seconds=5) for _ in range(6))) == [2] * 6
 
 
+async def test_a_thread_that_comes_free_while_a_read_is_given_up_disturbs_neither(released: threading.Event) -> None:
+    threads = StoreThreads(threads=1, patience_seconds=10)
+    first = asyncio.create_task(threads.run(lambda: released.wait(30), timeout_seconds=60))
+    await asyncio.sleep(0.05)
+    given_up = asyncio.create_task(threads.run(lambda: None, timeout_seconds=60))
+    last = asyncio.create_task(threads.run(lambda: 7, timeout_seconds=60))
+    await asyncio.sleep(0.05)
+    # The place is handed on between the cancellation and the moment at which the task notices it.
+    asyncio.get_running_loop().call_soon(given_up.cancel)
+    released.set()
+    time.sleep(0.05)  # noqa: ASYNC251 - both have to come in one turn of the loop
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    assert (await first, await last) == (True, 7)
+
+
 async def test_clients_of_buckets_are_bounded_and_each_namespace_keeps_its_own() -> None:
     opened: list[str] = []
 

@@ -24,6 +24,7 @@ ORDER = (
     "test_driver_kills",
     "test_continuous",
     "test_streams",
+    "test_streams_chaos",
     "test_bad_input",
     "test_operator_kills",
     "test_afterwards",

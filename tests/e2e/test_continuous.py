@@ -28,7 +28,7 @@ def declare(tenant: Tenant) -> Iterator[Callable[..., Table]]:
 
     def one(name: str, **spec: Any) -> Table:
         ingestion = {"mode": "Continuous", "continuous": CONTINUOUS, "schedule": None}
-        declared.append(tenant.table(name, tableClassName=CLASS, ingestion=ingestion, **spec))
+        declared.append(tenant.table(name, tableClassName=CLASS, **{"ingestion": ingestion, **spec}))
         return declared[-1]
 
     yield one
@@ -89,8 +89,26 @@ def test_a_driver_that_is_killed_is_followed_by_another_and_no_row_is_there_twic
     wait_for(table, 30)
 
 
+def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_on(
+    declare: Callable[..., Table],
+) -> None:
+    table = declare("inside", cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
+    for batch in range(4):
+        table.deliver(range(batch * 10, batch * 10 + 10))
+        wait_for(table, batch * 10 + 10)
+    status = table.wait(
+        lambda status: any(run["service"] == "Cleaning" for run in status.get("history") or ()),
+        what="a cleaning beside the driver",
+    )
+    assert {run["service"] for run in status["history"]} == {"Cleaning"}, "the driver has not ended for it"
+    assert not [run for run in status["history"] if run["outcome"] == "Failed"]
+    table.deliver(range(40, 50))
+    wait_for(table, 50)
+
+
 def test_table_services_have_their_turn_on_a_serialized_table(declare: Callable[..., Table]) -> None:
-    table = declare("served", cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
+    turns = {"mode": "Continuous", "continuous": {**CONTINUOUS, "services": "InTurns"}, "schedule": None}
+    table = declare("served", ingestion=turns, cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
     for batch in range(4):
         table.deliver(range(batch * 10, batch * 10 + 10))
         wait_for(table, batch * 10 + 10)

@@ -230,7 +230,7 @@ def test_a_table_follows_a_database_by_debezium_and_a_registry(
         SchemaRegistry(host=NODE_ADDRESS) as registry,
         DebeziumConnect(broker.bootstrap) as debezium,
     ):
-        name = stage.make_class("e2e-followed", allowedKafka=[allowance(broker, registries=[registry.url])])
+        name = stage.make_class("e2e-followed", allowedKafka=[allowance(broker, registries=[{"url": registry.url}])])
         database.execute("CREATE TABLE customers (id BIGINT PRIMARY KEY, value TEXT)")
         database.execute("INSERT INTO customers SELECT n, 'first' FROM generate_series(1, 5) n")
         debezium.capture(tenant.name, database, ["public.customers"], converters=as_avro(registry))

@@ -56,7 +56,8 @@ class Tenants(Cluster):
     def add_job(self, manifest: Mapping[str, Any]) -> Document:
         volumes = manifest["spec"]["template"]["spec"]["volumes"]
         mounted = {volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
-        assert mounted <= set(ALLOWED_KAFKA["secretNames"]), "a Job mounts a Secret that no class allows"
+        allowed = {*ALLOWED_KAFKA["secretNames"], *ALLOWED_KAFKA["registries"][0]["secretNames"]}
+        assert mounted <= allowed, "a Job mounts a Secret that no class allows"
         job = super().add_job(manifest)
         job["metadata"]["uid"] = f"uid-of-{job['metadata']['name']}"
         return job
@@ -154,7 +155,7 @@ def kafka_ingestion(key: TableKey) -> Document:
 ALLOWED_KAFKA: Document = {
     "bootstrapServers": ["kafka:9093"],
     "topics": ["{namespace}.*"],
-    "registries": ["https://registry/v1"],
+    "registries": [{"url": "https://registry/v1", "secretNames": ["registry-user"]}],
     "secretNames": ["kafka-user", "kafka-ca", "kafka-client"],
 }
 

@@ -139,12 +139,12 @@ def snapshot_of(world: World) -> TimelineSnapshot:
     """One snapshot of the table, as `control/snapshots/reader.py` makes it."""
     lake = world.lake
     if not lake.entries and not lake.archived:
-        return TimelineSnapshot(owner=_owner(lake), progress=_progress(lake))
+        return TimelineSnapshot(owner=_owner(lake), progress=_progress(lake, takes=world.scenario.takes))
     clusterings = frozenset(one.time for one in lake.entries.values() if one.action == "clustering")
     names = frozenset(name for one in lake.entries.values() for name in one.files)
     zone = TimelineZone.UTC if world.scenario.existing_ahead is None else TimelineZone.LOCAL
     timeline = _timeline(names, clusterings, lake.cleaned, zone)
-    return _snapshot(timeline, lake)
+    return replace(_snapshot(timeline, lake), progress=_progress(lake, takes=world.scenario.takes))
 
 
 @lru_cache(maxsize=4096)
@@ -167,11 +167,10 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
         operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),
         marks=tuple(_marks(newest, lake)),
         owner=_owner(lake),
-        progress=_progress(lake),
     )
 
 
-def _progress(lake: Lake) -> Progress | None:
+def _progress(lake: Lake, *, takes: bool) -> Progress | None:
     if lake.progress is None:
         return None
     run, polls, batches, instant, state = lake.progress
@@ -184,6 +183,7 @@ def _progress(lake: Lake) -> Progress | None:
         polls=polls,
         batches=batches,
         instant=instant or None,
+        takes=takes,
     )
 
 

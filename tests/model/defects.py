@@ -26,6 +26,7 @@ from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
+from hudi_operator.planning.services import slots
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
 from hudi_operator.planning.writers.foreign import Acceptance
@@ -93,6 +94,10 @@ def _for_nothing(*_: object, **__: object) -> tuple[()]:
     return ()
 
 
+def _any_beside_the_host(*arguments: Any, host: str | None = None) -> Any:
+    return None if host is not None else _OCCUPIED(*arguments)
+
+
 def _by_priority(decision: Decision, service: Service, _: int) -> tuple[int, str, int]:
     """Requests go first for ever."""
     return decision.priority, decision.instant or "", SERVICES.index(service)
@@ -155,6 +160,7 @@ def _commits_alone(*arguments: Any, **others: Any) -> Iterator[Instant]:
 
 _SLACK = timedelta(minutes=1)
 _COMPLETED = foreign._completed
+_OCCUPIED = slots.occupied
 
 _PLANNING = "hudi_operator.planning"
 
@@ -316,6 +322,13 @@ DEFECTS = (
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="a driver works by an earlier spec",
         old=((f"{_PLANNING}.services.stopping._reasons", _for_nothing),),
+    ),
+    Defect(
+        name="two services are asked of one driver",
+        scenario=scenarios.CONTINUOUS_INSIDE,
+        says="two Jobs of one kind",
+        old=((f"{_PLANNING}.services.slots.occupied", _any_beside_the_host),),
+        deviations=0,
     ),
     Defect(
         name="services have no turn beside a continuous driver",

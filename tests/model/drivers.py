@@ -37,6 +37,7 @@ def end(
         savepoint=world.lake.savepoint if run.savepoint_seen else None,
         complete_up_to=None if world.scenario.lag is None else format_time(moment(world.now - world.scenario.lag)),
     )
+    run.serves = None
     run.result, run.exit_code, run.step, run.is_alive = JobOutcome(results=(result,)), 0, "ended", False
     if run.pod != "gone":
         run.pod = "deleted" if run.killed_at else "ended"
@@ -45,7 +46,7 @@ def end(
 
 def kill(run: Run) -> None:
     """Die without a word; the lease stays held."""
-    run.exit_code, run.is_alive, run.is_frozen = 137, False, False
+    run.exit_code, run.is_alive, run.is_frozen, run.serves = 137, False, False, None
     if run.pod != "gone":
         run.pod = "deleted" if run.killed_at else "ended"
 

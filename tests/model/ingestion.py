@@ -18,6 +18,7 @@ from tests.model.drivers import (
     take_lease,
     unread,
 )
+from tests.model.inside import gives_way
 from tests.model.lake import Checkpoint
 from tests.model.services import run_inline
 from tests.model.world import Run, World
@@ -67,6 +68,8 @@ def _begin(world: World, run: Run) -> None:
             return
     if world.is_serialized:
         roll_back_dead_writes(world, run)
+    if world.scenario.updates and world.lake.plans("clustering") and gives_way(world, run):
+        return
     if world.scenario.updates and world.lake.plans("clustering"):
         end(world, run, Outcome.FAILED, reason=FailureReason.CONFLICT)  # with updates: Reject
         return
@@ -123,6 +126,8 @@ def _look_around(world: World, run: Run, state: str) -> None:
 
 
 def _between(world: World, run: Run) -> None:
+    if run.serves is not None and (run.killed_at or world.now >= run.created + world.scenario.recycle):
+        return  # the service may end
     if (run.killed_at and run.pod != "gone") or world.now >= run.created + world.scenario.recycle:
         end(world, run, Outcome.SUCCEEDED if run.batches else Outcome.NOTHING_TO_DO)
         return

@@ -37,7 +37,8 @@ def _of_jobs(seen: Observation, plan: Plan) -> Iterator[str]:
     living = {one.name for one in seen.jobs if one.phase is not JobPhase.OVER}
     names = [one.name for one in plan.active_jobs]
     lanes = [one.service is Service.INGESTION for one in plan.active_jobs]
-    if seen.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED and len(names) > 1:
+    alone = [one for one in plan.active_jobs if one.inside is None]
+    if seen.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED and len(alone) > 1:
         yield "a serialized table has two Jobs"
     if len(lanes) != len(set(lanes)):
         yield "two Jobs of one kind"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.model.drivers import end, lost_lease
 from tests.model.ingestion import step_ingestion
+from tests.model.inside import step_courier, step_served
 from tests.model.services import step_service
 from tests.model.world import Run, World
 
@@ -15,9 +16,12 @@ def step(world: World, run: Run) -> None:
     if run.step == "starting":
         _start(world, run)
         return
+    step_served(world, run)
     if world.now < run.waits_until or lost_lease(world, run):
         return
-    if run.decided.service is Service.INGESTION:
+    if run.decided.inside is not None:
+        step_courier(world, run)
+    elif run.decided.service is Service.INGESTION:
         step_ingestion(world, run)
     else:
         step_service(world, run)

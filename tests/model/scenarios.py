@@ -178,6 +178,15 @@ CONTINUOUS_UPSERTS = Scenario(
     arrivals=(0, 100, 200, 300, 900),
     happenings=frozenset({"driver dies", "service disabled", "fault", "clock skewed", "pod trouble", "restore"}),
 )
+CONTINUOUS_INSIDE = Scenario(
+    name="services inside a continuous driver",
+    spec=_CONTINUOUS,
+    takes=True,
+    arrivals=(0, 100, 200, 300, 900),
+    happenings=frozenset(
+        {"driver dies", "driver freezes", "pod force-deleted", "job deleted", "fault", "spec edited", "status lost"}
+    ),
+)
 CONTINUOUS_STRANGERS = Scenario(
     name="strangers beside a continuous driver",
     spec=_CONTINUOUS,
@@ -196,5 +205,5 @@ EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
-    CONTINUOUS, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
+    CONTINUOUS, CONTINUOUS_INSIDE, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
 )  # fmt: skip

@@ -49,6 +49,8 @@ class Scenario:
     """The version of the class with which every run is refused by its driver."""
     recycle: int = 4 * 3600
     """After how many seconds a continuous driver begins anew."""
+    takes: bool = False
+    """Whether its image knows how to do services beside its batches."""
     prefix: tuple[tuple[int, tuple[str, int]], ...] = ()
     """Deviations that every history begins with, each with its step."""
 
@@ -89,6 +91,10 @@ class Run:
     """Whether it does nothing any more and lives on."""
     killed_at: int = 0
     """When a pod that was asked to end is killed; 0 where nobody has asked."""
+    serves: Run | None = None
+    """The service that a continuous driver does beside its batches: no process of its own."""
+    answer: tuple[str, JobOutcome] | None = None
+    """The last run for which it has done one, and what became of it."""
 
     @property
     def continues(self) -> bool:
@@ -106,6 +112,7 @@ class Run:
             self.decided.name, self.uid, self.skew, self.step, self.waits_until, self.is_alive, self.is_frozen,
             self.thaws, self.has_lease, self.took_over, self.instant, self.sources, self.seen, self.exit_code, self.pod,
             self.batches, self.polls, self.committed, self.hangs, self.killed_at,
+            self.serves and self.serves.key, self.answer and (self.answer[0], self.answer[1].results[0].outcome),
             self.sidecar, self.savepoint_seen, self.queued_until, self.result and self.result.results[0].outcome,
         )  # fmt: skip
 
@@ -162,7 +169,7 @@ class World:
             self,
             lake=self.lake.copy(),
             clusters=[one.copy() for one in self.clusters],
-            runs=[replace(one) for one in self.runs],
+            runs=[replace(one, serves=one.serves and replace(one.serves)) for one in self.runs],
             tools=[replace(one) for one in self.tools],
         )
 

@@ -392,3 +392,8 @@ def test_a_hidden_table_ends_its_driver() -> None:
     observation = seen(blockers=(Blocker(reason=BlockerReason.PATH_NOT_ALLOWED, message="No."),))
     plan = plan_for(replace(observation, snapshot=TimelineSnapshot.forbidden(observation.blockers)))
     assert stops(plan) == ["Draining"]
+
+
+def test_a_driver_runs_on_while_commits_of_a_pause_are_checked() -> None:
+    observation = seen(shows=snapshot((JOB, ago(2)), progress=progress(), read_up_to=ago(2)))
+    assert stops(plan_for(observation)) == []

@@ -82,6 +82,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "taken_over_at": None,
         "named_savepoint": None,
         "driver_memory": "2Gi",
+        "inside": None,
         "live": None,
         "state": "Decided",
         "message": "",

@@ -32,6 +32,7 @@ from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.table import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
+from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone
 
 MINE = ("flights-ingestion-1", ago(40))
@@ -417,3 +418,28 @@ def test_in_local_time_only_what_came_while_no_job_was_there_is_foreign(action: 
     assert foreign(seen(*made, **local)) == [ago(10)]
     at_work = {"active_jobs": (active(service="Cleaning"),)}
     assert foreign(seen(*made, **local, remembered=at_work, jobs=(job(),))) == []
+
+
+def partly_read(*others: Instant, **changes: Any) -> Observation:
+    """A table of whose new commits one read has taken those up to 40 minutes ago."""
+    observation = seen(*others, verified=50, **changes)
+    return replace(observation, snapshot=replace(observation.snapshot, read_up_to=ago(39.9)))
+
+
+def test_nothing_starts_before_all_new_commits_are_checked() -> None:
+    observation = partly_read(remembered={"history": (run(job=MINE[0], instant=MINE[1]),)})
+    plan = plan_for(observation)
+    assert not any(isinstance(action, LaunchJob) for action in plan.actions)
+    assert plan.services.ingestion.reason == "CheckingCommits"
+    assert "until all of them are checked" in plan.services.ingestion.message
+    assert plan.verified_up_to == ago(39.9)
+    assert requeue_after(observation, plan, poll=60) == 1
+
+
+def test_a_foreign_commit_is_named_before_all_are_checked_and_nothing_hurries() -> None:
+    observation = partly_read(*unmarked(30))
+    plan = plan_for(observation)
+    assert [one.time for one in plan.foreign] == [ago(30)]
+    assert plan.verified_up_to == ago(50)
+    assert plan.services.ingestion.reason == "ForeignWriter"
+    assert requeue_after(observation, plan, poll=60) > 1

@@ -15,13 +15,13 @@ from hudi_operator.planning.policy.class_policy import policy_blockers
 OURS: dict[str, Any] = {
     "bootstrapServers": ["kafka-0.example.com:9093", "kafka-1.example.com:9093"],
     "topics": ["{namespace}.*", "shared.rates", "raw_{namespace}"],
-    "registries": ["https://registry.example.com/v1"],
+    "registries": [{"url": "https://registry.example.com/v1", "secretNames": ["registry-user", "registry-ca"]}],
     "secretNames": ["kafka-user", "kafka-ca"],
 }
 OTHER: dict[str, Any] = {
     "bootstrapServers": ["other:9092"],
     "topics": ["*"],
-    "registries": ["http://other:8081"],
+    "registries": [{"url": "http://other:8081"}],
     "secretNames": ["other-user"],
 }
 
@@ -58,6 +58,14 @@ ALLOWED: dict[str, dict[str, Any]] = {
         "value": {"format": "Avro"},
         "registry": {"url": "HTTPS://Registry.example.com/v1/".replace("HTTPS", "https")},
     },
+    "a registry with Secrets that are for it": {
+        "value": {"format": "Avro"},
+        "registry": {
+            "url": "https://registry.example.com/v1",
+            "credentialsSecretName": "registry-user",
+            "caSecretName": "registry-ca",
+        },
+    },
     "no Secret": {"security": None},
 }
 
@@ -73,7 +81,10 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
         "broker kafka-0.example.com.evil.com:9093",
     ),
     "a topic of another namespace": ({"topics": ["team-b.orders"]}, "topic team-b.orders"),
-    "a topic of a namespace whose name goes on": ({"topics": ["team-ab.orders"]}, "topic team-ab.orders"),
+    "a topic of a namespace whose longer name begins the same": (
+        {"topics": ["team-ab.orders"]},
+        "topic team-ab.orders",
+    ),
     "a topic that an allowed name begins": ({"topics": ["shared.rates.v2"]}, "topic shared.rates.v2"),
     "a topic in other letters": ({"topics": ["Team-a.orders"]}, "topic Team-a.orders"),
     "one topic of several": ({"topics": ["team-a.orders", "secret"]}, "topic secret"),
@@ -125,6 +136,17 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
         },
         "Secret database",
     ),
+    "the Secret of the brokers for the registry": (
+        {
+            "value": {"format": "Avro"},
+            "registry": {"url": "https://registry.example.com/v1", "credentialsSecretName": "kafka-user"},
+        },
+        "Secret kafka-user for the registry",
+    ),
+    "the Secret of the registry for the brokers": (
+        {"security": {**SOURCE["security"], "credentialsSecretName": "registry-user"}},
+        "Secret registry-user for the brokers",
+    ),
     "another Secret for the authorities of the registry": (
         {
             "value": {"format": "Avro"},
@@ -157,11 +179,22 @@ def test_a_class_allows_no_kafka_by_default() -> None:
 def test_what_two_entries_allow_together_is_not_allowed() -> None:
     """Else a Secret of one cluster could be sent to the brokers of another."""
     assert "broker other:9092" in blocked(OURS, OTHER, bootstrapServers=["other:9092"])
-    assert "Secret kafka-user, Secret kafka-ca" in blocked(OTHER, bootstrapServers=["other:9092"])
+    assert "Secret kafka-user for the brokers, Secret kafka-ca for the brokers" in blocked(
+        OTHER, bootstrapServers=["other:9092"]
+    )
     both = ["kafka-0.example.com:9093", "other:9092"]
     assert "broker other:9092" in blocked(OURS, OTHER, bootstrapServers=both)
     registry = {"url": "http://other:8081"}
     assert "registry http://other:8081" in blocked(OURS, OTHER, value={"format": "Avro"}, registry=registry)
+
+
+def test_a_secret_of_one_registry_goes_to_no_other_of_the_entry() -> None:
+    mirror = {"url": "https://mirror.example.com", "secretNames": ["mirror-user"]}
+    entry = {**OURS, "registries": [*OURS["registries"], mirror]}
+    registry = {"url": "https://mirror.example.com", "credentialsSecretName": "registry-user"}
+    assert "Secret registry-user for the registry" in blocked(entry, value={"format": "Avro"}, registry=registry)
+    allowed = registry | {"credentialsSecretName": "mirror-user"}
+    assert blocked(entry, value={"format": "Avro"}, registry=allowed) == ""
 
 
 def test_an_allowance_that_ends_within_the_name_of_a_namespace_opens_nothing() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from tests.planning.world import JOB, NOW, active, at, ended, failed, outcome, snapshot, succeeded
 
-from hudi_jobs.contract import FailureReason, JobOutcome, Outcome
+from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, TaskResult
+from hudi_operator.api.status.table import RunStatus
 from hudi_operator.planning.model import JobObservation, PodTrouble, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.runs.ended import ended_run
 from hudi_operator.planning.runs.outcomes import conclude
 
 T = "20260310115900000"
@@ -123,3 +125,12 @@ def test_an_endless_message_is_cut_to_what_the_status_can_hold() -> None:
     run = conclude(active(), observed=ended(outcome=failed(message="x" * 5000)), snapshot=NOT_COMMITTED, now=NOW)
     assert run is not None
     assert len(run.message) == 1000
+
+
+def test_every_figure_that_a_result_and_a_status_have_is_kept() -> None:
+    both = {name for name, one in TaskResult.model_fields.items() if one.annotation == int | None}
+    figures = (both & set(RunStatus.model_fields)) - {"batches"}
+    result = TaskResult.model_validate({"id": "a", "outcome": "Succeeded", **dict.fromkeys(figures, 7)})
+    for job in (active(), active(live={"rows_read": 3})):
+        kept = ended_run(job, result, outcome=Outcome.SUCCEEDED, message="", now=NOW).model_dump()
+        assert {name: kept[name] for name in figures} == dict.fromkeys(figures, 7)

@@ -205,21 +205,32 @@ def test_nothing_is_due_while_the_timeline_cannot_be_read(service: str) -> None:
     assert (found.due, found.reason, found.message) == (False, "StorageUnavailable", "Down.")
 
 
-def test_a_run_that_found_nothing_is_not_repeated_until_an_instant_completes() -> None:
+@pytest.mark.parametrize("completed", range(6))
+def test_a_run_that_found_nothing_is_repeated_when_as_many_instants_have_completed_as_make_it_due(
+    completed: int,
+) -> None:
     settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
-    remembered = {"compaction": settled}
-    same = planned(story(*DELTAS), remembered=remembered, **ALONE[K])
-    moved = planned(story(*DELTAS, done("deltacommit", 1)), remembered=remembered, **ALONE[K])
+    since = [done("deltacommit", 10 - number) for number in range(completed)]
+    plan = planned(story(*DELTAS, *since), remembered={"compaction": settled}, **ALONE[K])
 
-    assert launched(same) == []
-    assert decided(same.services.compaction) == (False, "NothingToDo", 5, 5)
-    assert launched(moved) == [("Compaction", "ScheduleAndExecute", None)]
+    if completed < 5:
+        assert launched(plan) == []
+        assert decided(plan.services.compaction) == (False, "NothingToDo", 5 + completed, 5)
+        assert f"{completed} of 5 instants have completed since {ago(46)}" in plan.services.compaction.message
+    else:
+        assert launched(plan) == [("Compaction", "ScheduleAndExecute", None)]
 
 
 def test_an_older_instant_that_completes_late_counts_as_movement() -> None:
     settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
     late = [*DELTAS[:3], done("deltacommit", 47, 0.5), DELTAS[4]]
-    assert launched(planned(story(*late), remembered={"compaction": settled}, **ALONE[K]))
+    plan = planned(story(*late), remembered={"compaction": settled}, **ALONE[K])
+    assert "1 of 5 instants have completed" in plan.services.compaction.message
+
+
+def test_a_run_that_found_nothing_is_repeated_when_the_timeline_no_longer_holds_what_it_saw() -> None:
+    settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(600))
+    assert launched(planned(story(*DELTAS), remembered={"compaction": settled}, **ALONE[K]))
 
 
 def copied(least: int, most: int) -> Timeline:

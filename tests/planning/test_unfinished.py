@@ -369,4 +369,4 @@ def test_beside_a_restore_that_has_not_ended_nothing_starts_however_old_it_is(ho
     ready = find_condition(after_all.conditions, ConditionType.READY)
     assert ready is not None
     assert ready.reason == "RestorePending"
-    assert f"The restore {T} has begun and not ended" in ready.message
+    assert f"The restore {T} was started and has not completed" in ready.message

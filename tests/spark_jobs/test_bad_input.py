@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Outcome, TaskResult
 
@@ -46,8 +47,10 @@ def test_a_source_that_does_not_exist(lake: Any) -> None:
     assert lake.ingest(files={"path": missing}).outcome is Outcome.SUCCEEDED
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "avro", "orc"])
-@pytest.mark.parametrize("damage", ["half", "empty", "text"])
+@crossed(
+    ("file_format", ["parquet", "avro", "orc"]),
+    ("damage", ["half", "empty", "text"]),
+)
 def test_a_damaged_file_is_named(lake: Any, file_format: str, damage: str) -> None:
     lake.spark.range(5000).coalesce(1).write.format(file_format).save(f"{lake.folder}/whole")
     whole = next((lake.folder / "whole").glob("part-*")).read_bytes()
@@ -115,14 +118,16 @@ def test_quarantined_rows_are_kept_beside_the_table(lake: Any, table_type: str) 
     assert lake.ingest(**TYPED, **policy).outcome is Outcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize("created", [True, False])
-@pytest.mark.parametrize(
-    ("source", "content"),
-    [
-        (TYPED["files"], "id,carrier,delay\nx\ny\n"),
-        ({**JSON["files"], "schemaDdl": DDL}, "{\nnothing\n"),
-        (JSON["files"], "{\n}{\n"),
-    ],
+@crossed(
+    ("created", [True, False]),
+    (
+        "source, content",
+        [
+            (TYPED["files"], "id,carrier,delay\nx\ny\n"),
+            ({**JSON["files"], "schemaDdl": DDL}, "{\nnothing\n"),
+            (JSON["files"], "{\n}{\n"),
+        ],
+    ),
 )
 def test_a_file_of_bad_rows_only_still_moves_the_checkpoint(
     lake: Any, source: dict[str, Any], content: str, created: bool
@@ -165,27 +170,34 @@ def test_an_absent_column_of_the_definition_is_named(lake: Any, table: dict[str,
     refused(lake, FailureReason.COLUMN_MISSING, f"column {column} ", "carrier, delay, id")
 
 
-@pytest.mark.parametrize(
-    ("ddl", "select", "reason", "part"),
-    [
-        ("n INT", "CAST(n AS STRING) AS n", FailureReason.SCHEMA_INCOMPATIBLE, "n is int in the table and string"),
-        (
-            "n DOUBLE",
-            "CAST(n AS STRING) AS n",
-            FailureReason.SCHEMA_INCOMPATIBLE,
-            "n is double in the table and string",
-        ),
-        (
-            "n BIGINT",
-            "timestamp_millis(n) AS n",
-            FailureReason.SCHEMA_INCOMPATIBLE,
-            "n is bigint in the table and timestamp",
-        ),
-        ("n INT", "named_struct('a', n) AS n", FailureReason.SCHEMA_INCOMPATIBLE, "n is int in the table and struct"),
-        ("n INT", "n AS m", FailureReason.COLUMN_MISSING, "column n "),
-    ],
+@crossed(
+    (
+        "ddl, select, reason, part",
+        [
+            ("n INT", "CAST(n AS STRING) AS n", FailureReason.SCHEMA_INCOMPATIBLE, "n is int in the table and string"),
+            (
+                "n DOUBLE",
+                "CAST(n AS STRING) AS n",
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                "n is double in the table and string",
+            ),
+            (
+                "n BIGINT",
+                "timestamp_millis(n) AS n",
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                "n is bigint in the table and timestamp",
+            ),
+            (
+                "n INT",
+                "named_struct('a', n) AS n",
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                "n is int in the table and struct",
+            ),
+            ("n INT", "n AS m", FailureReason.COLUMN_MISSING, "column n "),
+        ],
+    ),
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
 )
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_a_column_that_changed_its_type_is_refused(
     lake: Any, *, table_type: str, ddl: str, select: str, reason: FailureReason, part: str
 ) -> None:

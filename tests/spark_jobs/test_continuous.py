@@ -110,13 +110,13 @@ def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
     assert ids(lake) == [str(number) for number in sorted((1, 3, *second))]
 
 
-def test_a_run_begins_anew_when_its_time_is_over(lake: Any) -> None:
+def test_a_driver_is_recycled_when_its_time_is_over(lake: Any) -> None:
     lake.put("1.csv", csv(1), at=1)
     short = {"min_interval_seconds": 0.2, "recycle_after_seconds": 3}
     first, second = lake.ingest(continuous=short), lake.ingest(continuous=short)
     assert (first.outcome, first.batches) == (Outcome.SUCCEEDED, 1)
     assert (second.outcome, second.batches, second.instant) == (Outcome.NOTHING_TO_DO, 0, None)
-    assert "begin anew" in second.message
+    assert "recycled because recycleAfter had elapsed" in second.message
     assert len(lake.instants()) == 1
 
 

@@ -53,3 +53,8 @@ def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_b
 def committed_by(lake: Any, run: str) -> Callable[[], bool]:
     """Whether a run has said that it has committed a batch."""
     return lambda: (found := progress_file(lake)) is not None and found.run == run and found.batches >= 1
+
+
+def said_by(lake: Any, run: str) -> Callable[[], bool]:
+    """Whether a run has said anything: it holds the lease and has begun its first batch."""
+    return lambda: (found := progress_file(lake)) is not None and found.run == run

@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 
@@ -158,8 +158,10 @@ def test_a_table_of_a_dataframe_is_managed_and_stays_what_it_is(lake: Any, style
         assert read(lake, metadata=metadata) == expected
 
 
-@pytest.mark.parametrize("asked", [{}, {"enabled": False}, {"enabled": True}])
-@pytest.mark.parametrize("found", ["none", "files", "files,bloom_filters"])
+@crossed(
+    ("asked", [{}, {"enabled": False}, {"enabled": True}]),
+    ("found", ["none", "files", "files,bloom_filters"]),
+)
 def test_a_metadata_table_is_neither_widened_nor_removed(lake: Any, found: str, asked: dict[str, bool]) -> None:
     options: dict[str, Any] = {
         "hoodie.metadata.enable": str(found != "none").lower(),
@@ -177,14 +179,16 @@ def test_a_metadata_table_is_neither_widened_nor_removed(lake: Any, found: str, 
     assert left == (expected if found == "none" else set(found.split(",")))
 
 
-@pytest.mark.parametrize("of", [("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), *([("COPY_ON_WRITE", 6)] if ALL else [])])
-@pytest.mark.parametrize(
-    ("payload", "declared", "late_row_wins"),
-    [
-        ("DefaultHoodieRecordPayload", ["ts"], False),
-        ("OverwriteWithLatestAvroPayload", [], True),
-        ("OverwriteWithLatestAvroPayload", ["ts"], None),
-    ],
+@crossed(
+    ("of", [("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), *([("COPY_ON_WRITE", 6)] if ALL else [])]),
+    (
+        "payload, declared, late_row_wins",
+        [
+            ("DefaultHoodieRecordPayload", ["ts"], False),
+            ("OverwriteWithLatestAvroPayload", [], True),
+            ("OverwriteWithLatestAvroPayload", ["ts"], None),
+        ],
+    ),
 )
 def test_ordering_is_honoured_or_refused(
     lake: Any, payload: str, declared: list[str], late_row_wins: bool | None, of: tuple[str, int]

@@ -7,9 +7,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from hudi_jobs import key_gate
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.gates import key_gate
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, TaskResult
 
@@ -57,17 +58,19 @@ def test_a_run_without_new_files_makes_no_commit(lake: Any) -> None:
     assert lake.instants() == before
 
 
-@pytest.mark.parametrize(
-    ("operation", "expected"),
-    [
-        ("Upsert", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
-        ("Insert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
-        ("BulkInsert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
-        ("Delete", [(1, "AA", 5), (3, "AA", 0)]),
-        ("InsertOverwrite", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
-    ],
+@crossed(
+    (
+        "operation, expected",
+        [
+            ("Upsert", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+            ("Insert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+            ("BulkInsert", [(1, "AA", 5), (2, "UA", 7), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+            ("Delete", [(1, "AA", 5), (3, "AA", 0)]),
+            ("InsertOverwrite", [(1, "AA", 5), (2, "UA", 9), (3, "AA", 0), (4, "DL", 1)]),
+        ],
+    ),
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
 )
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
 def test_each_operation_does_what_it_says(
     lake: Any, table_type: str, operation: str, expected: list[tuple[Any, ...]]
 ) -> None:
@@ -174,8 +177,10 @@ def test_another_source_path_brings_its_own_files(lake: Any) -> None:
     assert lake.ingest(files={"path": f"{lake.source}/two"}).outcome is Outcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize("file_format", ["json", "parquet", "avro", "orc"])
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+@crossed(
+    ("file_format", ["json", "parquet", "avro", "orc"]),
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
+)
 def test_the_other_formats_bring_their_own_types(lake: Any, file_format: str, table_type: str) -> None:
     rows = lake.spark.sql(
         "SELECT * FROM VALUES (1L, 'AA', 1.5D, array(1L, 2L)), (2L, 'UA', 2.5D, array()) t(id, c, d, l)"
@@ -196,16 +201,18 @@ def test_a_column_that_only_newer_files_have_is_not_lost(lake: Any, file_format:
     assert lake.rows("id", "gate") == [(1, None), (2, "B7")]
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("1", "2147483648L", [(1, 1), (2, 2147483648)]),
-        ("2147483648L", "2", [(1, 2147483648), (2, 2)]),
-        ("CAST(1.5 AS FLOAT)", "2.5D", [(1, 1.5), (2, 2.5)]),
-        ("named_struct('a', 1)", "named_struct('a', 2, 'b', 'x')", [(1, (1, None)), (2, (2, "x"))]),
-        ("array(2147483648L)", "array(2)", [(1, [2147483648]), (2, [2])]),
-    ],
+@crossed(
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
+    (
+        "old, new, expected",
+        [
+            ("1", "2147483648L", [(1, 1), (2, 2147483648)]),
+            ("2147483648L", "2", [(1, 2147483648), (2, 2)]),
+            ("CAST(1.5 AS FLOAT)", "2.5D", [(1, 1.5), (2, 2.5)]),
+            ("named_struct('a', 1)", "named_struct('a', 2, 'b', 'x')", [(1, (1, None)), (2, (2, "x"))]),
+            ("array(2147483648L)", "array(2)", [(1, [2147483648]), (2, [2])]),
+        ],
+    ),
 )
 def test_accepted_changes_of_a_type_keep_old_and_new_values(
     lake: Any, table_type: str, old: str, new: str, expected: list[tuple[Any, ...]]

@@ -10,7 +10,7 @@ import pytest
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import CHECKPOINT_KEY, Checkpoint, FailureReason, IngestionTask, JobRequest, Outcome
 from hudi_jobs.ingestion.batch import InputBatch, Limit
-from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, SourceRows
 from hudi_jobs.ingestion.sources.registry import SOURCES
 from hudi_jobs.table import HudiTable
 
@@ -50,6 +50,33 @@ def ingest(lake: Any, up_to: int, **changes: Any) -> Any:
     """Ingest by a request that has been through JSON, as a driver in a pod gets it."""
     request = lake.request(source={"kind": "numbers", "upTo": up_to}, operation="Insert", **changes)
     return lake.drive(JobRequest.model_validate_json(request.model_dump_json(by_alias=True)))
+
+
+class Unreadable(Numbers):
+    """Rows that have no column, of which so many cannot be parsed as the spec names, and one that is passed over."""
+
+    def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:  # noqa: ARG002
+        """Return them all."""
+        texts = [(None, "broken", False)] * self._last + [(None, None, True)]
+        frame = self._spark.createDataFrame(texts, f"{NO_COLUMN} STRING, {CORRUPT_RECORD} STRING, gone BOOLEAN")
+        return InputBatch(
+            rows=SourceRows(frame, may_be_corrupt=True, passed_over="gone"),
+            checkpoint=Checkpoint("numbers", 1, "numbers", "all", {"read": 1}),
+            contents="1 part",
+        )
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_first_batch_without_a_row_is_nothing_to_do_and_one_that_cannot_be_read_is_bad(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, broken: int
+) -> None:
+    monkeypatch.setitem(SOURCES, "numbers", Unreadable)
+    result = ingest(lake, broken)
+    if broken:
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.BAD_RECORDS)
+    else:
+        assert (result.outcome, result.message) == (Outcome.NOTHING_TO_DO, "There is no row in 1 part.")
+    assert HudiTable.open(lake.spark, lake.base_path) is None
 
 
 def checkpoint(lake: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
 from hudi_operator.jobs.source_request import source_document
+from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import makes_plans
 
 _LONGEST_NAME = 330
@@ -40,6 +41,7 @@ def build_request(
     savepoint: SavepointStep | None = None,
     taken_over_at: str | None = None,
     named_savepoint: NamedSavepoint | None = None,
+    inside: str | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
 
@@ -47,18 +49,37 @@ def build_request(
     pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
     `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
     `named_savepoint` is what a run of the service Savepoint does.
+    `inside` is the run of the continuous ingestion that the service is handed over to; such an ingestion is told all
+    services that it may be asked for.
     """
-    task = TableTask(
+    task = _task(table, table_class, service, operator=operator).model_copy(
+        update={
+            "abandoned": abandoned,
+            "planned": _planned(run_mode, instant) if makes_plans(service) else None,
+            "savepoint": SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
+            "named_savepoint": named_savepoint,
+            "inside": inside,
+        }
+    )
+    beside = services_inside(table.spec) if service is Service.INGESTION else ()
+    return JobRequest(
+        run=run,
+        spark_conf=spark_conf,
+        tasks=(task,),
+        beside=tuple(_task(table, table_class, one, operator=operator) for one in beside),
+    )
+
+
+def _task(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> TableTask:
+    """Return a task as every run of the service has it."""
+    return TableTask(
         id=f"{table.metadata.namespace}/{table.metadata.name}/{service.lower()}",
         service=service,
         table=definition_of(table),
         hudi_options=build_hudi_options(table, table_class, service),
         concurrency=table.spec.concurrency.mode,
-        abandoned=abandoned,
         ingestion=_ingestion(table, table_class) if service is Service.INGESTION else None,
-        planned=_planned(run_mode, instant) if makes_plans(service) else None,
-        savepoint=SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
-        named_savepoint=named_savepoint,
+        planned=_planned(None, None) if makes_plans(service) else None,
         owner=TableOwner(
             operator=operator,
             table_uid=table.metadata.uid,
@@ -66,7 +87,6 @@ def build_request(
         ),
         take_over=_take_over(table),
     )
-    return JobRequest(run=run, spark_conf=spark_conf, tasks=(task,))
 
 
 def _planned(run_mode: RunMode | None, instant: str | None) -> PlannedServiceTask:

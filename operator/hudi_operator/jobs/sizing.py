@@ -56,6 +56,15 @@ class Sizing:
     executor_instances: int
 
 
+HANDING_OVER = Sizing(
+    mode=ExecutionMode.LOCAL,
+    driver=PodSize(cpu="100m", memory="256Mi"),
+    executor=PodSize(cpu=_EXECUTOR_CPU, memory=_EXECUTOR_MEMORY),
+    executor_instances=0,
+)
+"""The size of a run that has another one's driver do its service, and starts no JVM."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanSize:
     """What a pending compaction or clustering plan will read: bytes, and groups that are worked on independently."""

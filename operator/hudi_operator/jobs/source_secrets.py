@@ -40,6 +40,11 @@ class SourceSecret:
     keys: tuple[str, ...]
 
     @property
+    def is_for_registry(self) -> bool:
+        """Whether it goes to the schema registry and not to the brokers."""
+        return self.folder in {REGISTRY_CREDENTIALS, REGISTRY_AUTHORITY}
+
+    @property
     def volume(self) -> dict[str, Any]:
         """The volume of a pod."""
         return {

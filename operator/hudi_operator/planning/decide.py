@@ -26,6 +26,7 @@ from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
 from hudi_operator.planning.services.evaluation import Case, evaluate_all, make_case
 from hudi_operator.planning.services.freshness import freshness_changes_at
+from hudi_operator.planning.services.inside import stops_nothing
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
@@ -35,6 +36,7 @@ from hudi_operator.planning.services.slots import (
     Started,
     blocked_message,
     explained,
+    limit_reached,
     start,
     table_blocker,
     waits_for_stranger,
@@ -94,6 +96,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
     blocker = blocker or _not_quiet(takeover) or waits_for_stranger(case)
     decisions = with_removal(case, evaluate_all(case))
+    full = limit_reached(observation, case.active) is not None
     stopped = stop_continuous(
         case.active,
         observation,
@@ -102,6 +105,7 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         decisions=decisions,
         now=now,
         already=tracked.actions,
+        inside=stops_nothing(case, decisions, quota_reached=full),
     )
     case = replace(case, active=stopped.active)
     started = start(case, decisions, blocker)

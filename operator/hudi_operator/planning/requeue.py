@@ -23,6 +23,8 @@ CONTINUOUS_SECONDS = 60.0
 """With nothing but a continuous ingestion that runs: its commits move the timeline."""
 
 _WAITING_SECONDS = 30.0
+_UNREAD_SECONDS = 1.0
+"""Where this reconcile has checked as many commits as it may."""
 
 
 def requeue_after(
@@ -35,6 +37,8 @@ def requeue_after(
     """
     if observation.blockers:
         return poll  # what stands in the way may go without an event: another table's claim, for example
+    if observation.snapshot.read_up_to is not None and not (plan.foreign or plan.unknown):
+        return _UNREAD_SECONDS
     if plan.active_jobs:
         goes_on = all(job.live is not None and job.state == JobPhase.RUNNING for job in plan.active_jobs)
         longest = spread(CONTINUOUS_SECONDS if goes_on else ACTIVE_SECONDS)

@@ -125,7 +125,7 @@ class Metrics:
         self._watch = self._gauge(
             "watch_last_event_timestamp_seconds", "When the last watch event of a kind came, since 1970.", "kind"
         )
-        self._watch_restarts = self._counter("watch_restarts", "How often the watches ended and were begun again.")
+        self._watch_restarts = self._counter("watch_restarts", "How often the watches ended and were restarted.")
 
     @contextmanager
     def reconcile(self) -> Iterator[None]:

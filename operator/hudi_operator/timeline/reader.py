@@ -1,6 +1,6 @@
 """The reader: one listing per read, each completed file read at most once per process."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -337,10 +337,15 @@ class TimelineReader:
 
         Instants that vanish meanwhile (archival) are skipped.
         """
-        completed = [instant for instant in timeline.completed if instant.action in COMMITS]
-        for instant in sorted(completed, key=lambda one: (one.completion, one.time), reverse=True):
+        return self.read_commits(base_path, timeline.properties, reversed(completed_commits(timeline)))
+
+    def read_commits(
+        self, base_path: str, properties: TableProperties, commits: Iterable[Instant]
+    ) -> Iterator[tuple[Instant, CommitMetadata | CorruptContent]]:
+        """Yield these completed commits as `newest_commits` does, in their own order."""
+        for instant in commits:
             try:
-                yield instant, self.read_commit_metadata(base_path, timeline.properties, instant)
+                yield instant, self.read_commit_metadata(base_path, properties, instant)
             except InstantContentMissing:
                 continue
             except ReadBudgetSpent:
@@ -389,6 +394,12 @@ class TimelineReader:
             if error.kind is StorageErrorKind.NOT_FOUND:
                 return None
             raise as_unreadable(error) from error
+
+
+def completed_commits(timeline: Timeline) -> list[Instant]:
+    """Return what has been committed, by when it completed."""
+    completed = (instant for instant in timeline.completed if instant.action in COMMITS)
+    return sorted(completed, key=lambda one: (one.completion, one.time))
 
 
 def commit_problem(instant: Instant, properties: TableProperties, why: CorruptContent) -> Problem:

@@ -5,6 +5,7 @@ written with an instant before the newest one are never seen again.
 """
 
 import logging
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -136,20 +137,53 @@ def _offset_at(spark: SparkSession, zone: str, files: list[InstantFile]) -> time
     return timedelta(seconds=int(rules.getOffset(written).getTotalSeconds()))
 
 
+class _Zone:
+    """The zone of the whole JVM, which several threads at work on one table share: the last one to leave resets it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.zone: tuple[str, str] | None = None
+        self.before: JavaObject = None
+
+
+_ZONE = _Zone()
+
+
 @contextmanager
 def _generating_in(spark: SparkSession, kind: str, zone: str) -> Iterator[None]:
     """Have Hudi make and read instants in a zone: it does so in the JVM's default zone, or in UTC by a static field."""
+    with _ZONE.lock:
+        if not _ZONE.users:
+            _enter_zone(spark, kind, zone)
+        elif _ZONE.zone != (kind, zone):
+            raise ValueError(f"instants are being made in {_ZONE.zone}, and would be in {(kind, zone)} as well")
+        _ZONE.users += 1
+    try:
+        yield
+    finally:
+        with _ZONE.lock:
+            _ZONE.users -= 1
+            if not _ZONE.users:
+                _leave_zone(spark)
+
+
+def _enter_zone(spark: SparkSession, kind: str, zone: str) -> None:
     jvm = classes(spark)
     generator = jvm.org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
-    before = jvm.java.util.TimeZone.getDefault()
+    _ZONE.zone, _ZONE.before = (kind, zone), jvm.java.util.TimeZone.getDefault()
     jvm.java.util.TimeZone.setDefault(jvm.java.util.TimeZone.getTimeZone(jvm.java.time.ZoneId.of(zone)))
     try:
         generator.setCommitTimeZone(jvm.org.apache.hudi.common.model.HoodieTimelineTimeZone.valueOf(kind))
         _forget_other_zones(spark)
-        yield
-    finally:
-        with suppress(Py4JError, ConnectionError, EOFError):  # the JVM may have ended
-            jvm.java.util.TimeZone.setDefault(before)
+    except BaseException:
+        _leave_zone(spark)
+        raise
+
+
+def _leave_zone(spark: SparkSession) -> None:
+    with suppress(Py4JError, ConnectionError, EOFError):  # the JVM may have ended
+        classes(spark).java.util.TimeZone.setDefault(_ZONE.before)
 
 
 def _forget_other_zones(spark: SparkSession) -> None:

@@ -45,6 +45,8 @@ class Progress(Document):
     the run, and `instant` is the newest of these. `polled_at` is when the source was last asked, by the driver's clock.
     `records_skipped` is the sum of what the run found gone of a stream, and `skipped` says where that was last.
     The other figures are those of the last batch, under the names of the task's result.
+    `takes` says that table services may be asked of this driver (`order.py`), and `serves` names the run whose service
+    it is at.
     """
 
     version: Literal[1] = 1
@@ -68,6 +70,8 @@ class Progress(Document):
     rescan: _Line | None = None
     records_skipped: _Number | None = None
     skipped: Annotated[tuple[_Line, ...], Field(max_length=PROGRESS_NAMES)] = ()
+    takes: bool = False
+    serves: OwnerName | None = None
 
 
 def decode_progress(content: bytes) -> Progress | None:

@@ -217,6 +217,8 @@ class TableTask(Document):
     `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
     `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
     identity of the operator whose table is taken over, because a person has said so.
+    `inside` is the run of the continuous ingestion whose driver is to do the service beside its batches. The driver of
+    this task then does none of it: it hands it over and says what became of it.
     """
 
     id: str
@@ -231,14 +233,20 @@ class TableTask(Document):
     named_savepoint: NamedSavepoint | None = None
     owner: TableOwner | None = None
     take_over: str | None = None
+    inside: str | None = None
     lease_seconds: float = 60.0
     """How long another run's lease on the table counts after it was last renewed."""
 
 
 class JobRequest(Document):
-    """The whole request; `run` is the name of the Job and goes into every commit that it makes."""
+    """The whole request; `run` is the name of the Job and goes into every commit that it makes.
+
+    `beside` are table services that others may ask the driver of a continuous ingestion for while it runs, each as its
+    Job would be told to do it. Without any, the driver does none.
+    """
 
     version: Literal[1] = 1
     run: str
     spark_conf: dict[str, str] = Field(default_factory=dict)
     tasks: tuple[TableTask, ...] = Field(min_length=1)
+    beside: tuple[TableTask, ...] = ()

@@ -4,23 +4,32 @@ Each batch looks at the table anew and is one commit with its checkpoint inside,
 followed by one that continues from there. Between two batches the run looks whether it shall end: the pod was asked to,
 or the time is over after which it gives back what only grows, such as connections and loaded classes. What a batch
 raises ends the run.
+
+Where the run does table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
+group of a pending clustering. What the batch has begun is then rolled back, and it is read and written once more when
+the service has ended, before another one begins. So neither can starve the other.
 """
 
 import gc
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
+from hudi_jobs.beside.host import Host
+from hudi_jobs.clock.guard import newest_made
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import ContinuousTask, IngestionTask, Outcome, ProgressState, TaskResult
+from hudi_jobs.contract import ContinuousTask, FailureReason, IngestionTask, Outcome, ProgressState, TaskResult
 from hudi_jobs.contract.wording import counted
-from hudi_jobs.failures import DriverStopping
+from hudi_jobs.failures import DriverStopping, TaskFailed
 from hudi_jobs.ingestion.progress import ProgressWriter
 from hudi_jobs.ingestion.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.preparation import roll_back_writes_after
 
 _LOOKS_EVERY_SECONDS = 1.0
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
@@ -33,8 +42,11 @@ def ingest_continuously(context: TaskContext) -> TaskResult:
     source_of(context, task)  # a kind that is not known is refused before anything is taken
     files = open_table_files(context.spark, context.task.table.base_path)
 
-    def work(_: object) -> TaskResult:
-        return _Loop(context, task, ProgressWriter(files, context.run, context.totals)).run()
+    def work(lease: Lease) -> TaskResult:
+        progress = ProgressWriter(files, context.run, context.totals, host=context.host)
+        drain = (task.continuous or ContinuousTask()).drain_seconds
+        with nullcontext() if context.host is None else context.host.open(files, lease, drain_seconds=drain):
+            return _Loop(context, task, progress).run()
 
     return with_lease(context, work, before=OpenedTable(context).open)
 
@@ -49,6 +61,7 @@ class _Loop:
         self._settings = task.continuous or ContinuousTask()
         self._began = time.monotonic()
         self._number = 0
+        self._repeats = 0
 
     def run(self) -> TaskResult:
         """Ingest until the run shall end; return what all batches came to."""
@@ -56,6 +69,8 @@ class _Loop:
             began = time.monotonic()
             self._progress.write(ProgressState.INGESTING)
             result = self._batch()
+            if result is None:
+                continue
             if result.outcome in _GAVE_WAY:
                 return result
             self._context.totals.add(result)
@@ -66,13 +81,48 @@ class _Loop:
         self._progress.write(ProgressState.ENDING, now=True)
         return self._ended(why)
 
-    def _batch(self) -> TaskResult:
+    def _batch(self) -> TaskResult | None:
+        """Do one batch; None where it gave way to a table service, and is repeated."""
+        host = self._context.host
+        if host is None:
+            self._number += 1
+            return self._ingest()
+        begun, was_idle, made = host.begun, host.wait_until_idle(0), newest_made(self._context.spark)
+        try:
+            with host.turns.batch():
+                self._number += 1
+                result = self._attempt(made)
+        except TaskFailed as error:
+            if error.reason is not FailureReason.CONFLICT or not host.was_at_work_since(begun, was_idle=was_idle):
+                raise
+            self._context.log("the batch is repeated after a table service", cause=error.message)
+            self._number, self._repeats = self._number - 1, self._repeats + 1
+            host.let_begin(may=False)
+            self._wait_for_service(host)
+            return None
+        host.let_begin(may=True)
+        return result
+
+    def _attempt(self, made: str) -> TaskResult:
+        """Do a batch in its turn; one that lost to another writer leaves nothing pending."""
+        try:
+            return self._ingest()
+        except TaskFailed as error:
+            if error.reason is FailureReason.CONFLICT:
+                roll_back_writes_after(self._context, made)
+            raise
+
+    def _ingest(self) -> TaskResult:
         """Do what a batch run does, with a look at the table and a session of its own."""
-        self._number += 1
-        context = replace(self._context, spark=self._context.spark.newSession(), batch=self._number)
+        session = self._context.spark.newSession()
+        context = replace(self._context, spark=session, batch=self._number, repeats=self._repeats)
         opened = OpenedTable(context)
         opened.open()
         return ingest_once(context, self._task, source_of(context, self._task), opened.table)
+
+    def _wait_for_service(self, host: Host) -> None:
+        while not host.wait_until_idle(_LOOKS_EVERY_SECONDS) and not self._context.stopping.is_set():
+            self._progress.write(ProgressState.WAITING)
 
     def _tidy(self) -> None:
         """Let go of what the batch has left: cached rows, and objects of the JVM that only Python keeps alive."""
@@ -87,8 +137,9 @@ class _Loop:
     def _why_to_end(self) -> str | None:
         if self._context.stopping.is_set():
             return "The pod was asked to end"
-        if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
-            return "It was time to begin anew"
+        is_over = time.monotonic() - self._began >= self._settings.recycle_after_seconds
+        if is_over and (self._context.host is None or self._context.host.wait_until_idle(0)):
+            return "The driver was recycled because recycleAfter had elapsed"
         return None
 
     def _ended(self, why: str) -> TaskResult:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
+from hudi_jobs.beside.host import Host
 from hudi_jobs.contract import (
     OPERATOR_FILE_LIMIT,
     PROGRESS_FILE,
@@ -36,11 +37,18 @@ class ProgressWriter:
     """The document of one run; `write` is called often and writes seldom."""
 
     def __init__(
-        self, files: TableFiles, run: str, totals: Totals, *, clock: Callable[[], float] = time.monotonic
+        self,
+        files: TableFiles,
+        run: str,
+        totals: Totals,
+        *,
+        host: Host | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
         self._run = run
         self._totals = totals
+        self._host = host
         self._clock = clock
         self._sequence = 0
         self._polls = 0
@@ -90,7 +98,9 @@ class ProgressWriter:
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
         figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
         base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
-        polls = {"polls": self._polls, "polled_at": self._polled_at}
+        polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at}
+        if self._host is not None:
+            polls |= {"takes": self._host.takes, "serves": self._host.serves}
         with suppress(ValidationError):
             found = Progress.model_validate({**base, **polls, **figures})
             if len(encode_progress(found)) <= OPERATOR_FILE_LIMIT:

@@ -22,7 +22,9 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.index_gate import declared, require_index
+from hudi_jobs.gates.index_gate import declared, require_index
+from hudi_jobs.gates.key_gate import require_keys
+from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
@@ -45,9 +47,7 @@ from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.key_gate import require_keys
 from hudi_jobs.lease.exclusive import with_lease
-from hudi_jobs.log_gate import require_keys_in_base_files
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -101,7 +101,7 @@ def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: Hu
     require_kind(before, task.source.kind)
     items = task.max_records if task.max_files is None else task.max_files
     batch = source.fetch_next(before, Limit(size=task.max_bytes, items=items))
-    run = _Run(context, task, table, batch)
+    run = _Run(context, task, table, batch, before)
     if batch.rows is None and batch.checkpoint == before:
         return run.nothing()
     checkpoint = require_following(before, batch.checkpoint, task.source.kind)
@@ -125,11 +125,19 @@ def _newest_checkpoint(table: HudiTable | None) -> str | None:
 class _Run:
     """What is done with a batch of the source."""
 
-    def __init__(self, context: TaskContext, task: IngestionTask, table: HudiTable | None, batch: InputBatch) -> None:
+    def __init__(
+        self,
+        context: TaskContext,
+        task: IngestionTask,
+        table: HudiTable | None,
+        batch: InputBatch,
+        before: Checkpoint | None,
+    ) -> None:
         self._context = context
         self._task = task
         self._definition: TableDefinition = context.task.table
         self._table = table
+        self._before = before
         self._begun_with = _newest_checkpoint(table)
         self._batch = batch
         self._kept: str | None = None
@@ -142,7 +150,10 @@ class _Run:
     def commit(self, rows: SourceRows, checkpoint: Checkpoint) -> TaskResult:
         """Read, check, write."""
         try:
-            frame, counts = self._checked(rows) if rows.columns else self._unparsable(rows)
+            read = self._checked(rows) if rows.columns else self._unparsable(rows)
+            if read is None:
+                return self.nothing(f"There is no row in {self._batch.contents}.")
+            frame, counts = read
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
@@ -164,13 +175,13 @@ class _Run:
         instant = self._write(frame, WriteOperation.UPSERT, checkpoint)
         return self._result(instant, Counts(read=0, corrupt=0, keyless=0), checkpoint)
 
-    def nothing(self) -> TaskResult:
+    def nothing(self, message: str = "") -> TaskResult:
         """Say that there is nothing to read."""
         batch = self._batch
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.NOTHING_TO_DO,
-            message=batch.remark,
+            message=f"{message} {batch.remark}".strip(),
             checkpoint=None if batch.checkpoint is None else batch.checkpoint.display,
             more_input=False,
             **batch.figures,
@@ -208,7 +219,10 @@ class _Run:
             if self._context.task.savepoint is not None:
                 self._kept = keep_savepoint(self._context, load_timeline(self._context))
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
-            return None if _newest_checkpoint(self._table_now()) == self._begun_with else self._conflict()
+            now = self._table_now()
+            # A service that completes now may have carried an older checkpoint over.
+            same = _newest_checkpoint(now) == self._begun_with or newest_progress(now) == self._before
+            return None if same else self._conflict()
 
     def _table_now(self) -> HudiTable | None:
         with stage("The table cannot be read before the write", otherwise=FailureReason.HUDI_ERROR):
@@ -252,12 +266,17 @@ class _Run:
         lost = lost_deletes(definition) if deletes else never()
         return misplaced(schema, definition.partition_by, style) | lost
 
-    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
-        """No row gave a column, so there is nothing to write but the checkpoint."""
+    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts] | None:
+        """No row gave a column, so there is nothing to write but the checkpoint.
+
+        Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
+        """
         with rows.reading():
             counts = count_unparsable(rows)
         if counts.bad:
             self._set_aside(counts, rows, (rows.parsed, Faults(keyless=~never(), misplaced=never())))
+        if self._table_schema is None and not counts.bad:
+            return None
         if self._table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,

@@ -25,8 +25,11 @@ def with_lease(
     """Do the work while the table is ours; answer Fenced when it is, or becomes, another run's.
 
     `before` is what has to be seen under the lease before the table is recorded as this operator's, for example that it
-    is the declared one.
+    is the declared one. A run that holds the lease already, for whose sake this one works, keeps it and watches it.
     """
+    if context.held is not None:
+        before()
+        return work(context.held)
     seconds = context.task.lease_seconds
     files = open_table_files(context.spark, context.task.table.base_path)
     with stage("The lease on the table cannot be taken", otherwise=FailureReason.HUDI_ERROR):

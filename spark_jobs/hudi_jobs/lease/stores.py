@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_FILE_LIMIT, OPERATOR_FOLDER, FailureReason, Location, NotALocation
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, hadoop_configuration
+from hudi_jobs.jvm import hadoop_configuration
 from hudi_jobs.lease.leases import VersionConflict
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class TableFile:
 
 def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
     """Return the operator's folder of a table; raise `TaskFailed` where the store cannot write conditionally."""
+    return table_files(base_path, lambda key: hadoop_configuration(spark).get(key))
+
+
+def table_files(base_path: str, setting: Callable[[str], object]) -> TableFiles:
+    """Return the operator's folder of a table by the settings of Hadoop's file systems; raise like the other."""
     try:
         location = Location.parse(base_path)
     except NotALocation as error:
@@ -69,8 +74,7 @@ def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
     if location.store == "file":
         return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER))
     if location.store == "s3":
-        configuration = hadoop_configuration(spark)
-        store = _s3_store(location.bucket, lambda name: _s3a_setting(configuration, location.bucket, name))
+        store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
         return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER))
     raise _not_in_such_a_store(base_path)
 
@@ -213,10 +217,10 @@ def _s3_store(bucket: str, setting: Callable[[str], str | None]) -> S3Store:
     return S3Store(bucket, config=config, client_options=client, retry_config=retries)
 
 
-def _s3a_setting(configuration: JavaObject, bucket: str, name: str) -> str | None:
+def _s3a_setting(setting: Callable[[str], object], bucket: str, name: str) -> str | None:
     """Return a setting of Hadoop's S3 client, that of the bucket before the general one."""
     for key in (f"fs.s3a.bucket.{bucket}.{name}", f"fs.s3a.{name}"):
-        value = configuration.get(key)
+        value = setting(key)
         if value:
             return str(value)
     return None

@@ -20,6 +20,7 @@ def _archive(context: TaskContext) -> TaskResult:
     options = context.task.hudi_options
     with (
         stage("Hudi could not archive", otherwise=FailureReason.HUDI_ERROR),
+        context.at_rest(),  # a batch reads instants one by one, which may be gone the next moment
         write_client(context.spark, context.task.table.base_path, options) as client,
     ):
         client.archive()

@@ -48,7 +48,12 @@ class Others:
         return self.is_alone if abandoned is None else instant in abandoned
 
     def decides_about(self, each: Begun) -> bool:
-        """Tell whether nobody but this run can have ended an instant that was pending when it began."""
+        """Tell whether nobody but this run can have ended an instant that was pending when it began.
+
+        Beside the batches of an ingestion services finish their own plans and cleans.
+        """
+        if self.is_alone and self._context.turns is not None and (each.plan is not None or each.action == "clean"):
+            return False
         return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 
     def is_alive(self, instant: str) -> bool:
@@ -103,7 +108,7 @@ class Others:
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message=f"{', '.join(found[:_NAMED])} has been begun by no run that is known, or shows a heartbeat, "
+            message=f"{', '.join(found[:_NAMED])} was not started by a known run, or has a heartbeat, "
             "and may be at work; nothing was written. It is rolled back when it is overdue.",
         )
 
@@ -137,8 +142,8 @@ def _require_no_restore(timeline: Timeline) -> None:
     for instant in timeline.unfinished_restores():
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
-            f"The restore {instant} has begun and not ended, and nothing is written beside it; finish it with the tool "
-            "that began it.",
+            f"The restore {instant} was started and has not completed, and nothing is written beside it; finish it "
+            "with the tool that started it.",
         )
 
 

@@ -159,6 +159,7 @@ class _Run:
     def _plan(self) -> str | None:
         with (
             stage(f"Hudi could not plan the {self._service.name}", otherwise=FailureReason.HUDI_ERROR),
+            self._context.at_rest(),
             self._client() as client,
         ):
             instant = self._service.schedule(client, self._notes)
@@ -184,6 +185,7 @@ class _Run:
         self._context.log("rolling back", instant=instant)
         with (
             stage(f"The {self._service.name} {instant} cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+            self._context.at_rest(),
             self._client() as client,
         ):
             client.rollback(instant)
@@ -210,6 +212,8 @@ class _Run:
             return self._completed(instant, written)
         if failure is not None and failure.reason is FailureReason.CONFLICT and self._service.can_plan_anew:
             return self._lost(instant, failure)
+        if failure is not None and self._service.can_plan_anew and self._context.turns is not None:
+            self._clear_the_way(instant)
         raise failure or TaskFailed(
             FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
         )
@@ -239,6 +243,17 @@ class _Run:
             self._roll_back(instant)
         message = f"A writer changed what the {self._service.name} {instant} was rewriting; it was rolled back."
         return self._result(Outcome.CONFLICT, f"{message} {failure.message}", reason=FailureReason.CONFLICT)
+
+    def _clear_the_way(self, instant: str) -> None:
+        """Roll back a plan that failed beside an ingestion: every batch that changes its file groups would be refused.
+
+        Where that fails too, the next run of the service does it, and why the first attempt failed is reported.
+        """
+        try:
+            if self._state_of(instant) is not None:
+                self._roll_back(instant)
+        except TaskFailed as error:
+            self._context.log("the plan stays pending", instant=instant, cause=error.message)
 
     def _state_of(self, instant: str) -> InstantState | None:
         pending = self._service.pending(load_timeline(self._context))

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
-from hudi_jobs.index_gate import declared, require_index
+from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.savepoint import protected
@@ -55,8 +56,28 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
         others = Others(context)
         require_plans_inside(context)
         with noting_affected(context, lambda: load_timeline(context)):
-            rolled_back = others.roll_back(load_timeline(context))
+            with context.at_rest():
+                rolled_back = others.roll_back(load_timeline(context))
             refused = others.refusal(load_timeline(context))
             return refused or protected(context, load_timeline, lambda: work(lease, rolled_back))
 
     return with_lease(context, begin)
+
+
+def roll_back_writes_after(context: TaskContext, instant: str) -> None:
+    """Roll back what has been begun since this instant was made, and not completed, by the one ingestion of a table.
+
+    It is the run's own: its lease keeps every other ingestion away. Plans of services are no writes.
+    """
+    found = HudiTable.open(context.spark, context.task.table.base_path)
+    begun = Timeline(context.spark, found).unfinished_writes() if found is not None else []
+    dead = sorted((time for time in begun if time > instant), reverse=True)
+    if not dead:
+        return
+    context.log("rolling back what a batch has begun", instants=dead)
+    with (
+        stage("The write of a batch that gave way cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        for each in dead:
+            client.rollback(each)

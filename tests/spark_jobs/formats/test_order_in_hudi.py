@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
 
@@ -24,8 +25,10 @@ def write(lake: Any, version: int, rows: list[tuple[Any, ...]], *, creates: bool
     )
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
-@pytest.mark.parametrize("version", [6, 8, 9])
+@crossed(
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
+    ("version", [6, 8, 9]),
+)
 def test_the_greater_place_wins_for_rows_and_deletes(lake: Any, version: int, table_type: str) -> None:
     lake.table = {"type": table_type, "orderingFields": ["_event_lsn"]}
     lake.spec = {"fileSizing": {"smallFileLimit": "0"}, "compaction": {"trigger": {"deltaCommits": 1}}}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.kafka.conftest import encoded
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 
@@ -72,8 +73,10 @@ def test_tombstones_are_counted_and_passed_over(stream: Any) -> None:
     assert stream.rows("id") == [(1,), (2,)]
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
-@pytest.mark.parametrize("ordering", [(), ("offset",)])
+@crossed(
+    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
+    ("ordering", [(), ("offset",)]),
+)
 def test_tombstones_delete_records_for_every_reader(stream: Any, table_type: str, ordering: tuple[str, ...]) -> None:
     stream.lake.table = {"type": table_type, "orderingFields": list(ordering)}
     source = {**DELETE, "columns": {"offset": "offset"}}

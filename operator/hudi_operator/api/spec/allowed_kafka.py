@@ -8,11 +8,21 @@ from hudi_operator.api.values.base import Model, Name
 from hudi_operator.api.values.kafka import AllowedTopic, BootstrapServer, RegistryUrl
 
 
+class AllowedRegistry(Model):
+    """A schema registry and the Secrets that are for it."""
+
+    url: RegistryUrl
+    """URL that tables may name."""
+
+    secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
+    """Secrets of the table's namespace that tables may name for this registry; none by default."""
+
+
 class AllowedKafka(Model):
     """One Kafka cluster and what belongs to it. All that a table names must be allowed by one and the same entry.
 
-    So a Secret of one entry never goes to the brokers or the registry of another. Hosts are compared whole, without
-    regard to case; there are no wildcards in them.
+    So a Secret of one entry never goes to the brokers or the registry of another, and within an entry those of the
+    brokers never go to a registry. Hosts are compared whole, without regard to case; there are no wildcards in them.
     """
 
     bootstrap_servers: Annotated[tuple[BootstrapServer, ...], Field(min_length=1, max_length=64)]
@@ -21,8 +31,8 @@ class AllowedKafka(Model):
     topics: Annotated[tuple[AllowedTopic, ...], Field(min_length=1, max_length=64)]
     """Topics that tables may read: names, or beginnings that end with `*`; `{namespace}` is the table's namespace."""
 
-    registries: Annotated[tuple[RegistryUrl, ...], Field(max_length=16)] = ()
-    """URLs of schema registries that tables may name; none by default."""
+    registries: Annotated[tuple[AllowedRegistry, ...], Field(max_length=16)] = ()
+    """Schema registries that tables may name, with their own Secrets; none by default."""
 
     secret_names: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
-    """Secrets of the table's namespace that tables may name for these brokers and registries; none by default."""
+    """Secrets of the table's namespace that tables may name for these brokers, and for no registry; none by default."""

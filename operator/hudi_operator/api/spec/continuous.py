@@ -1,5 +1,7 @@
 """How a driver ingests continuously."""
 
+from enum import StrEnum
+
 from pydantic import ConfigDict
 
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
@@ -8,8 +10,18 @@ _LONGEST_INTERVAL = "1h"
 _LONGEST_RUN = "168h"
 
 
+class ServicePlacement(StrEnum):
+    """Where table services of a Serialized table run while its driver does."""
+
+    INSIDE = "Inside"
+    """Inside the driver's process, beside its batches: ingestion goes on."""
+
+    IN_TURNS = "InTurns"
+    """In Jobs of their own, for which the driver ends."""
+
+
 class Continuous(Model):
-    """How one driver goes on reading the source, batch after batch."""
+    """How one driver keeps reading the source, batch after batch."""
 
     min_interval: Duration = "10s"
     """Least time between the starts of two batches; without new input it is that between two looks at the source."""
@@ -21,8 +33,13 @@ class Continuous(Model):
     """A driver of which nothing has moved for this long, neither its progress nor its commits, is stopped as
     `NoProgress`. It has to be longer than the longest batch."""
 
+    services: ServicePlacement = ServicePlacement.INSIDE
+    """On a Serialized table: whether table services run `Inside` the driver's process, beside its batches and with its
+    memory, or `InTurns` with it. None runs inside where one is `Inline`, or where ingestion is an `InsertOverwrite`."""
+
     service_interval: Duration = "30m"
-    """On a Serialized table: the driver works at least this long before it ends for table services that are due."""
+    """On a Serialized table: the driver works at least this long before it ends for table services that are due and
+    do not run inside it, as after one has failed there."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -175,13 +175,13 @@ class BulkInsert(Model):
 
 
 class Ingestion(Model):
-    """How input is brought into the table."""
+    """How data is ingested into the table."""
 
     mode: IngestionMode = IngestionMode.BATCH
-    """Batch: one Job for each run. Continuous: one Job whose driver goes on reading, batch after batch."""
+    """Batch: one Job for each run. Continuous: one Job whose driver keeps reading, batch after batch."""
 
     continuous: Continuous = Continuous()
-    """How a driver goes on; only for mode Continuous."""
+    """Settings of a continuous driver; only for mode Continuous."""
 
     source: Source
     """Where input comes from."""
@@ -241,7 +241,7 @@ class Ingestion(Model):
 
     @property
     def continues(self) -> bool:
-        """Whether one driver goes on reading."""
+        """Whether one driver keeps reading."""
         return self.mode is IngestionMode.CONTINUOUS
 
 
@@ -350,7 +350,7 @@ class HudiTableSpec(Model):
     """Who writes to the table."""
 
     ingestion: Ingestion | None = None
-    """How input is brought into the table; without it nothing is ingested."""
+    """How data is ingested into the table; without it nothing is ingested."""
 
     compaction: CompactionSpec = CompactionSpec()
     """Merging of log files into base files."""

@@ -40,6 +40,9 @@ class LiveStatus(Model):
     instant: InstantTime | None = None
     """Its newest commit."""
 
+    takes: bool | None = None
+    """Whether its driver does table services beside its batches."""
+
     polled_at: Annotated[str, Field(max_length=40)] | None = None
     """When it had last looked at the source, by the driver's clock, as of `movedAt`."""
 

@@ -319,7 +319,7 @@ class ServiceStatus(RenamedModel):
     """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
 
     last_no_op_instant: InstantTime | None = None
-    """Newest completed instant when a run found nothing to do: it is not tried again before there is a newer one."""
+    """Newest completed instant when a run found nothing to do: it is tried again when as many completed since as make it due."""
 
 
 _UNKNOWN = ServiceStatus()
@@ -421,6 +421,9 @@ class ActiveJob(Model):
 
     driver_memory: Annotated[str, Field(max_length=32)] | None = None
     """Memory of the driver's pod, before it is sized by a plan."""
+
+    inside: Annotated[str, Field(max_length=63)] | None = None
+    """The run of the continuous ingestion whose driver does the service; the Job hands it over and waits."""
 
     live: LiveStatus | None = None
     """What a continuous ingestion has done so far; absent for every other Job."""

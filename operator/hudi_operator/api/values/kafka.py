@@ -82,8 +82,8 @@ AllowedTopic = Annotated[
             ),
             (
                 "!self.matches('[{]namespace[}][^._]')",
-                "{namespace} must stand at the end or before a dot or an underscore: else the topics of one namespace "
-                "would be those of another whose name goes on",
+                "{namespace} must stand at the end or before a dot or an underscore: otherwise it would also allow "
+                "topics of namespaces whose longer names begin the same",
             ),
         ),
     ),

@@ -18,7 +18,7 @@ from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
-from hudi_operator.jobs.sizing import PlanSize, job_sizing
+from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
@@ -153,7 +153,9 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
     plan = None
     if job.plan_bytes is not None and job.plan_groups is not None:
         plan = PlanSize(bytes=job.plan_bytes, groups=job.plan_groups)
-    sizing = job_sizing(table.spec, table_class, driver_memory=job.driver_memory, plan=plan)
+    sizing = HANDING_OVER
+    if job.inside is None:
+        sizing = job_sizing(table.spec, table_class, driver_memory=job.driver_memory, plan=plan)
     image = spark_image(target.table_class, default_image)
     conf = build_spark_conf(
         spec=table.spec,
@@ -176,6 +178,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
         named_savepoint=_named_savepoint(table, job),
+        inside=job.inside,
     )
     return build_job(
         table=table,

@@ -6,9 +6,10 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 
 import asyncio
 
+from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.services import ServiceMode
-from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
@@ -141,7 +142,10 @@ class Observer:
 def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     archives = spec.archival.mode is ServiceMode.ASYNC
     continues = spec.ingestion is not None and spec.ingestion.continues
+    checked = status.timeline.verified_up_to if status.timeline else None
+    is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
+        checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,

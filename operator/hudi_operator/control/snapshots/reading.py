@@ -1,6 +1,6 @@
 """What one read gathers of a table's timeline, within bounds on how much is read and kept."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,11 +25,14 @@ from hudi_operator.timeline import (
 )
 from hudi_operator.timeline.content.plans import PlanSummary
 from hudi_operator.timeline.metadata_table import read_metadata_table
-from hudi_operator.timeline.reader import commit_problem
+from hudi_operator.timeline.reader import commit_problem, completed_commits
 from hudi_operator.timeline.rules.file_sizes import SMALL_FILE_LIMIT, FileSummary, summarise_files
 
 _COMMITS_READ = 10
 """Newest commits whose metadata is read; a serialized table's last run is always among them."""
+
+_COMMITS_CHECKED = 100
+"""Oldest commits beside those that one read checks for other writers; later reads continue behind them."""
 
 _PENDING_DATED = 10
 """Oldest pending instants whose age is asked of the store."""
@@ -42,6 +45,9 @@ _UNDOINGS_READ = 10
 
 _FILES_SUMMED = 40_000
 """Files of the newest commits that are summed up; where there are more, it is not known how large files are."""
+
+_FILES_PASSED = 40_000
+"""Files that commits name which are only checked; a read ends with the commit that exceeds it."""
 
 _INDEX_SHOWN = 64
 _NAME_SHOWN = 330
@@ -60,6 +66,8 @@ class Questions:
     live: bool = False
     progress: bool = False
     """Whether to read what the driver of a continuous ingestion says."""
+    checked_up_to: str | None = None
+    """Where every commit that completed later is to be checked for other writers, not only the newest."""
     small_file_limit: int = SMALL_FILE_LIMIT
     commits_to_keep: int | None = None
 
@@ -71,6 +79,9 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
     """Read a table's timeline and what its newest commits and oldest plans say."""
     timeline = reader.read(path, full=questions.live)
     commits, damaged = _commits(reader, path, timeline)
+    older = _older(reader, path, timeline, questions, {*(one for one, _ in commits), *(one.instant for one in damaged)})
+    all_commits = (*commits, *older.commits)
+    all_extras = [(instant, metadata.extra_metadata) for instant, metadata in all_commits]
     extras = [(instant, metadata.extra_metadata) for instant, metadata in commits]
     checkpoint = next((extra[CHECKPOINT_KEY] for _, extra in extras if CHECKPOINT_KEY in extra), None)
     plans = _plans(reader, path, timeline)
@@ -78,14 +89,17 @@ def read_snapshot(reader: TimelineReader, path: str, questions: Questions) -> Ti
         timeline=timeline,
         checkpoint=checkpoint_display(checkpoint),
         index=next((extra[INDEX_KEY][:_INDEX_SHOWN] for _, extra in extras if INDEX_KEY in extra), None),
-        runs=tuple((extra[RUN_KEY][:_NAME_SHOWN], instant.time) for instant, extra in extras if RUN_KEY in extra),
-        marks=_marks(extras),
-        unmarked=tuple(instant for instant, extra in extras if RUN_KEY not in extra),
+        runs=tuple((extra[RUN_KEY][:_NAME_SHOWN], instant.time) for instant, extra in all_extras if RUN_KEY in extra),
+        marks=_marks(all_extras),
+        unmarked=tuple(instant for instant, extra in all_extras if RUN_KEY not in extra),
         operations=tuple(
-            (instant.time, metadata.operation[:_OPERATION_SHOWN]) for instant, metadata in commits if metadata.operation
+            (instant.time, metadata.operation[:_OPERATION_SHOWN])
+            for instant, metadata in all_commits
+            if metadata.operation
         ),
+        read_up_to=older.read_up_to,
         files=None if damaged else _files(commits, questions),
-        damaged=damaged,
+        damaged=(*damaged, *older.damaged),
         keeps_operations=any(names_operations(extra.get("schema", "")) for _, extra in extras),
         written=_written(reader, path, timeline),
         plans=tuple((instant.time, PlanSize(bytes=plan.read_bytes, groups=plan.groups)) for instant, plan in plans),
@@ -109,10 +123,59 @@ def _commits(reader: TimelineReader, path: str, timeline: Timeline) -> tuple[_Co
             problem = commit_problem(instant, timeline.properties, found)
             damaged.append(Damaged(instant=instant, problem=problem))
             continue
-        left -= len(found.write_stats) + sum(map(len, found.replaced_file_ids.values()))
-        kept = found if left >= 0 else replace(found, write_stats=(), replaced_file_ids={}, complete=False)
-        understood.append((instant, kept))
+        left -= _files_named(found)
+        understood.append((instant, found if left >= 0 else _marks_only(found)))
     return tuple(understood), tuple(damaged)
+
+
+def _files_named(commit: CommitMetadata) -> int:
+    return len(commit.write_stats) + sum(map(len, commit.replaced_file_ids.values()))
+
+
+def _marks_only(commit: CommitMetadata) -> CommitMetadata:
+    return replace(commit, write_stats=(), replaced_file_ids={}, complete=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Older:
+    """Commits behind the newest ones, newest first, of which only the marks are kept."""
+
+    commits: _Commits = ()
+    damaged: tuple[Damaged, ...] = ()
+    read_up_to: str | None = None
+    """Up to which completion all were read, where not all were."""
+
+
+def _older(
+    reader: TimelineReader, path: str, timeline: Timeline, questions: Questions, read: Collection[Instant]
+) -> _Older:
+    """Read the commits that are not checked for other writers yet, the oldest first, so that later reads go on there.
+
+    A driver that commits every few seconds makes more than the newest ones while the operator or the store is away.
+    """
+    checked = questions.checked_up_to
+    if checked is None:
+        return _Older()
+    wanted = [one for one in completed_commits(timeline) if one.completion > checked and one not in read]
+    understood: list[tuple[Instant, CommitMetadata]] = []
+    damaged: list[Damaged] = []
+    following, left = 0, _FILES_PASSED
+    for instant, found in reader.read_commits(path, timeline.properties, wanted[:_COMMITS_CHECKED]):
+        following = wanted.index(instant, following) + 1
+        if isinstance(found, CorruptContent):
+            damaged.append(Damaged(instant=instant, problem=commit_problem(instant, timeline.properties, found)))
+            continue
+        understood.append((instant, _marks_only(found)))
+        left -= _files_named(found)
+        if left < 0:
+            break
+    unread = wanted[following:]
+    before = (one.completion for one in wanted[:following] if unread and one.completion < unread[0].completion)
+    return _Older(
+        commits=tuple(reversed(understood)),
+        damaged=tuple(reversed(damaged)),
+        read_up_to=max(before, default=checked) if unread else None,
+    )
 
 
 def _files(commits: Sequence[tuple[Instant, CommitMetadata]], questions: Questions) -> FileSummary | None:

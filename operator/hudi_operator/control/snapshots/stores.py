@@ -117,12 +117,18 @@ class StoreThreads:
             if turn.done() and not turn.cancelled():
                 self._give_up(namespace)  # it came at the last moment
             else:
-                self._waiting[namespace].remove(turn)
-                if not self._waiting[namespace]:
-                    del self._waiting[namespace]
+                self._leave(namespace, turn)
             if isinstance(error, TimeoutError):
                 raise StoreBusy(by_namespace=self._has_free_threads()) from error
             raise
+
+    def _leave(self, namespace: str, turn: asyncio.Future[None]) -> None:
+        # A turn that is cancelled may be passed over by `_give_up` before its task runs again.
+        waiting = self._waiting.get(namespace, deque())
+        if turn in waiting:
+            waiting.remove(turn)
+            if not waiting:
+                del self._waiting[namespace]
 
     def _has_free_threads(self) -> bool:
         return self._taken.total() < self._threads

@@ -70,9 +70,11 @@ class TimelineSnapshot:
 
     `checkpoint` and `index` (the note on the index that the table was written with) come from the newest commit that
     carries them; `runs` maps the runs of recent commits to the instants that they completed. `unmarked` are the
-    recent commits that name no run of ours, newest first; `operations` are what Hudi calls recent commits, by their
-    times; `files` sums up what recent commits wrote; `written` says when files of pending instants were written, in
-    milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed first.
+    recent commits that name no run of ours, newest first; where there are more to check for other writers than one read
+    takes, `read_up_to` is the completion up to which they were read; `operations` are what Hudi calls recent commits,
+    by their times; `files` sums up what recent commits wrote; `written` says when files of pending instants were
+    written, in milliseconds since 1970; `plans` how large the plans of pending instants are that will be executed
+    first.
     `heartbeats` says when the heartbeats of pending instants were last written, in milliseconds since 1970 by the
     store. `metadata` is the timeline of the metadata table, which is read where there are commits to archive. `marks`
     are the recent commits that name a run, `planned` the pending plans that do. `damaged` are recent commits that
@@ -90,6 +92,7 @@ class TimelineSnapshot:
     index: str | None = None
     runs: tuple[tuple[str, str], ...] = ()
     unmarked: tuple[Instant, ...] = ()
+    read_up_to: str | None = None
     operations: tuple[tuple[str, str], ...] = ()
     files: FileSummary | None = None
     written: tuple[tuple[str, int], ...] = ()

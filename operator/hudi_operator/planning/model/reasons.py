@@ -89,6 +89,9 @@ class Waiting(StrEnum):
     WAITING_FOR_QUIET = "WaitingForQuiet"
     """Others wrote the table, and it has not been still for as long as its class asks."""
 
+    CHECKING_COMMITS = "CheckingCommits"
+    """A Serialized table has more new commits than one reconcile checks for another writer."""
+
 
 class TableReason(StrEnum):
     """What a condition of a table says of it."""

@@ -215,6 +215,7 @@ _WAITING: _Table = {
         Retry.WHEN_CLEARED,
         "Stop the other writers, or make all of them Optimistic under a lock.",
     ),
+    Waiting.CHECKING_COMMITS: (Retry.WHEN_CLEARED, _NOTHING),
 }
 
 _TABLES: _Table = {

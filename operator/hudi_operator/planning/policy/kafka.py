@@ -6,7 +6,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
 from hudi_operator.api.values.kafka import compared, literal_prefix, pattern_problem
-from hudi_operator.jobs.source_secrets import secrets_of
+from hudi_operator.jobs.source_secrets import SourceSecret, secrets_of
 from hudi_operator.planning.model import Blocker, BlockerReason
 
 _FIELD = "ingestion.source.kafka"
@@ -24,7 +24,7 @@ def kafka_blockers(table: HudiTable, table_class: HudiTableClass) -> Iterator[Bl
         yield Blocker(reason=BlockerReason.INVALID_PATTERN, message=message, hides=False)
         return
     entries = table_class.spec.allowed_kafka
-    secrets = tuple(dict.fromkeys(secret.name for secret in secrets_of(ingestion.source)))
+    secrets = secrets_of(ingestion.source)
     left_out = [list(_not_allowed(kafka, secrets, entry, table.metadata.namespace)) for entry in entries]
     if any(not one for one in left_out):
         return
@@ -35,7 +35,9 @@ def kafka_blockers(table: HudiTable, table_class: HudiTableClass) -> Iterator[Bl
     )
 
 
-def _not_allowed(kafka: KafkaSourceSpec, secrets: Iterable[str], entry: AllowedKafka, namespace: str) -> Iterator[str]:
+def _not_allowed(
+    kafka: KafkaSourceSpec, secrets: Iterable[SourceSecret], entry: AllowedKafka, namespace: str
+) -> Iterator[str]:
     """Yield what of a source one entry does not allow."""
     brokers = {compared(one) for one in entry.bootstrap_servers}
     yield from (f"broker {one}" for one in kafka.bootstrap_servers if compared(one) not in brokers)
@@ -45,9 +47,18 @@ def _not_allowed(kafka: KafkaSourceSpec, secrets: Iterable[str], entry: AllowedK
         prefix, whole = literal_prefix(kafka.topic_pattern)
         if not _covers(topics, prefix, whole=whole):
             yield f"topics that match {kafka.topic_pattern}"
-    if kafka.registry is not None and compared(kafka.registry.url) not in {compared(one) for one in entry.registries}:
+    url = compared(kafka.registry.url) if kafka.registry is not None else None
+    registries = [one for one in entry.registries if compared(one.url) == url]
+    if kafka.registry is not None and not registries:
         yield f"registry {kafka.registry.url}"
-    yield from (f"Secret {one}" for one in secrets if one not in entry.secret_names)
+    for_registry = {name for one in registries for name in one.secret_names}
+    lacking = ((one, for_registry if one.is_for_registry else set(entry.secret_names)) for one in secrets)
+    named = (f"Secret {one.name} for {_receiver(one)}" for one, allowed in lacking if one.name not in allowed)
+    yield from dict.fromkeys(named)
+
+
+def _receiver(secret: SourceSecret) -> str:
+    return "the registry" if secret.is_for_registry else "the brokers"
 
 
 def _is_sound(topic: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
-from hudi_jobs.contract import ConcurrencyMode, Progress
+from hudi_jobs.contract import ConcurrencyMode, Progress, ProgressState
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.continuous import Continuous
 from hudi_operator.api.status.live import LiveStatus
@@ -55,6 +55,7 @@ def told(job: ActiveJob, snapshot: TimelineSnapshot) -> ActiveJob:
     if document is not None:
         changes |= {name: getattr(document, name) for name in (*_SHOWN, "polled_at")}
         changes |= {"state": document.state.value, "skipped": shown(document.skipped) or None}
+        changes |= {"takes": (document.takes and document.state is not ProgressState.ENDING) or None}
     instant = _newest_own(job, snapshot)
     return job.model_copy(update={"live": job.live.model_copy(update={**changes, "instant": instant})})
 

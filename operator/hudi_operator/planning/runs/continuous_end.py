@@ -7,12 +7,10 @@ from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import Failure, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunRemark, RunTrouble
 from hudi_operator.planning.model.registry import words
-from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.runs.continuous import DRAINING, shown
+from hudi_operator.planning.runs.continuous import DRAINING
+from hudi_operator.planning.runs.ended import ended_run
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
-_MESSAGE_LIMIT = 1000
-_FIGURES = ("rows_read", "rows_quarantined", "files_read", "bytes_read", "records_skipped")
 
 
 def conclude_continuous(
@@ -25,18 +23,9 @@ def conclude_continuous(
     instant = confirmed_commit(job, result, snapshot)
     batches = (result.batches if result is not None else None) or (job.live.batches if job.live is not None else 0)
     outcome, reason, message = _judged(job, result, failure, has_committed=instant is not None)
-    return RunStatus(
-        job=job.name,
-        service=job.service,
-        outcome=outcome,
-        reason=reason,
-        message=message[:_MESSAGE_LIMIT],
-        instant=instant,
-        started_at=job.started_at,
-        finished_at=format_time(now),
-        batches=max(batches, int(instant is not None)),
-        skipped=_lost(job, result),
-        **_figures(job, result),
+    batches = max(batches, int(instant is not None))
+    return ended_run(
+        job, result, outcome=outcome, reason=reason, message=message, now=now, instant=instant, batches=batches
     )
 
 
@@ -73,16 +62,3 @@ def confirmed_commit(job: ActiveJob, result: TaskResult | None, snapshot: Timeli
     first = instants[0].time if instants else ""
     completed = {one.time for one in instants if one.is_completed}
     return next((one for one in named if one is not None and (one in completed or one < first)), None)
-
-
-def _lost(job: ActiveJob, result: TaskResult | None) -> tuple[str, ...] | None:
-    """Return where messages were gone that the run has passed over in a commit."""
-    if result is not None and result.records_skipped is not None:
-        return shown(result.skipped) or None
-    return job.live.skipped if job.live is not None else None
-
-
-def _figures(job: ActiveJob, result: TaskResult | None) -> dict[str, int | None]:
-    reported = {name: getattr(result, name) for name in _FIGURES} if result is not None else {}
-    live = {name: getattr(job.live, name) for name in _FIGURES} if job.live is not None else {}
-    return {name: value if (value := reported.get(name)) is not None else live.get(name) for name in _FIGURES}

@@ -12,14 +12,11 @@ from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
 from hudi_operator.planning.model.registry import words
-from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
-from hudi_operator.planning.runs.continuous import shown
 from hudi_operator.planning.runs.continuous_end import conclude_continuous
+from hudi_operator.planning.runs.ended import ended_run
 from hudi_operator.services.registry import leaves_no_instant
 from hudi_operator.timeline import Action
-
-MESSAGE_LIMIT = 1000
 
 _GAVE_WAY = words((Outcome,), Retry.CONFLICT)
 
@@ -35,8 +32,9 @@ def conclude(
     """
     result = _result(observed)
     if result is not None and result.outcome is Outcome.NOTHING_TO_DO and job.live is None:
-        why = result.reason
-        return _run(job, outcome=Outcome.NOTHING_TO_DO, result=result, now=now, message=result.message, reason=why)
+        return ended_run(
+            job, result, outcome=Outcome.NOTHING_TO_DO, now=now, message=result.message, reason=result.reason
+        )
     if snapshot.trouble is not None or may_be_damaged(job, result, snapshot):
         return None
     if job.live is not None:
@@ -45,12 +43,12 @@ def conclude(
     instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result, snapshot):
         message = _success_message(result)
-        return _run(job, outcome=Outcome.SUCCEEDED, result=result, now=now, message=message, instant=instant)
+        return ended_run(job, result, outcome=Outcome.SUCCEEDED, now=now, message=message, instant=instant)
     if result is not None and result.outcome in _GAVE_WAY:
         reason = result.reason or result.outcome
-        return _run(job, outcome=result.outcome, result=result, now=now, message=result.message, reason=reason)
+        return ended_run(job, result, outcome=result.outcome, now=now, message=result.message, reason=reason)
     failure = _failure(job, observed=observed, result=result)
-    return _run(job, outcome=Outcome.FAILED, result=result, now=now, message=failure.message, reason=failure.reason)
+    return ended_run(job, result, outcome=Outcome.FAILED, now=now, message=failure.message, reason=failure.reason)
 
 
 def _is_confirmed(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
@@ -133,46 +131,7 @@ def _died(job: ActiveJob, observed: JobObservation) -> Failure:
     )
 
 
-def _run(
-    job: ActiveJob,
-    *,
-    outcome: Outcome,
-    result: TaskResult | None,
-    now: datetime,
-    message: str,
-    reason: str | None = None,
-    instant: str | None = None,
-) -> RunStatus:
-    return RunStatus(
-        job=job.name,
-        service=job.service,
-        outcome=outcome,
-        reason=reason,
-        message=message[:MESSAGE_LIMIT],
-        instant=instant,
-        started_at=job.started_at,
-        finished_at=format_time(now),
-        files_read=result.files_read if result else None,
-        bytes_read=result.bytes_read if result else None,
-        rows_read=result.rows_read if result else None,
-        rows_quarantined=result.rows_quarantined if result else None,
-        records_skipped=result.records_skipped if result else None,
-        skipped=(shown(result.skipped) or None) if result and result.records_skipped is not None else None,
-        file_groups=result.file_groups if result else None,
-        files_written=result.files_written if result else None,
-        files_deleted=result.files_deleted if result else None,
-        bytes_written=result.bytes_written if result else None,
-    )
-
-
 def refused_run(job: ActiveJob, *, message: str, now: datetime) -> RunStatus:
     """Return the failed run that a refused Job counts as."""
-    return RunStatus(
-        job=job.name,
-        service=job.service,
-        outcome=Outcome.FAILED,
-        reason=RunTrouble.JOB_REFUSED,
-        message=f"The Kubernetes API refused the Job: {message}"[:MESSAGE_LIMIT],
-        started_at=job.started_at,
-        finished_at=format_time(now),
-    )
+    message = f"The Kubernetes API refused the Job: {message}"
+    return ended_run(job, None, outcome=Outcome.FAILED, reason=RunTrouble.JOB_REFUSED, message=message, now=now)

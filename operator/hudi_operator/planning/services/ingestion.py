@@ -29,7 +29,7 @@ def evaluate(
     if ingestion is None:
         return _not_due(Reason.NOT_CONFIGURED, "The spec has no ingestion: nothing is ingested.")
     if ingestion.continues and any(job.service is Service.INGESTION for job in active):
-        return _not_due(Reason.CONTINUOUS, "A driver goes on reading the source.")
+        return _not_due(Reason.CONTINUOUS, "A driver reads the source continuously.")
     rescan = unasked(table)
     if requested is not None or rescan is not None:
         message = f"Requested at {requested}." if requested else f"Asked to read files once more: {rescan}."

@@ -14,8 +14,11 @@ from hudi_operator.planning.services.evaluation import Case, newest_completed
 from hudi_operator.planning.services.protection import savepoint_step
 
 
-def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
-    """Return the launch of a run that is due, under a name that no earlier decision has had."""
+def launch(case: Case, service: Service, decision: Decision, *, inside: str | None = None) -> LaunchJob:
+    """Return the launch of a run that is due, under a name that no earlier decision has had.
+
+    `inside` is the run whose driver does it.
+    """
     table, memory, now = case.table, case.services.of(service), case.now
     attempt = attempts(memory) + 1
     base_instant = newest_completed(case.observation.snapshot)
@@ -35,6 +38,7 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
         sizing.driver.memory,
         attempt,
         *((named.work, named.instant, named.uid) if named is not None else ()),
+        *((inside,) if inside else ()),
         # What a run follows is gone once it has ended, so that no later decision is the same.
         last.job if last else None,
         last.finished_at if last else None,
@@ -63,6 +67,7 @@ def launch(case: Case, service: Service, decision: Decision) -> LaunchJob:
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,
+        inside=inside,
         live=_live(case, service),
     )
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))

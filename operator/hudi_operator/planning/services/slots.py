@@ -19,6 +19,7 @@ from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.explanation import explain
 from hudi_operator.planning.services.freshness import misses_freshness
+from hudi_operator.planning.services.inside import host_for
 from hudi_operator.planning.services.launch import launch
 from hudi_operator.planning.services.view import left_alone
 from hudi_operator.planning.writers.foreign import (
@@ -73,13 +74,18 @@ def _rank(decision: Decision, service: Service, passed_over: int) -> tuple[int, 
     return decision.priority, in_turn, instant, place
 
 
-def occupied(service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode) -> ServiceBlocker | None:
+def occupied(
+    service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode, *, host: str | None = None
+) -> ServiceBlocker | None:
     """Return the Job beside which a service must not start.
 
-    A Serialized table has one Job at a time. In an Optimistic one, one table service may run beside ingestion. Nothing
-    runs beside a Job of a service that this version does not know.
+    A Serialized table has one Job at a time, beside that of its `host`, the driver that does the service. In an
+    Optimistic one, one table service may run beside ingestion. Nothing runs beside a Job of a service that this version
+    does not know.
     """
     for job in active:
+        if host is not None and job.name == host:
+            continue
         if job.service is None:
             return (
                 Waiting.RUNNING,
@@ -103,8 +109,9 @@ def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlo
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
     for service in in_order(decisions, case.services) if blocker is None else ():
-        if _waits_for(case, service, active) is None:
-            launches.append(launch(case, service, decisions[service]))
+        host = host_for(case, service, decisions[service], active)
+        if _waits_for(case, service, active, host=host) is None:
+            launches.append(launch(case, service, decisions[service], inside=host))
             active = (*active, launches[-1].job)
     return Started(launches=tuple(launches), active=active)
 
@@ -120,7 +127,8 @@ def explained(
         if decision.reason is Reason.BELOW_THRESHOLD or _is_asked_no_more(case, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
-        waits = None if service in launched else _waits_for(case, service, started.active, blocker)
+        host = host_for(case, service, decision, started.active)
+        waits = None if service in launched else _waits_for(case, service, started.active, blocker, host=host)
         if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
             waits = _behind_ingestion(waits, passed_over)
         beside = surroundings(case, service)
@@ -158,15 +166,21 @@ def _passed_over(case: Case, service: Service, decision: Decision, launched: Col
         return 0
     if not decision.due:
         return before if case.active else 0  # what is due may not be seen while a Job runs
-    could_start = _waits_for(case, service, case.active) is None
+    host = host_for(case, service, decision, case.active)
+    could_start = _waits_for(case, service, case.active, host=host) is None
     return before + 1 if launched and could_start else before
 
 
 def _waits_for(
-    case: Case, service: Service, active: Sequence[ActiveJob], blocker: ServiceBlocker | None = None
+    case: Case,
+    service: Service,
+    active: Sequence[ActiveJob],
+    blocker: ServiceBlocker | None = None,
+    *,
+    host: str | None = None,
 ) -> ServiceBlocker | None:
     return (
-        occupied(service, active, case.table.spec.concurrency.mode)
+        occupied(service, active, case.table.spec.concurrency.mode, host=host)
         or blocker
         or limit_reached(case.observation, active)
     )
@@ -180,7 +194,17 @@ def table_blocker(
     owned_elsewhere: str | None,
 ) -> ServiceBlocker | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_blockers(observation, writers, drift, owned_elsewhere), None)
+    return next(_blockers(observation, writers, drift, owned_elsewhere), None) or _unchecked(observation)
+
+
+def _unchecked(observation: Observation) -> ServiceBlocker | None:
+    """Return what a table waits for of whose new commits this reconcile has read some."""
+    if observation.snapshot.read_up_to is None:
+        return None
+    return Waiting.CHECKING_COMMITS, (
+        "There are more new commits than one reconcile reads; nothing starts until all of them are checked for another "
+        "writer, because two writers without a lock lose data."
+    )
 
 
 def waits_for_stranger(case: Case) -> ServiceBlocker | None:

@@ -24,6 +24,8 @@ from hudi_operator.planning.services.rescan import unasked
 _MAY_STILL_END = frozenset({JobPhase.STARTING, JobPhase.SUSPENDED, JobPhase.RUNNING})
 _ANYWAY = frozenset({Waiting.SUSPENDED.value, Waiting.OBSERVED.value, Waiting.BLOCKED.value})
 """Blockers that end a driver also while the timeline cannot be read."""
+_SOON_OVER = frozenset({Waiting.CHECKING_COMMITS.value})
+"""Blockers that only keep the next run from starting: the next reconciles clear them, or find what ends a driver."""
 _MESSAGE_LIMIT = 500
 
 
@@ -44,10 +46,12 @@ def stop_continuous(
     decisions: Mapping[Service, Decision],
     now: datetime,
     already: Collection[Action] = (),
+    inside: Collection[Service] = (),
 ) -> Stopped:
     """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
 
-    `already` are actions that are decided on: what is stopped for another reason is not stopped twice.
+    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. `inside` are due
+    services that the driver does beside its batches.
     """
     given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
@@ -59,7 +63,7 @@ def stop_continuous(
             whys = chain(
                 _stands_still(job.live, found, observation, now=now),
                 _reasons(job, job.live, found, observation, image=image, blocker=blocker),
-                _turns(job.live, found, observation, decisions, now=now),
+                _turns(job.live, found, observation, _alone(decisions, inside), now=now),
             )
             why = next(whys, None)
         if why is None or found is None:
@@ -102,7 +106,11 @@ def _reasons(
     table, known = observation.table, observation.table_class
     if job.generation not in {None, table.metadata.generation}:
         yield DRAINING, "The spec has changed."
-    if blocker is not None and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY):
+    if (
+        blocker is not None
+        and blocker[0] not in _SOON_OVER
+        and (observation.snapshot.trouble is None or blocker[0] in _ANYWAY)
+    ):
         yield DRAINING, blocker[1]
     if known is not None and live.class_version not in {None, class_version_of(known)}:
         yield DRAINING, f"The class {known.metadata.name} has changed."
@@ -112,13 +120,14 @@ def _reasons(
         yield DRAINING, "Files are to be read once more, which the next driver is told."
 
 
+def _alone(decisions: Mapping[Service, Decision], inside: Collection[Service]) -> list[Service]:
+    """Return the due table services that need the table to themselves."""
+    due = (service for service, decision in decisions.items() if decision.due)
+    return [service for service in due if service is not Service.INGESTION and service not in inside]
+
+
 def _turns(
-    live: LiveStatus,
-    found: JobObservation,
-    observation: Observation,
-    decisions: Mapping[Service, Decision],
-    *,
-    now: datetime,
+    live: LiveStatus, found: JobObservation, observation: Observation, due: list[Service], *, now: datetime
 ) -> Iterator[_Why]:
     """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn.
 
@@ -132,6 +141,5 @@ def _turns(
         return
     if live.instant is None and not live.batches and live.polled_at is None:
         return
-    due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
     if due:
         yield DRAINING, f"{due[0]} is due, and runs alone on a Serialized table; ingestion continues after it."

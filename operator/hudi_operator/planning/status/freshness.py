@@ -28,7 +28,7 @@ def fresh_answers(spec: HudiTableSpec, plan: Plan, *, now: datetime) -> Iterator
     ingestion = plan.services.ingestion
     lag = lag_of(spec, ingestion.freshness, now=now)
     if spec.management_policy is ManagementPolicy.OBSERVE:
-        message = "The table is only observed: nothing is ingested, and how far others have brought it is not known."
+        message = "The table is only observed: nothing is ingested, so its freshness is not known."
         yield ConditionStatus.UNKNOWN, Waiting.OBSERVED, message
     elif lag is None:
         yield ConditionStatus.UNKNOWN, TableReason.FRESHNESS_UNKNOWN, _unknown(spec, ingestion)

@@ -68,14 +68,17 @@ def check_writers(
     the clocks say. Once a reconcile has found none, only what completes later is checked: the table may be older than
     its resource, and what is known of runs does not go back for ever. In the first one, commits from before the first
     of ours are taken for old, and without any of ours those from before the creation of the resource. What the owner of
-    a table that is not ours writes is its own affair, and so is what others write to one that waits for quiet.
+    a table that is not ours writes is its own affair, and so is what others write to one that waits for quiet. What has
+    not been read yet is left to the next reconcile, which nothing starts before.
     """
     spec, timeline = observation.table.spec, observation.snapshot.timeline
     known = observation.table.status.timeline
     verified = known.verified_up_to if known else None
     if timeline is None:
         return Writers(verified_up_to=verified)
-    newest = max(_completions(timeline), default=verified or _BEFORE_ALL)
+    read = observation.snapshot.read_up_to
+    known_well = (one for one in _completions(timeline) if read is None or one <= read)
+    newest = max(known_well, default=verified or _BEFORE_ALL)
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere or is_watched:
         return Writers(verified_up_to=newest)

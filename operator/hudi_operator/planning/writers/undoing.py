@@ -36,8 +36,8 @@ def _pending_restore(snapshot: TimelineSnapshot) -> str | None:
     if restore is None:
         return None
     return (
-        f"The restore {restore.time} has begun and not ended: the table may be half of what it was and half of what it "
-        "is to be, and nothing starts beside it. If nobody works on it any more, finish it with the tool that began it "
+        f"The restore {restore.time} was started and has not completed: the table may be half restored, and nothing "
+        "starts beside it. If nobody works on it any more, finish it with the tool that started it "
         "(restore to the same savepoint once more)."
     )
 

@@ -20,8 +20,10 @@ from hudi_operator.api.status.takeover import Protection
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
+from hudi_operator.planning.runs.continuous import told
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.ownership import is_ours
+from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import PLAN_KINDS, SERVICES, mode_of, service_of
 from hudi_operator.timeline import PendingInstant, PendingKind, State, pending_instants
 
@@ -51,11 +53,18 @@ class Watch:
     disabled: frozenset[Service] = frozenset()
 
     def is_busy(self, pending: PendingInstant) -> bool:
-        """Whether a Job of this table that still runs may be at work on an instant."""
+        """Whether a Job of this table that still runs may be at work on an instant.
+
+        What an ended run has left of a service, which a continuous driver did for it, is not the driver's own.
+        """
         time = pending.instant.time
+        is_left = time in self.left_behind and pending.kind is not PendingKind.WRITE
         return any(
             job.name == self.planned.get(time)
-            or _is_new_since(job, pending, is_serialized=self.is_serialized, newest=_newest_commit(job))
+            or (
+                not (is_left and job.live is not None)
+                and _is_new_since(job, pending, is_serialized=self.is_serialized, newest=_newest_commit(job))
+            )
             for job in self.active
         )
 
@@ -131,8 +140,9 @@ def _left_by(
     """Return what an ended run may have begun and left.
 
     In a Serialized table nobody checks a heartbeat before a write is rolled back, so a write counts only if it can be
-    nobody else's: a run makes one write, shows no heartbeat there, and says up to where its instants may be. A run that
-    said nothing is not believed to have made a write in the first cycle after a takeover.
+    nobody else's: a run makes one write, shows no heartbeat there unless it does services beside its batches, and says
+    up to where its instants may be. A run that said nothing is not believed to have made a write in the first cycle
+    after a takeover.
     """
     is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     newest = _newest_made(observation, run.job)
@@ -147,10 +157,16 @@ def _left_by(
     if is_serialized and writes:
         takeover = observation.table.status.takeover
         is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
-        shown = {time for time, _ in observation.snapshot.heartbeats}
+        beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
+        shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
         if len(writes) > 1 or writes & shown or (newest is None and is_new):
             return frozenset(one.instant.time for one in left) - writes
     return frozenset(one.instant.time for one in left)
+
+
+def _takes(job: ActiveJob, observation: Observation) -> bool:
+    live = told(job, observation.snapshot).live
+    return live is not None and bool(live.takes)
 
 
 def _newest_made(observation: Observation, job: str) -> str | None:

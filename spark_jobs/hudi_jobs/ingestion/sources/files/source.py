@@ -45,7 +45,7 @@ class Files:
             )
             paths = absolute_paths(self._source.path, [file.path for file in selection.files])
             rows = read_files(self._context.spark, self._source, paths)
-        after, segments = found.recorded(self._context.run)
+        after, segments = found.recorded(self._context.attempt)
         return InputBatch(
             rows=rows,
             checkpoint=after.checkpoint(),

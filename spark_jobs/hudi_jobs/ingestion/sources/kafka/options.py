@@ -13,8 +13,8 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import FailureReason, Isolation, KafkaSecurity, KafkaSource, SaslMechanism
-from hudi_jobs.failures import TaskFailed
+from hudi_jobs.contract import Isolation, KafkaSecurity, KafkaSource, SaslMechanism
+from hudi_jobs.ingestion.sources.kafka.secret_files import require_files
 from hudi_jobs.jvm import classes
 
 _PROVIDER = "SecretFiles"
@@ -57,16 +57,10 @@ def isolation_level(source: KafkaSource) -> str:
     return "read_committed" if source.isolation is Isolation.READ_COMMITTED else "read_uncommitted"
 
 
-def prepare_secrets(spark: SparkSession, security: KafkaSecurity) -> None:
+def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
     """Look whether the files are there, and give the JVMs what reads them; raise `TaskFailed` where one is missing."""
-    wanted = [(security.credentials_folder, ("username", "password"))]
-    wanted.append((security.certificate_folder, ("tls.crt", "tls.key")))
-    for folder, names in wanted:
-        for name in names if folder is not None else ():
-            _require_file(Path(str(folder)) / name)
-    if security.ca_file is not None:
-        _require_file(Path(security.ca_file))
-    if security.mechanism is not None:
+    require_files(source)
+    if source.security.mechanism is not None:
         _add_provider(spark)
 
 
@@ -103,15 +97,6 @@ def _providers(security: KafkaSecurity) -> dict[str, str]:
         used |= {"secret": _PROVIDER}
     classes_of = {f"config.providers.{name}.class": kind for name, kind in used.items()}
     return {"config.providers": ",".join(used), **classes_of}
-
-
-def _require_file(path: Path) -> None:
-    if not path.is_file():
-        raise TaskFailed(
-            FailureReason.SOURCE_ACCESS_DENIED,
-            f"The Secret has no entry {path.name}, or it is not mounted at {path.parent}; the brokers are not asked "
-            "without it.",
-        )
 
 
 def _add_provider(spark: SparkSession) -> None:

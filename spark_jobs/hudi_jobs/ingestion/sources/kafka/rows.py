@@ -27,6 +27,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrap
 from hudi_jobs.ingestion.sources.kafka.offsets import Range
 from hudi_jobs.ingestion.sources.kafka.options import spark_options
 from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.jvm import tried_cast
 
 _TOMBSTONE = "_tombstone"
 _FIELDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
@@ -161,5 +162,5 @@ def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
         )
         is_quoted = text.rlike(r'^".*"$')
         plain = sf.when(is_quoted, quoted["v"]).otherwise(text)
-        result[name] = sf.when(is_object, parsed[name]).otherwise(plain.cast(kind))
+        result[name] = sf.when(is_object, parsed[name]).otherwise(tried_cast(plain, kind))
     return result

@@ -56,7 +56,7 @@ class Kafka:
     def fetch_next(self, checkpoint: Checkpoint | None, limit: Limit) -> InputBatch:
         """Return the messages that follow the checkpoint, within the limit and up to the ends as they are now."""
         before = KafkaProgress.of(checkpoint)
-        prepare_secrets(self._context.spark, self._source.security)
+        prepare_secrets(self._context.spark, self._source)
         asked_at = datetime.now(UTC)
         with Brokers.reached(self._context.spark, self._source) as brokers:
             topics = brokers.topics(self._names(brokers))
@@ -108,7 +108,7 @@ class Kafka:
         raise TaskFailed(
             FailureReason.INPUT_LOST,
             f"Messages that have not been read are no longer in the topic ({known:,} known offsets; {shown}{more}). "
-            f"{_explained(found.losses)} Nothing was written; to go on without them, set onDataLoss to Skip.",
+            f"{_explained(found.losses)} Nothing was written; to continue without them, set onDataLoss to Skip.",
         )
 
     def _read(

@@ -44,9 +44,11 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD}
     frame = messages.select(MESSAGE, sf.from_json(wrapped, root, options).alias(_PARSED))
     objects = sf.col(_PARSED)[_ROOT]
-    whole = (sf.size(objects) == 1) & objects[0].isNotNull() & sf.col(_PARSED)[CORRUPT_RECORD].isNull()
+    # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.
+    first = sf.get(objects, sf.lit(0))
+    whole = (sf.size(objects) == 1) & first.isNotNull() & sf.col(_PARSED)[CORRUPT_RECORD].isNull()
     good = _looks_like_an_object(text) & (sf.encode(text, "UTF-8") == value) & whole.eqNullSafe(~never())
-    columns = [sf.when(good, objects[0][one.name]).alias(one.name) for one in fields]
+    columns = [sf.when(good, first[one.name]).alias(one.name) for one in fields]
     corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(frame.select(MESSAGE, *columns, corrupt))
 

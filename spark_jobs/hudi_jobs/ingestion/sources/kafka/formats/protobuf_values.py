@@ -21,6 +21,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.sources.kafka.formats.descriptors import NoDescriptor, require_countable
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
@@ -50,7 +51,10 @@ def require(source: KafkaSource) -> None:
         raise _invalid("The columns of values in Protobuf are those of their message; leave the declared ones out")
     if not _NAME.fullmatch(value.message_type):
         raise _invalid(f"{value.message_type[:100]!a} is no name of a message, such as shop.Order")
-    descriptor_of(value.descriptor)
+    try:
+        require_countable(descriptor_of(value.descriptor), value.message_type.removeprefix("."))
+    except NoDescriptor as error:
+        raise _invalid(f"The descriptor {error}") from error
 
 
 def descriptor_of(text: str) -> bytes:

@@ -6,6 +6,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, LongType, StringType, StructType
 
+from hudi_jobs.jvm import tried_cast
+
 BEFORE, AFTER, SOURCE, OPERATION, PROCESSED_AT = "before", "after", "source", "op", "ts_ms"
 """Fields of an event."""
 
@@ -36,10 +38,10 @@ class Database:
         """Return the added columns; a field that the events do not have is null."""
         present = set(source.fieldNames())
         taken = [
-            (sf.col(SOURCE)[field] if field in present else sf.lit(None)).cast(kind).alias(name)
+            tried_cast(sf.col(SOURCE)[field] if field in present else sf.lit(None), kind).alias(name)
             for name, field, kind in self.columns
         ]
-        processed = sf.col(PROCESSED_AT).cast("bigint").alias("_upstream_event_processed_ts_ms")
+        processed = tried_cast(sf.col(PROCESSED_AT), LongType()).alias("_upstream_event_processed_ts_ms")
         return [sf.col(OPERATION).alias(CHANGE_TYPE), processed, *taken]
 
 

@@ -33,6 +33,7 @@ _DEEPEST = 20
 _WIDEST = 38
 _LONGEST_DECIMAL = 16
 _PADDED = 2 * _WIDEST
+_MOST_MILLIS = (2**63 - 1) // 1000
 _PRIMITIVES: dict[str, DataType] = {
     "int8": IntegerType(),
     "int16": IntegerType(),
@@ -54,7 +55,8 @@ def _date(value: Column) -> Column:
 
 
 def _of_millis(value: Column) -> Column:
-    return sf.timestamp_millis(value)
+    # Spark ends the run where the microseconds do not fit.
+    return sf.when(value.between(-_MOST_MILLIS, _MOST_MILLIS), sf.timestamp_millis(value))
 
 
 def _of_micros(value: Column) -> Column:

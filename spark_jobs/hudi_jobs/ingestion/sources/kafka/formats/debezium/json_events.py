@@ -157,8 +157,9 @@ def _parsed(variant: _Variant) -> Column:
 def _event(parsed: Column, variant: _Variant) -> Column:
     """Return the event that a text holds; null where it holds anything else, or more."""
     only = (sf.size(parsed[_ROOT]) == 1) & parsed[CORRUPT_RECORD].isNull()
-    found = parsed[_ROOT][0][_PAYLOAD] if variant.embedded else parsed[_ROOT][0]
-    return sf.when(only, found)
+    # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.
+    found = sf.get(parsed[_ROOT], sf.lit(0))
+    return sf.when(only, found[_PAYLOAD] if variant.embedded else found)
 
 
 def _row(raw: Column, variant: _Variant, wanted: StructType) -> Column:

@@ -47,6 +47,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 )
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.types import column_named, fits, same
+from hudi_jobs.jvm import tried_cast
 from hudi_jobs.table import HudiTable
 
 _WRITTEN = (CREATE, READ, UPDATE)
@@ -102,7 +103,7 @@ def _refuse_truncates(number: int, task: IngestionTask) -> None:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
             f"{_truncates(number)} Rows of the table would stay; empty the table and let the connector make a new "
-            "snapshot, or set the policy for bad records to Quarantine to go on without.",
+            "snapshot, or set the policy for bad records to Quarantine to continue without it.",
         )
 
 
@@ -234,7 +235,7 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
     if fits(declared, kind):
         return column.cast(declared), may_fail
     if isinstance(kind, StringType) and isinstance(declared, _FROM_TEXT):
-        return column.cast(declared), True
+        return tried_cast(column, declared), True
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {name} is declared as {declared.simpleString()}, and the events have {kind.simpleString()}; "

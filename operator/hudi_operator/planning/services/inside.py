@@ -1,0 +1,44 @@
+"""Whether a table service that is due is done by the continuous driver of its table, beside its batches.
+
+It is a run of its own all the same: a Job hands the service over to the driver, reports what became of it, and fails
+when the driver dies. What has come to nothing once is tried in the driver's place, with memory and a time of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.planning.model import JobPhase
+from hudi_operator.planning.model.decision import Decision
+from hudi_operator.planning.runs.continuous import STOPPED
+from hudi_operator.planning.runs.failures import attempts
+from hudi_operator.planning.services.evaluation import Case
+from hudi_operator.planning.services.protection import savepoint_step
+from hudi_operator.services.inside import services_inside
+
+
+def host_for(case: Case, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
+    """Return the run of the driver that a service is asked of, or None where it needs the table to itself."""
+    if service not in services_inside(case.table.spec) or attempts(case.services.of(service)):
+        return None
+    if savepoint_step(case, service, decision) is not None:
+        return None
+    return next((job.name for job in active if _takes(job, case)), None)
+
+
+def stops_nothing(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> frozenset[Service]:
+    """Return the due services for which the driver need not end.
+
+    Where no further Job may be created, one that is handed over could not begin before the driver ends.
+    """
+    if quota_reached and not any(job.inside for job in case.active):
+        return frozenset()
+    due = (service for service, decision in decisions.items() if decision.due)
+    return frozenset(one for one in due if host_for(case, one, decisions[one], case.active) is not None)
+
+
+def _takes(job: ActiveJob, case: Case) -> bool:
+    if job.live is None or not job.live.takes or job.state in STOPPED:
+        return False
+    found = next((one for one in case.observation.jobs if one.name == job.name and one.uid == job.uid), None)
+    return found is not None and found.phase is JobPhase.RUNNING

@@ -1,0 +1,178 @@
+"""The Job's side: it hands its table service to the driver of a continuous ingestion, and reports what becomes of it.
+
+It starts no Spark and writes nothing but the order. Whether the driver lives, its lease on the table says: one that is
+not renewed for as long as a lease counts has ended. Then the run has failed like one whose own driver died, and
+the next run settles what was left.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+
+from hudi_jobs.contract import (
+    MOST_ABANDONED,
+    ORDER_FILE,
+    FailureReason,
+    OrderState,
+    Outcome,
+    PlannedServiceTask,
+    ServiceOrder,
+    TableTask,
+    TaskResult,
+    decode_order,
+    encode_order,
+)
+from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.lease.exclusive import SERVICES_LEASE
+from hudi_jobs.lease.leases import State, VersionConflict, boot_time, decode
+from hudi_jobs.lease.stores import TableFiles
+
+TAKES_WITHIN_SECONDS = 180.0
+"""How long an order may wait for the driver; after that the operator has the service done in the driver's place."""
+
+_LOOKS_EVERY_SECONDS = 2.0
+_LOGGER = logging.getLogger(__name__)
+_OPEN = frozenset({OrderState.ASKED, OrderState.TAKEN})
+
+
+class Courier:
+    """Hands over one task of one run."""
+
+    def __init__(
+        self,
+        task: TableTask,
+        run: str,
+        files: TableFiles,
+        stopping: threading.Event,
+        *,
+        patience: float = TAKES_WITHIN_SECONDS,
+        clock: Callable[[], float] = boot_time,
+    ) -> None:
+        self._task = task
+        self._files = files
+        self._stopping = stopping
+        self._patience = patience
+        self._clock = clock
+        self._holder = _Holder(files, task, clock)
+        planned = task.planned or PlannedServiceTask()
+        self._order = ServiceOrder(
+            run=run,
+            driver=task.inside or "",
+            attempt=os.urandom(8).hex(),
+            state=OrderState.ASKED,
+            service=task.service,
+            mode=planned.mode,
+            instant=planned.instant,
+            abandoned=(task.abandoned or ())[:MOST_ABANDONED],
+        )
+
+    def result(self) -> TaskResult:
+        """Return what became of the task; raise `TaskFailed` when the driver has ended, or `DriverStopping`."""
+        until = self._clock() + self._patience
+        refused = self._ask(until)
+        if refused is not None:
+            return refused
+        seen = self._clock()
+        while True:
+            self._stopping.wait(_LOOKS_EVERY_SECONDS)
+            try:
+                result = self._looked(until)
+            except (TaskFailed, DriverStopping):
+                raise
+            except Exception:
+                # The store may be away for a while, and the driver is at it all the same.
+                if self._stopping.is_set() or self._clock() - seen > self._patience:
+                    raise
+                _LOGGER.warning("the order cannot be read", exc_info=True)
+            else:
+                seen = self._clock()
+                if result is not None:
+                    return result
+
+    def _ask(self, until: float) -> TaskResult | None:
+        """Write the order as soon as the driver is free; return why it is not written, or None."""
+        while not self._asked():
+            if not self._holder.lives():
+                return self._fenced(f"The run {self._order.driver} does not work on the table any more.")
+            if self._clock() >= until:
+                return self._fenced(f"The run {self._order.driver} is still at the service of another run.")
+            if self._stopping.wait(_LOOKS_EVERY_SECONDS):
+                raise DriverStopping
+        return None
+
+    def _looked(self, until: float) -> TaskResult | None:
+        """Look at the order once; return what became of it, or None as long as that is open."""
+        found = self._files.read(ORDER_FILE)
+        order = None if found is None else decode_order(found[0])
+        if found is None or order is None or not self._order.is_same(order):
+            return self._fenced("Another run has taken the place of this one's order.")
+        if order.state is OrderState.DONE and order.result is not None:
+            return order.result.model_copy(update={"id": self._task.id})
+        late = order.state is OrderState.ASKED and self._clock() >= until
+        if (late or self._stopping.is_set()) and self._withdrawn(order, found[1]):
+            return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
+        return None if self._holder.lives() else self._ended()
+
+    def _asked(self) -> bool:
+        """Write the order unless another one is under way with this driver; tell whether it is there."""
+        found = self._files.read(ORDER_FILE)
+        other = None if found is None else decode_order(found[0])
+        if self._order.is_same(other):
+            return True  # the reply to an earlier write was lost
+        if other is not None and other.driver == self._order.driver and other.state in _OPEN:
+            return False
+        try:
+            self._files.write(ORDER_FILE, encode_order(self._order), expected=None if found is None else found[1])
+        except VersionConflict:
+            return False
+        return True
+
+    def _withdrawn(self, order: ServiceOrder, version: str) -> bool:
+        """Take the order back unless the driver has taken it; of one that it has, a pod that ends tells nothing."""
+        if order.state is not OrderState.ASKED:
+            raise DriverStopping
+        try:
+            withdrawn = order.model_copy(update={"state": OrderState.WITHDRAWN})
+            self._files.write(ORDER_FILE, encode_order(withdrawn), expected=version)
+        except VersionConflict:
+            return False
+        if self._stopping.is_set():
+            raise DriverStopping
+        return True
+
+    def _ended(self) -> TaskResult:
+        """Say that the driver has ended, unless it has answered just before."""
+        found = self._files.read(ORDER_FILE)
+        order = None if found is None else decode_order(found[0])
+        if order is not None and self._order.is_same(order) and order.result is not None:
+            return order.result.model_copy(update={"id": self._task.id})
+        raise TaskFailed(
+            FailureReason.INTERRUPTED,
+            f"The run {self._order.driver} ended while it had this service; the next run settles what was left.",
+        )
+
+    def _fenced(self, message: str) -> TaskResult:
+        return TaskResult(id=self._task.id, outcome=Outcome.FENCED, message=message)
+
+
+class _Holder:
+    """Whether the run that is asked holds the table's lease, as it is seen to renew it."""
+
+    def __init__(self, files: TableFiles, task: TableTask, clock: Callable[[], float]) -> None:
+        self._files = files
+        self._run = task.inside
+        self._seconds = task.lease_seconds
+        self._clock = clock
+        self._version: str | None = None
+        self._since = 0.0
+
+    def lives(self) -> bool:
+        """Tell whether the run holds the lease and has renewed it within the time that a lease counts."""
+        found = self._files.read(SERVICES_LEASE)
+        content = None if found is None else decode(found[0])
+        if found is None or content is None or content.run != self._run or content.state is not State.HELD:
+            return False
+        if found[1] != self._version:
+            self._version, self._since = found[1], self._clock()
+        return self._clock() - self._since <= self._seconds

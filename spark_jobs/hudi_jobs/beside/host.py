@@ -1,0 +1,205 @@
+"""The driver's side: a continuous ingestion does the table services that Jobs ask it for, one at a time.
+
+A thread of its own looks for an order every few seconds and does it by the very steps of a Job, under the lease that
+the ingestion holds. The lease may be given back only once that thread has ended: what it cannot be made to end, is
+ended with the JVM.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from hudi_jobs.beside.turns import Turns
+from hudi_jobs.contract import (
+    ORDER_FILE,
+    FailureReason,
+    OrderState,
+    Outcome,
+    PlannedServiceTask,
+    Service,
+    ServiceOrder,
+    TableTask,
+    TaskResult,
+    decode_order,
+    encode_order,
+)
+from hudi_jobs.jvm import end_jvm
+from hudi_jobs.lease.leases import Lease, VersionConflict
+from hudi_jobs.lease.stores import TableFiles
+
+_LOOKS_EVERY_SECONDS = 3.0
+_CANCELS_EVERY_SECONDS = 0.5
+_ENDS_WITHIN_SECONDS = 60.0
+"""How long a service may take to end once its Spark jobs are cancelled."""
+_LOGGER = logging.getLogger(__name__)
+
+
+class Performer(Protocol):
+    """Does a task for another run, under a lease that this one holds; raises nothing."""
+
+    def __call__(self, task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
+        """Return what became of the task."""
+
+
+class Host:
+    """What a continuous run does for others beside its batches; a block within which orders are taken.
+
+    `cancel` ends whatever Spark is at.
+    """
+
+    def __init__(
+        self, run: str, tasks: tuple[TableTask, ...], perform: Performer, *, cancel: Callable[[], None]
+    ) -> None:
+        self._run = run
+        self._tasks: Mapping[Service, TableTask] = {task.service: task for task in tasks}
+        self._perform = perform
+        self._cancel = cancel
+        self._closing = threading.Event()
+        self._cancelled = threading.Event()
+        self._may_begin = threading.Event()
+        self._may_begin.set()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
+        self._begun = 0
+        self._serves: str | None = None
+        self._last: tuple[ServiceOrder, TaskResult] | None = None
+        self.turns = Turns()
+
+    @property
+    def takes(self) -> bool:
+        """Whether an order would be taken."""
+        return bool(self._tasks) and not self._closing.is_set()
+
+    @property
+    def serves(self) -> str | None:
+        """The run whose service is under way."""
+        return self._serves
+
+    @property
+    def begun(self) -> int:
+        """How many services have begun."""
+        return self._begun
+
+    def was_at_work_since(self, begun: int, *, was_idle: bool) -> bool:
+        """Tell whether a service was under way at any time since so many had begun."""
+        return not was_idle or self._begun > begun
+
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait for the end of the service that is under way; tell whether there is none any more."""
+        return self._is_idle.wait(seconds)
+
+    def let_begin(self, *, may: bool) -> None:
+        """Let services begin, or none before a batch that gave way to one has been committed."""
+        if may:
+            self._may_begin.set()
+        else:
+            self._may_begin.clear()
+
+    def open(self, files: TableFiles, lease: Lease, *, drain_seconds: float) -> "_Open":
+        """Return the block."""
+        return _Open(self, files, lease, drain_seconds)
+
+    def look(self, files: TableFiles, lease: Lease) -> None:
+        """Do what is asked for, if anything is."""
+        found = files.read(ORDER_FILE)
+        order = None if found is None else decode_order(found[0])
+        if found is None or order is None or order.driver != self._run:
+            return
+        if order.state is OrderState.TAKEN:
+            self._answer(files, order, found[1])  # the store did not take the answer before
+        if order.state is not OrderState.ASKED:
+            return
+        self._is_idle.clear()
+        try:
+            if self._may_begin.is_set() and not self._closing.is_set():
+                self._begun += 1
+                self._serves = order.run
+                self._serve(files, order, lease, found[1])
+        finally:
+            self._serves = None
+            self._is_idle.set()
+
+    def _serve(self, files: TableFiles, order: ServiceOrder, lease: Lease, version: str) -> None:
+        taken = order.model_copy(update={"state": OrderState.TAKEN, "result": None})
+        content = encode_order(taken)
+        try:
+            version = files.write(ORDER_FILE, content, expected=version)
+        except VersionConflict:
+            found = files.read(ORDER_FILE)
+            if found is None or found[0] != content:
+                return  # it was withdrawn
+            version = found[1]
+        self._last = (order, self._result(order, lease))
+        self._answer(files, taken, version)
+
+    def _result(self, order: ServiceOrder, lease: Lease) -> TaskResult:
+        template = self._tasks.get(order.service)
+        if template is None:
+            return _failed(order, f"This driver was not told how to do {order.service} beside its batches.")
+        planned = None
+        if template.planned is not None:
+            planned = PlannedServiceTask(mode=order.mode, instant=order.instant)
+        task = template.model_copy(update={"planned": planned, "abandoned": order.abandoned})
+        result = self._perform(task, run=order.run, lease=lease, turns=self.turns)
+        if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
+            why = "The driver ended before the service did; what it has left is settled by the next run."
+            return result.model_copy(update={"reason": FailureReason.INTERRUPTED, "message": why})
+        return result
+
+    def _answer(self, files: TableFiles, order: ServiceOrder, version: str) -> None:
+        """Write the answer to an order that was taken; what the store does not take is written at a later look."""
+        last, result = self._last or (None, None)
+        if result is None or not order.is_same(last):
+            result = _failed(order, "This driver is not at the service that it is said to have taken.")
+        done = order.model_copy(update={"state": OrderState.DONE, "result": result})
+        try:
+            files.write(ORDER_FILE, encode_order(done), expected=version)
+        except VersionConflict:
+            _LOGGER.warning("the order was replaced before it was answered", extra={"fields": {"run": order.run}})
+
+    def look_until_closed(self, files: TableFiles, lease: Lease) -> None:
+        """Look for orders again and again; what the store does wrong is tried again."""
+        while not self._closing.wait(_LOOKS_EVERY_SECONDS):
+            try:
+                self.look(files, lease)
+            except Exception:
+                _LOGGER.warning("an order could not be read or answered", exc_info=True)
+
+    def close(self, thread: threading.Thread, *, drain_seconds: float) -> None:
+        """Take no further order, and let the service that is under way end, or cancel it when its time is over."""
+        self._closing.set()
+        thread.join(drain_seconds)
+        deadline = time.monotonic() + _ENDS_WITHIN_SECONDS
+        while thread.is_alive() and time.monotonic() < deadline:
+            self._cancelled.set()
+            self._cancel()
+            thread.join(_CANCELS_EVERY_SECONDS)
+        if thread.is_alive():
+            _LOGGER.error("a table service did not end, so the JVM is ended before the lease is given back")
+            end_jvm()
+            thread.join(_ENDS_WITHIN_SECONDS)
+
+
+class _Open:
+    """The time during which orders are taken."""
+
+    def __init__(self, host: Host, files: TableFiles, lease: Lease, drain_seconds: float) -> None:
+        self._host = host
+        self._drain_seconds = drain_seconds
+        self._thread = threading.Thread(target=host.look_until_closed, args=(files, lease), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._host.close(self._thread, drain_seconds=self._drain_seconds)
+
+
+def _failed(order: ServiceOrder, message: str) -> TaskResult:
+    return TaskResult(id=order.run, outcome=Outcome.FAILED, reason=FailureReason.INVALID_REQUEST, message=message)

@@ -1,0 +1,88 @@
+"""A table service that a continuous ingestion does beside its batches: what a Job asks of the driver, and the answer.
+
+The Job writes the order into the operator's folder of the table, and the driver that holds the table's lease answers in
+the same file. Whoever may write to the table's folder may write anything into it, so an order chooses among the
+tasks that the driver was given with its own request, and brings neither options nor paths.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.outcome import TaskResult
+from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName
+from hudi_jobs.contract.request import RunMode, Service
+
+ORDER_FILE = "order.json"
+"""The one service that is asked for, or was last."""
+
+MOST_ABANDONED = 100
+"""How many abandoned instants an order names."""
+
+_Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
+_MESSAGE_LENGTHS = (1000, 400, 160, 0)
+
+
+class OrderState(StrEnum):
+    """How far an order has come."""
+
+    ASKED = "Asked"
+    """The Job has written it."""
+
+    TAKEN = "Taken"
+    """The driver is at it."""
+
+    DONE = "Done"
+    """The driver has answered."""
+
+    WITHDRAWN = "Withdrawn"
+    """The Job has taken it back before the driver took it."""
+
+
+class ServiceOrder(Document):
+    """One table service that the run `run` asks the driver of the run `driver` for.
+
+    `attempt` tells two processes of one run apart. `mode`, `instant` and `abandoned` mean what they mean in a task.
+    """
+
+    version: Literal[1] = 1
+    run: OwnerName
+    driver: OwnerName
+    attempt: Annotated[str, Field(pattern=r"^[0-9a-f]{1,32}$")]
+    state: OrderState
+    service: Service
+    mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
+    instant: _Instant | None = None
+    abandoned: Annotated[tuple[_Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
+    result: TaskResult | None = None
+
+    def is_same(self, other: "ServiceOrder | None") -> bool:
+        """Tell whether another document is about this very order, however far it has come."""
+        return other is not None and (self.run, self.driver, self.attempt) == (other.run, other.driver, other.attempt)
+
+
+def decode_order(content: bytes) -> ServiceOrder | None:
+    """Read the document; None for what is none that this release can read, which asks for nothing."""
+    if len(content) > OPERATOR_FILE_LIMIT:
+        return None
+    try:
+        return ServiceOrder.model_validate_json(content)
+    except (ValidationError, RecursionError):
+        return None
+
+
+def encode_order(order: ServiceOrder) -> bytes:
+    """Write the document in as many bytes as are read; of a long result the tail of the message goes first."""
+    content = _dump(order)
+    for length in _MESSAGE_LENGTHS:
+        if len(content) <= OPERATOR_FILE_LIMIT or order.result is None:
+            break
+        shortened = order.result.model_copy(update={"message": order.result.message[:length], "affected": ()})
+        content = _dump(order.model_copy(update={"result": shortened, "abandoned": ()}))
+    return content
+
+
+def _dump(order: ServiceOrder) -> bytes:
+    return order.model_dump_json(by_alias=True, exclude_none=True).encode()

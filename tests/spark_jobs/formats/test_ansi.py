@@ -1,0 +1,82 @@
+"""With `spark.sql.ansi.enabled`, which a class may open, a message that is wrong is a bad record as without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark_jobs.formats.events import postgres, with_schema
+from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
+
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import POSTGRES
+from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
+from hudi_jobs.ingestion.sources.kafka.rows import _with_deletes
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(params=["true", "false"], ids=["ansi", "not ansi"])
+def topic(request: Any, spark: SparkSession) -> Iterator[Topic]:
+    spark.conf.set("spark.sql.ansi.enabled", request.param)
+    yield Topic(spark)
+    spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_a_tombstone_whose_key_has_another_type_is_a_bad_record(topic: Topic) -> None:
+    topic.put({"id": 1}, key=b"text")
+    topic.put(None, key=b"text")
+    topic.put(None, key=b'"2026"')
+    topic.put(None, key=b"7")
+    topic.put(None, key=b"7.5")
+    context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id INT"}, "tombstones": "Delete"})
+    decoded = format_of(kafka).decode(context, kafka, topic.frame())
+    rows = _with_deletes(context.task.table, decoded).orderBy("_message.offset").collect()
+    assert table(rows, "id", IS_DELETED) == [(1, False), (None, True), (2026, True), (7, True), (None, True)]
+    assert [row[CORRUPT_RECORD] for row in rows] == [
+        None,
+        "a tombstone with the key text",
+        None,
+        None,
+        "a tombstone with the key 7.5",
+    ]
+
+
+def test_values_without_an_object_are_bad_records(topic: Topic) -> None:
+    topic.put(b"", b" ", b"x", b"[]", {"id": 1}, None, b'{"id": "text"}')
+    context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id INT"}})
+    rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
+    assert [row["id"] for row in rows] == [None] * 4 + [1, None, None]
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [False] * 4 + [True, True, False]
+
+
+def test_events_whose_texts_have_no_value_of_the_declared_type_are_bad_records(topic: Topic) -> None:
+    rows = [
+        ("2026-11-24T00:00:00Z", "1.5"),
+        ("soon", "1.5"),
+        ("2026-13-24T00:00:00Z", "1.5"),
+        (None, "much"),
+        (None, None),
+    ]
+    events = (postgres("c", {"id": n, "zoned": at, "doc": price}, lsn=n) for n, (at, price) in enumerate(rows))
+    topic.put(*(with_schema(event) for event in events), b"", b"[]")
+    found = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"))
+    assert [row[CORRUPT_RECORD] is None for row in found] == [True, False, False, False, True, False, False]
+
+
+def test_times_that_are_too_far_away_are_bad_records(topic: Topic) -> None:
+    times = (5, 2**62, -(2**62), (2**63 - 1) // 1000)
+    topic.put(*(with_schema(postgres("c", {"id": n, "at3": time}, lsn=n)) for n, time in enumerate(times)))
+    found = unwrapped(topic, ddl=None).frame.selectExpr("id", CORRUPT_RECORD, "_message.offset").orderBy("offset")
+    assert [row[CORRUPT_RECORD] is None for row in found.collect()] == [True, False, False, True]
+
+
+def test_a_place_of_another_type_is_none(topic: Topic) -> None:
+    source = "named_struct('lsn', lsn, 'name', 'shop') AS source"
+    frame = topic.spark.createDataFrame([("5",), ("behind",)], "lsn STRING").selectExpr(
+        source, "'c' AS op", "'t' AS ts_ms"
+    )
+    rows = frame.select(*POSTGRES.added(frame.schema["source"].dataType)).collect()  # type: ignore[arg-type]
+    assert [(row["_event_lsn"], row["_upstream_event_processed_ts_ms"]) for row in rows] == [(5, None), (None, None)]
