@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from hudi_jobs.contract import FailureReason, JobOutcome, JobRequest, Outcome, TaskResult, encode_outcome
 from hudi_jobs.driver import Driver
-from hudi_jobs.logs import Redactor, configure_logging
+from hudi_jobs.logs import Redactor, configure_logging, redactor_of
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.session import open_session
 
@@ -33,7 +33,7 @@ def main() -> int:
         request = JobRequest.model_validate_json(Path(os.environ.get("HUDI_JOB_REQUEST", _REQUEST_FILE)).read_bytes())
     except (OSError, ValidationError) as error:
         return _finish(_unreadable(error), redactor)
-    redactor = Redactor([os.environ, request.spark_conf, *(task.hudi_options for task in request.tasks)])
+    redactor = redactor_of(request)
     configure_logging(redactor)
     driver = Driver(request, open_session)
     signal.signal(signal.SIGTERM, lambda *_: driver.stop())

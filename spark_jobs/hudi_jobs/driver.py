@@ -33,6 +33,7 @@ from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files
 from hudi_jobs.lock import require_lock
+from hudi_jobs.logs import redactor_of
 from hudi_jobs.session import hadoop_setting
 from hudi_jobs.tasks import runner_of
 
@@ -57,6 +58,7 @@ class Driver:
     def __init__(self, request: JobRequest, open_session: SessionOpener) -> None:
         self._request = request
         self._open_session = open_session
+        self._redactor = redactor_of(request)
         self._stopping = threading.Event()
         self._cancelling = threading.Event()
         self._finished = threading.Event()
@@ -130,7 +132,9 @@ class Driver:
             spark.sparkContext.setLocalProperty(_POOL, "services")
             task = beside_batches(task)
             context = TaskContext(spark=spark, run=run, task=task, stopping=self._stopping, held=lease, turns=turns)
-            return self._run_in(context)
+            result = self._run_in(context)
+            # The answer lies in the table's folder, which more people may read than the log.
+            return result.model_copy(update={"message": self._redactor.clean(result.message)})
 
         return Host(self._request.run, self._request.beside, perform, cancel=spark.sparkContext.cancelAllJobs)
 

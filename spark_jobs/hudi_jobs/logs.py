@@ -2,11 +2,13 @@
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from hudi_jobs.contract import JobRequest
 from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 
 
@@ -30,6 +32,12 @@ class Redactor:
         for value in self._values:
             text = text.replace(value, REDACTED)
         return redact_text(text)
+
+
+def redactor_of(request: JobRequest) -> Redactor:
+    """Return what knows the credentials of a request and of the process."""
+    tasks = (*request.tasks, *request.beside)
+    return Redactor([os.environ, request.spark_conf, *(task.hudi_options for task in tasks)])
 
 
 class JsonFormatter(logging.Formatter):

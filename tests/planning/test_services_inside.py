@@ -28,7 +28,7 @@ from tests.planning.world import (
     table_class,
 )
 
-from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointStep, Service
+from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointStep, Service, WriteOperation
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
@@ -127,6 +127,18 @@ def test_one_service_is_asked_for_at_a_time() -> None:
     assert len(plan.active_jobs) == 2
 
 
+def test_a_driver_does_not_end_for_a_service_while_it_is_at_another() -> None:
+    """It would be cancelled after the time to drain, and its hours of work done again."""
+    failed = {"archival": after_failures(1, service="Archival", finished_at=at(NOW - minutes(40)))}
+    spec = {"archival": {"mode": "Async", "trigger": {"completedCommits": 5}}}
+    timeline = story(*(done("commit", 90 - one) for one in range(60)))
+    shows = snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True))
+    plan = plan_for(beside(spec=spec, memories=failed, shows=shows))
+    assert plan.services.archival.due, "this is what waits"
+    assert (launches(plan), stops(plan)) == ([], [])
+    assert stops(plan_for(served(spec=spec, memories=failed, shows=shows))) == ["Draining"], "nothing is under way"
+
+
 def test_its_end_is_that_of_any_run_and_the_driver_goes_on() -> None:
     observation = beside()
     instant = ago(5)
@@ -188,6 +200,11 @@ def test_what_may_run_inside_follows_from_the_spec() -> None:
     assert services_inside(_spec(**every)) == (Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL)
     assert services_inside(_spec(**CLEANING)) == (Service.CLEANING,)
     assert services_inside(_spec(**CLEANING, continuous={"services": "InTurns"})) == ()
+    buckets = _spec(**CLEANING, index={"type": "Bucket"})
+    assert services_inside(buckets) == (Service.CLEANING,)
+    assert buckets.ingestion is not None
+    bulk = buckets.ingestion.model_copy(update={"operation": WriteOperation.BULK_INSERT})
+    assert services_inside(buckets.model_copy(update={"ingestion": bulk})) == ()
     lock = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
     assert services_inside(_spec(**CLEANING, **lock)) == ()
 

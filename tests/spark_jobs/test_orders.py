@@ -238,6 +238,30 @@ def test_a_service_that_takes_longer_than_the_driver_has_is_cancelled(driver: Dr
     assert (answers[0].outcome, answers[0].reason) == (Outcome.FAILED, FailureReason.INTERRUPTED)
 
 
+def test_a_driver_waits_for_a_service_that_cannot_be_cancelled_before_it_gives_the_lease_back(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another run could take the table while the JVM still writes."""
+    ended = threading.Event()
+
+    def cancel() -> None:
+        raise RuntimeError("this SparkContext is stopped")
+
+    def perform(task: TableTask, **_: Any) -> TaskResult:
+        driver.done.append((RUN, task))
+        time.sleep(0.2)
+        ended.set()
+        return TaskResult(id=task.id, outcome=Outcome.SUCCEEDED)
+
+    monkeypatch.setattr(driver.host, "_cancel", cancel)
+    monkeypatch.setattr(driver.host, "_perform", perform)
+    with driver.leased():
+        driver.put()
+        with driver.host.open(driver.files, driver.lease, drain_seconds=0):
+            wait_until(lambda: driver.done)
+        assert ended.is_set()
+
+
 def test_nothing_begins_before_a_batch_that_gave_way_is_committed(driver: Driver) -> None:
     driver.host.let_begin(may=False)
     with driver.at_work():

@@ -2,6 +2,7 @@
 
 from hudi_jobs.contract import ConcurrencyMode, Service, WriteOperation
 from hudi_operator.api.spec.continuous import ServicePlacement
+from hudi_operator.api.spec.index import IndexType
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.services.registry import TABLE_SERVICES, mode_of
@@ -12,7 +13,8 @@ def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
 
     None where one runs inside the writer: there Hudi executes every plan that it finds, also one that is under way
     beside it. None where batches overwrite partitions: such a batch replaces whatever files are there, also those
-    that a service is at work on.
+    that a service is at work on. None where bulk inserts go into buckets: Hudi does not look there whether a bucket's
+    file group is being clustered.
     """
     ingestion = spec.ingestion
     if spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or ingestion is None or not ingestion.continues:
@@ -21,5 +23,7 @@ def services_inside(spec: HudiTableSpec) -> tuple[Service, ...]:
         return ()
     modes = {one.service: mode_of(spec, one.service) for one in TABLE_SERVICES}
     if ServiceMode.INLINE in modes.values() or ingestion.operation is WriteOperation.INSERT_OVERWRITE:
+        return ()
+    if ingestion.operation is WriteOperation.BULK_INSERT and spec.index.type is IndexType.BUCKET:
         return ()
     return tuple(service for service, mode in modes.items() if mode is ServiceMode.ASYNC)

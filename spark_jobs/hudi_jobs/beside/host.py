@@ -175,7 +175,11 @@ class Host:
         deadline = time.monotonic() + _ENDS_WITHIN_SECONDS
         while thread.is_alive() and time.monotonic() < deadline:
             self._cancelled.set()
-            self._cancel()
+            try:
+                self._cancel()
+            except Exception:
+                # Spark may have stopped within a JVM that lives; the lease is given back after the thread all the same.
+                _LOGGER.warning("the jobs of a table service could not be cancelled", exc_info=True)
             thread.join(_CANCELS_EVERY_SECONDS)
         if thread.is_alive():
             _LOGGER.error("a table service did not end, so the JVM is ended before the lease is given back")

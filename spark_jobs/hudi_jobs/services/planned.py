@@ -10,7 +10,7 @@ Outcomes come from the timeline, never from a return value.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
@@ -135,7 +135,9 @@ class _Run:
         if (begun or outdated) and self._service.can_plan_anew:
             self._roll_back(pending.instant)
             return self._plan_and_execute(instead_of=pending)
-        return self._commit(pending.instant)
+        # Hudi rolls back what an earlier attempt has written before it begins anew.
+        with self._context.at_rest() if pending.state is InstantState.INFLIGHT else nullcontext():
+            return self._commit(pending.instant)
 
     def _whose(self, pending: Pending) -> str:
         return "" if self._others.is_ours(pending) else " of another tool"

@@ -319,7 +319,7 @@ class ServiceStatus(RenamedModel):
     """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
 
     last_no_op_instant: InstantTime | None = None
-    """Newest completed instant when a run found nothing to do: it is tried again when as many completed since as make it due."""
+    """Newest completed instant when a run found nothing to do; as many more as make the service due must follow."""
 
 
 _UNKNOWN = ServiceStatus()

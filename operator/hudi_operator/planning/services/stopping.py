@@ -63,7 +63,7 @@ def stop_continuous(
             whys = chain(
                 _stands_still(job.live, found, observation, now=now),
                 _reasons(job, job.live, found, observation, image=image, blocker=blocker),
-                _turns(job.live, found, observation, _alone(decisions, inside), now=now),
+                _turns(job.live, found, observation, _alone(decisions, inside), active=active, now=now),
             )
             why = next(whys, None)
         if why is None or found is None:
@@ -127,12 +127,19 @@ def _alone(decisions: Mapping[Service, Decision], inside: Collection[Service]) -
 
 
 def _turns(
-    live: LiveStatus, found: JobObservation, observation: Observation, due: list[Service], *, now: datetime
+    live: LiveStatus,
+    found: JobObservation,
+    observation: Observation,
+    due: list[Service],
+    *,
+    active: Collection[ActiveJob],
+    now: datetime,
 ) -> Iterator[_Why]:
     """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn.
 
     A turn is at least one batch, or one look at a source without news: else a service that is due again and again, as
-    one that fails is, would have a batch that takes longer cancelled each time.
+    one that fails is, would have a batch that takes longer cancelled each time. A service that it does beside its
+    batches comes to its end first; none follows it.
     """
     since = parse_time(live.running_since)
     interval = parse_duration(settings_of(observation.table).service_interval)
@@ -141,5 +148,7 @@ def _turns(
         return
     if live.instant is None and not live.batches and live.polled_at is None:
         return
+    if any(job.inside == found.name for job in active):
+        return  # what it is at would be cancelled, and begun again from nothing
     if due:
         yield DRAINING, f"{due[0]} is due, and runs alone on a Serialized table; ingestion continues after it."
