@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.continuous_world import a_table, launches, live, progress, running, seen, stops
+from tests.planning.savepoints import savepoint
 from tests.planning.world import (
     IMAGE,
     JOB,
@@ -29,6 +30,7 @@ from tests.planning.world import (
 )
 
 from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointStep, Service, WriteOperation
+from hudi_operator.api.resources import SAVEPOINTS
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
@@ -57,6 +59,11 @@ def test_a_driver_that_takes_services_is_asked_and_goes_on() -> None:
     assert (asked.service, asked.inside) == (Service.CLEANING, JOB)
     assert stops(plan) == []
     assert [one.name for one in plan.active_jobs] == [JOB, asked.name]
+
+
+def test_no_cleaning_goes_before_a_savepoint_that_waits_for_the_driver_to_end() -> None:
+    plan = plan_for(replace(served(), related={SAVEPOINTS: (savepoint(),)}))
+    assert (launches(plan), stops(plan)) == ([], ["Draining"])
 
 
 def test_a_driver_that_does_not_ends_for_them_as_before() -> None:

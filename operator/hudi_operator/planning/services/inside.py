@@ -16,12 +16,17 @@ from hudi_operator.planning.services.evaluation import Case
 from hudi_operator.planning.services.protection import savepoint_step
 from hudi_operator.services.inside import services_inside
 
+_AFTER_SAVEPOINTS = frozenset({Service.CLEANING, Service.ARCHIVAL})
+"""What would take the files, or the commit, that a HudiSavepoint waits to keep: the driver ends for that first."""
+
 
 def host_for(case: Case, service: Service, decision: Decision, active: Iterable[ActiveJob]) -> str | None:
     """Return the run of the driver that a service is asked of, or None where it needs the table to itself."""
     if service not in services_inside(case.table.spec) or attempts(case.services.of(service)):
         return None
     if savepoint_step(case, service, decision) is not None:
+        return None
+    if service in _AFTER_SAVEPOINTS and case.savepoints.following is not None:
         return None
     return next((job.name for job in active if _takes(job, case)), None)
 
