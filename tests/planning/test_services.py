@@ -206,7 +206,9 @@ def test_nothing_is_due_while_the_timeline_cannot_be_read(service: str) -> None:
 
 
 @pytest.mark.parametrize("completed", range(6))
-def test_a_run_that_found_nothing_is_repeated_when_as_many_instants_have_completed_as_make_it_due(completed: int) -> None:
+def test_a_run_that_found_nothing_is_repeated_when_as_many_instants_have_completed_as_make_it_due(
+    completed: int,
+) -> None:
     settled = memory(last_run=run(Outcome.NOTHING_TO_DO, service="Compaction"), last_no_op_instant=ago(46))
     since = [done("deltacommit", 10 - number) for number in range(completed)]
     plan = planned(story(*DELTAS, *since), remembered={"compaction": settled}, **ALONE[K])
