@@ -1,4 +1,4 @@
-"""Savepoints against a cluster in memory: the resource, its table and the Job between them, from wish to end."""
+"""Savepoints against a cluster in memory: the resource, its table and the Job between them, from beginning to end."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.failures import failure_kind
+from hudi_operator.planning.savepoints.declared import Declared, declared_of, unreadable_entries
 from hudi_operator.planning.savepoints.rules import Refusal, newest_commit, refusal_of
-from hudi_operator.planning.savepoints.wishes import Wish, unreadable_wishes, wishes_of
 from hudi_operator.timeline import Action, Timeline
 
 _MESSAGE_LIMIT = 512
@@ -67,20 +67,20 @@ def assess(
 ) -> Savepoints:
     """Return what becomes of the savepoints of a table."""
     seen = _seen(observation, takeover, now=now)
-    wishes = wishes_of(observation, active=active, finished=finished, now=now)
-    seen.claimed = _claims(wishes)
-    answers = [(wish, *_answer(wish, seen)) for wish in wishes]
+    found = declared_of(observation, active=active, finished=finished, now=now)
+    seen.claimed = _claims(found)
+    answers = [(declared, *_answer(declared, seen)) for declared in found]
     entries = [entry for _, entry, _ in answers]
-    work = [(wish, entry, work) for wish, entry, work in answers if work is not None]
+    work = [(declared, entry, work) for declared, entry, work in answers if work is not None]
     # Whoever has failed least goes first, so that one that always fails stops no other.
     work.sort(key=lambda one: (one[1].failures, one[2] is SavepointWork.MAKE))
-    unread = tuple(unreadable_wishes(observation))
+    unread = tuple(unreadable_entries(observation))
     seen.claimed |= {one.instant: one.resource or "" for one in unread if one.instant and one.since}
     all_entries = (*entries, *unread, *_of_nobody(seen))[:SAVEPOINTS_SHOWN]
     if not work:
         return Savepoints(entries=all_entries)
-    wish, entry, what = work[0]
-    return Savepoints(entries=all_entries, following=_job(wish, what, seen), failures=entry.failures)
+    declared, entry, what = work[0]
+    return Savepoints(entries=all_entries, following=_job(declared, what, seen), failures=entry.failures)
 
 
 def _seen(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> _Seen:
@@ -99,96 +99,100 @@ def _seen(observation: Observation, takeover: TakeoverStatus | None, *, now: dat
     )
 
 
-def _claims(wishes: Iterable[Wish]) -> dict[str, str]:
+def _claims(found: Iterable[Declared]) -> dict[str, str]:
     """Return the commits that are decided for resources, by name: of several the first has the commit."""
     claims: dict[str, str] = {}
-    for wish in wishes:
-        named = wish.job.named_savepoint if wish.job is not None else None
-        target = named.instant if named is not None else wish.target if wish.since is not None else None
-        decided = wish.memory.instant if wish.memory is not None and wish.savepoint.spec.instant is None else None
-        for instant in (target, decided if wish.refusal is None else None):
+    for declared in found:
+        named = declared.job.named_savepoint if declared.job is not None else None
+        target = named.instant if named is not None else declared.target if declared.since is not None else None
+        decided = (
+            declared.memory.instant if declared.memory is not None and declared.savepoint.spec.instant is None else None
+        )
+        for instant in (target, decided if declared.refusal is None else None):
             if instant is not None:
-                claims.setdefault(instant, wish.savepoint.metadata.name)
+                claims.setdefault(instant, declared.savepoint.metadata.name)
     return claims
 
 
-def _owner(target: str | None, wish: Wish, seen: _Seen) -> str | None:
+def _owner(target: str | None, declared: Declared, seen: _Seen) -> str | None:
     """Return the other resource that has the savepoint on a commit, or is to have it."""
     owner = seen.claimed.get(target or "")
-    return owner if owner != wish.savepoint.metadata.name else None
+    return owner if owner != declared.savepoint.metadata.name else None
 
 
-def _answer(wish: Wish, seen: _Seen) -> _Answer:
-    if wish.is_deleted:
-        return _ending(wish, seen, removes=wish.removes, why="The resource is deleted")
-    if wish.has_expired(seen.now):
-        return _ending(wish, seen, removes=True, why="The savepoint has expired")
-    return _living(wish, seen)
+def _answer(declared: Declared, seen: _Seen) -> _Answer:
+    if declared.is_deleted:
+        return _ending(declared, seen, removes=declared.removes, why="The resource is deleted")
+    if declared.has_expired(seen.now):
+        return _ending(declared, seen, removes=True, why="The savepoint has expired")
+    return _living(declared, seen)
 
 
-def _living(wish: Wish, seen: _Seen) -> _Answer:
-    told = _told(wish, seen)
+def _living(declared: Declared, seen: _Seen) -> _Answer:
+    told = _told(declared, seen)
     if told is not None:
         return told, None
-    target, state = wish.target, SavepointState
+    target, state = declared.target, SavepointState
     if target is not None and target in seen.saved:
-        return _there(wish, target, seen), None
-    if wish.since is not None:
+        return _there(declared, target, seen), None
+    if declared.since is not None:
         message = f"The savepoint on {target} is no longer in the table. It is not made again; create another."
-        return _entry(wish, state.LOST, SavepointReason.LOST, message), None
+        return _entry(declared, state.LOST, SavepointReason.LOST, message), None
     if seen.timeline is None or newest_commit(seen.timeline) is None:
-        return _entry(wish, state.WAITING, SavepointReason.NO_COMMIT, "The table has no commit yet."), None
-    return _wanted(wish, target, seen, seen.timeline)
+        return _entry(declared, state.WAITING, SavepointReason.NO_COMMIT, "The table has no commit yet."), None
+    return _wanted(declared, target, seen, seen.timeline)
 
 
-def _told(wish: Wish, seen: _Seen) -> TableSavepoint | None:
+def _told(declared: Declared, seen: _Seen) -> TableSavepoint | None:
     """Return what is said where the timeline does not decide."""
-    if wish.job is not None:
-        message = f"Job {wish.job.name} makes it: {wish.job.message or wish.job.state}"
-        return _entry(wish, SavepointState.WAITING, SavepointReason.AT_WORK, message)
-    if wish.refusal is not None:
-        return _entry(wish, SavepointState.REFUSED, SavepointReason.REFUSED, wish.refusal)
-    return None if seen.trouble is None else _as_it_was(wish, seen.trouble)
+    if declared.job is not None:
+        message = f"Job {declared.job.name} makes it: {declared.job.message or declared.job.state}"
+        return _entry(declared, SavepointState.WAITING, SavepointReason.AT_WORK, message)
+    if declared.refusal is not None:
+        return _entry(declared, SavepointState.REFUSED, SavepointReason.REFUSED, declared.refusal)
+    return None if seen.trouble is None else _as_it_was(declared, seen.trouble)
 
 
-def _there(wish: Wish, target: str, seen: _Seen) -> TableSavepoint:
+def _there(declared: Declared, target: str, seen: _Seen) -> TableSavepoint:
     """Take a savepoint of the table for the resource's own, unless it is another's."""
-    owner = _owner(target, wish, seen)
+    owner = _owner(target, declared, seen)
     if owner is not None:
         message = f"HudiSavepoint {owner} has the savepoint on {target}, and there can be one on a commit."
-        return _entry(wish, SavepointState.REFUSED, SavepointReason.ALREADY_SAVEPOINTED, message)
-    if target == seen.takeover and wish.since is None:
+        return _entry(declared, SavepointState.REFUSED, SavepointReason.ALREADY_SAVEPOINTED, message)
+    if target == seen.takeover and declared.since is None:
         message = f"The savepoint on {target} is the operator's own from the takeover, which removes it later."
-        return _entry(wish, SavepointState.REFUSED, SavepointReason.ALREADY_SAVEPOINTED, message)
-    seen.claimed[target] = wish.savepoint.metadata.name
-    entry = _entry(wish, SavepointState.KEPT, SavepointReason.KEPT, f"The table has a savepoint on commit {target}.")
+        return _entry(declared, SavepointState.REFUSED, SavepointReason.ALREADY_SAVEPOINTED, message)
+    seen.claimed[target] = declared.savepoint.metadata.name
+    entry = _entry(
+        declared, SavepointState.KEPT, SavepointReason.KEPT, f"The table has a savepoint on commit {target}."
+    )
     return entry.model_copy(
-        update={"since": wish.since or format_time(seen.now), "adopted": wish.was_adopted, "failures": 0}
+        update={"since": declared.since or format_time(seen.now), "adopted": declared.was_adopted, "failures": 0}
     )
 
 
-def _wanted(wish: Wish, target: str | None, seen: _Seen, timeline: Timeline) -> _Answer:
+def _wanted(declared: Declared, target: str | None, seen: _Seen, timeline: Timeline) -> _Answer:
     newest = newest_commit(timeline)
-    if not wish.is_held:
+    if not declared.is_held:
         message = "The operator has just seen it."
-        return _entry(wish, SavepointState.WAITING, SavepointReason.WAITING, message), None
+        return _entry(declared, SavepointState.WAITING, SavepointReason.WAITING, message), None
     if target is None and newest is not None and (newest in seen.saved or newest in seen.claimed):
         message = (
             f"The newest commit {newest} has a savepoint already, and there can be one on a commit: the next commit is "
             "kept. Name the instant instead to adopt the savepoint."
         )
-        return _entry(wish, SavepointState.WAITING, SavepointReason.ALREADY_SAVEPOINTED, message), None
-    refusal = _refusal(wish, target, seen) or refusal_of(target or newest or "", timeline)
+        return _entry(declared, SavepointState.WAITING, SavepointReason.ALREADY_SAVEPOINTED, message), None
+    refusal = _refusal(declared, target, seen) or refusal_of(target or newest or "", timeline)
     if refusal is not None:
-        return _entry(wish, SavepointState.REFUSED, *refusal), None
-    seen.claimed[target or newest or ""] = wish.savepoint.metadata.name
+        return _entry(declared, SavepointState.REFUSED, *refusal), None
+    seen.claimed[target or newest or ""] = declared.savepoint.metadata.name
     message = "It waits for its turn."
-    return _entry(wish, SavepointState.WAITING, SavepointReason.WAITING, message), SavepointWork.MAKE
+    return _entry(declared, SavepointState.WAITING, SavepointReason.WAITING, message), SavepointWork.MAKE
 
 
-def _refusal(wish: Wish, target: str | None, seen: _Seen) -> Refusal | None:
+def _refusal(declared: Declared, target: str | None, seen: _Seen) -> Refusal | None:
     """Return why the table has no place for another savepoint."""
-    owner = _owner(target, wish, seen)
+    owner = _owner(target, declared, seen)
     if owner is not None:
         message = f"HudiSavepoint {owner} asks for the savepoint on {target}, and there can be one on a commit."
         return SavepointReason.ALREADY_SAVEPOINTED, message
@@ -198,83 +202,83 @@ def _refusal(wish: Wish, target: str | None, seen: _Seen) -> Refusal | None:
     return None
 
 
-def _ending(wish: Wish, seen: _Seen, *, removes: bool, why: str) -> _Answer:
+def _ending(declared: Declared, seen: _Seen, *, removes: bool, why: str) -> _Answer:
     """Return how far the end of a savepoint has come."""
-    over = _over(wish, seen, removes=removes, why=why)
+    over = _over(declared, seen, removes=removes, why=why)
     if over is not None:
         return over, None
     state, changes = (
         SavepointState.REMOVING,
-        {"since": wish.since or format_time(seen.now), "adopted": wish.was_adopted},
+        {"since": declared.since or format_time(seen.now), "adopted": declared.was_adopted},
     )
     if seen.trouble is not None:
-        entry = _entry(wish, state, SavepointReason.WAITING, f"{why}; {seen.trouble}")
+        entry = _entry(declared, state, SavepointReason.WAITING, f"{why}; {seen.trouble}")
         return entry.model_copy(update=changes), None
-    seen.claimed[wish.target or ""] = wish.savepoint.metadata.name
-    message = f"{why}; the savepoint on {wish.target} is to be removed."
-    return _entry(wish, state, SavepointReason.WAITING, message).model_copy(update=changes), SavepointWork.REMOVE
+    seen.claimed[declared.target or ""] = declared.savepoint.metadata.name
+    message = f"{why}; the savepoint on {declared.target} is to be removed."
+    return _entry(declared, state, SavepointReason.WAITING, message).model_copy(update=changes), SavepointWork.REMOVE
 
 
-def _over(wish: Wish, seen: _Seen, *, removes: bool, why: str) -> TableSavepoint | None:
+def _over(declared: Declared, seen: _Seen, *, removes: bool, why: str) -> TableSavepoint | None:
     """Return what is said where nothing is left to remove. What this resource does not have is never removed."""
-    target, state = wish.target, SavepointState
-    if wish.job is not None:
-        message = f"{why}; Job {wish.job.name} is at work on it: {wish.job.message or wish.job.state}"
-        return _entry(wish, state.REMOVING, SavepointReason.AT_WORK, message)
-    if not removes or wish.is_given_up:
+    target, state = declared.target, SavepointState
+    if declared.job is not None:
+        message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
+        return _entry(declared, state.REMOVING, SavepointReason.AT_WORK, message)
+    if not removes or declared.is_given_up:
         message = f"{why}, and the savepoint on {target} stays in the table."
-        return _entry(wish, state.RETAINED, SavepointReason.RETAINED, message)
-    owner = _owner(target, wish, seen)
-    is_left = target in seen.begun and wish.memory is not None and wish.memory.failures > 0
-    if target is None or owner is not None or not (wish.since is not None or wish.has_made or is_left):
-        return _entry(wish, state.REMOVED, SavepointReason.REMOVED, f"{why}; it had no savepoint.")
+        return _entry(declared, state.RETAINED, SavepointReason.RETAINED, message)
+    owner = _owner(target, declared, seen)
+    is_left = target in seen.begun and declared.memory is not None and declared.memory.failures > 0
+    if target is None or owner is not None or not (declared.since is not None or declared.has_made or is_left):
+        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; it had no savepoint.")
     if seen.trouble is None and target not in seen.saved and target not in seen.begun:
-        return _entry(wish, state.REMOVED, SavepointReason.REMOVED, f"{why}; the savepoint on {target} is gone.")
+        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; the savepoint on {target} is gone.")
     return None
 
 
-def _entry(wish: Wish, state: SavepointState, reason: SavepointReason, message: str) -> TableSavepoint:
-    named = wish.job.named_savepoint if wish.job is not None else None
+def _entry(declared: Declared, state: SavepointState, reason: SavepointReason, message: str) -> TableSavepoint:
+    named = declared.job.named_savepoint if declared.job is not None else None
     return TableSavepoint(
-        instant=wish.target or (named.instant if named is not None else None),
-        resource=wish.savepoint.metadata.name,
-        uid=wish.uid,
+        instant=declared.target or (named.instant if named is not None else None),
+        resource=declared.savepoint.metadata.name,
+        uid=declared.uid,
         state=state,
         reason=reason,
         message=message[:_MESSAGE_LIMIT],
-        adopted=wish.was_adopted if wish.since is not None else False,
-        since=wish.since,
-        failures=_failures(wish),
+        adopted=declared.was_adopted if declared.since is not None else False,
+        since=declared.since,
+        failures=_failures(declared),
     )
 
 
-def _failures(wish: Wish) -> int:
-    before = wish.memory.failures if wish.memory is not None else 0
-    if wish.ended is None:
+def _failures(declared: Declared) -> int:
+    before = declared.memory.failures if declared.memory is not None else 0
+    if declared.ended is None:
         return before
-    if wish.ended.outcome is Outcome.SUCCEEDED:
+    if declared.ended.outcome is Outcome.SUCCEEDED:
         return 0
-    return before + (failure_kind(wish.ended) is not None)
+    return before + (failure_kind(declared.ended) is not None)
 
 
-def _as_it_was(wish: Wish, trouble: str) -> TableSavepoint:
+def _as_it_was(declared: Declared, trouble: str) -> TableSavepoint:
     """Return what was known of a savepoint while the table cannot be read."""
-    state = SavepointState.KEPT if wish.since is not None else SavepointState.WAITING
-    reason = SavepointReason.KEPT if wish.since is not None else SavepointReason.WAITING
-    entry = _entry(wish, state, reason, trouble)
-    if not wish.has_made:
+    state = SavepointState.KEPT if declared.since is not None else SavepointState.WAITING
+    reason = SavepointReason.KEPT if declared.since is not None else SavepointReason.WAITING
+    entry = _entry(declared, state, reason, trouble)
+    if not declared.has_made:
         return entry
     return entry.model_copy(update={"adopted": False})
 
 
-def _job(wish: Wish, work: SavepointWork, seen: _Seen) -> NamedSavepointJob:
+def _job(declared: Declared, work: SavepointWork, seen: _Seen) -> NamedSavepointJob:
     newest = newest_commit(seen.timeline) if seen.timeline is not None else None
     return NamedSavepointJob(
         work=work,
-        instant=wish.target or newest or "",
-        resource=wish.savepoint.metadata.name,
-        uid=wish.uid,
-        comment=wish.savepoint.spec.comment or "",
+        instant=declared.target or newest or "",
+        resource=declared.savepoint.metadata.name,
+        uid=declared.uid,
+        comment=declared.savepoint.spec.comment or "",
     )
 
 

@@ -12,8 +12,8 @@ from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.savepoints.declared import expires_at
 from hudi_operator.planning.savepoints.rules import newer_commits
-from hudi_operator.planning.savepoints.wishes import expires_at
 
 PATIENCE = timedelta(minutes=10)
 """How long the deletion of a resource waits where nothing can start, or runs fail; then the savepoint stays."""

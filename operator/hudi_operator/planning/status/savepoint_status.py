@@ -13,7 +13,7 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.savepoints.wishes import MOST_WISHES, expires_at
+from hudi_operator.planning.savepoints.declared import MOST_DECLARED, expires_at
 from hudi_operator.planning.status.conditions import ConditionMaker
 
 QUIET_SECONDS = 300.0
@@ -111,8 +111,8 @@ def _conditions(
 
 
 def _unanswered(table: HudiTable | InvalidObject, make: ConditionMaker) -> Iterator[Condition]:
-    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_WISHES:
-        message = f"More than {MOST_WISHES} HudiSavepoints name the table; it looks at no further ones."
+    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_DECLARED:
+        message = f"More than {MOST_DECLARED} HudiSavepoints name the table; it looks at no further ones."
         return _stalled(make, SavepointReason.TOO_MANY, message)
     return _reconciling(make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "The table has not answered yet.")
 

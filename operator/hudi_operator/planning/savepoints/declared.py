@@ -1,4 +1,4 @@
-"""What HudiSavepoints ask of a table, with what is remembered of each."""
+"""The HudiSavepoints that name a table, each with what is remembered of it and the run that is for it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.savepoints.rules import is_instant
 
-MOST_WISHES = 50
+MOST_DECLARED = 50
 """HudiSavepoints of one table that are looked at, and remembered, at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class Declared:
     """One HudiSavepoint, what the table remembers of it, the Job that is at work on it, and its run that just ended."""
 
     savepoint: HudiSavepoint
@@ -110,10 +110,10 @@ def expires_at(savepoint: HudiSavepoint) -> datetime | None:
     return created + parse_duration(after) if created is not None and after is not None else None
 
 
-def wishes_of(
+def declared_of(
     observation: Observation, *, active: Iterable[ActiveJob], finished: Iterable[RunStatus], now: datetime
-) -> tuple[Wish, ...]:
-    """Return what is asked of a table: what goes, what is there, what is to be made, and what has expired, in order."""
+) -> tuple[Declared, ...]:
+    """Return what is asked of a table, in order: what goes, what is there, what is to be made, what is over."""
     status = observation.table.status
     memory = {one.uid: one for one in status.savepoints if one.uid}
     jobs = {job.named_savepoint.uid: job for job in active if job.named_savepoint is not None}
@@ -121,7 +121,7 @@ def wishes_of(
     ended = {decided[run.job].uid: run for run in finished if run.job in decided}
     works = {decided[run.job].uid: decided[run.job].work for run in finished if run.job in decided}
     found = [
-        Wish(
+        Declared(
             savepoint=one,
             memory=memory.get(one.metadata.uid),
             job=jobs.get(one.metadata.uid),
@@ -132,15 +132,25 @@ def wishes_of(
         if isinstance(one, HudiSavepoint)
     ]
 
-    def rank(wish: Wish) -> tuple[bool, bool, bool, str, str]:
-        is_over = wish.has_expired(now) and wish.memory is not None and wish.memory.state is SavepointState.REMOVED
-        metadata = wish.savepoint.metadata
-        return not wish.is_deleted, is_over, wish.since is None, metadata.creation_timestamp or "", metadata.name
+    def rank(declared: Declared) -> tuple[bool, bool, bool, str, str]:
+        is_over = (
+            declared.has_expired(now)
+            and declared.memory is not None
+            and declared.memory.state is SavepointState.REMOVED
+        )
+        metadata = declared.savepoint.metadata
+        return (
+            not declared.is_deleted,
+            is_over,
+            declared.since is None,
+            metadata.creation_timestamp or "",
+            metadata.name,
+        )
 
-    return tuple(sorted(found, key=rank)[:MOST_WISHES])
+    return tuple(sorted(found, key=rank)[:MOST_DECLARED])
 
 
-def unreadable_wishes(observation: Observation) -> Iterator[TableSavepoint]:
+def unreadable_entries(observation: Observation) -> Iterator[TableSavepoint]:
     """Yield what is remembered of HudiSavepoints that this version cannot read: a later one needs it."""
     unread = {one.metadata.uid for one in observation.related.get(SAVEPOINTS, ()) if isinstance(one, InvalidObject)}
     return (one for one in observation.table.status.savepoints if one.uid in unread)
