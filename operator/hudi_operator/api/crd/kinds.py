@@ -209,9 +209,8 @@ SAVEPOINT = ResourceKind(
             description="Why it is or is not",
         ),
         PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that is kept"),
-        PrinterColumn(
-            name="Expires", json_path=".status.expiresAt", type="date", description="When it is removed from the table"
-        ),
+        # As text: kubectl shows how long ago a date was, and `<invalid>` of one to come.
+        PrinterColumn(name="Expires", json_path=".status.expiresAt", description="When it is removed from the table"),
         _AGE,
         PrinterColumn(
             name="Blocks", json_path=".status.blocks", description="What cleaning and archival cannot do", wide=True
