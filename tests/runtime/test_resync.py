@@ -133,7 +133,7 @@ async def test_a_resync_that_fails_half_way_forgets_no_table() -> None:
 @pytest.mark.parametrize(
     ("codes", "problem"),
     [
-        ([404], "CustomResourceDefinitions are missing"),
+        ([404], "CustomResourceDefinitions of this release are missing"),
         ([403], "because"),
         ([500], "because"),
         ([410, 410, 410], "because"),

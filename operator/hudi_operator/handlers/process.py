@@ -17,7 +17,7 @@ from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.leadership import Leadership
 from hudi_operator.runtime.queue import KeyedQueue
-from hudi_operator.runtime.resync import Resync
+from hudi_operator.runtime.resync import MISSING_KINDS, Resync
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import metrics
 
@@ -55,6 +55,7 @@ class OperatorProcess:
         self._leadership = leadership
         self._stop = asyncio.Event()
         self._acting = False
+        self._kinds_are_served = False
         self.known = known
         self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
         self.resync = Resync(
@@ -99,7 +100,7 @@ class OperatorProcess:
 
     async def _until_leading(self, stopped: asyncio.Task[Any], leadership: Leadership) -> None:
         self._kube.guard = leadership.check
-        waiting = asyncio.create_task(leadership.acquire(), name="election")
+        waiting = asyncio.create_task(self._acquire(leadership), name="election")
         ended, _ = await asyncio.wait({stopped, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
@@ -107,6 +108,11 @@ class OperatorProcess:
             await leadership.release()  # it may have been won in this very moment
         elif waiting.exception() is not None:
             raise _why({waiting})
+
+    async def _acquire(self, leadership: Leadership) -> None:
+        """Stand for election once all kinds are there: until then an operator that knows fewer of them goes on."""
+        await self._wait_for_kinds()
+        await leadership.acquire()
 
     async def _act(self, stopped: asyncio.Task[Any]) -> None:
         self._acting = True
@@ -142,6 +148,7 @@ class OperatorProcess:
         while True:
             try:
                 if await self._kube.are_served([controller.kind for controller in self._controllers]):
+                    self._kinds_are_served = True
                     return
             except KubernetesError as error:
                 _log.warning("cannot tell which kinds the API server has", error=str(error))
@@ -181,8 +188,10 @@ class OperatorProcess:
         return f"no resync was tried for {idle:.0f} seconds" if idle > limit else None
 
     def _ready_check(self) -> str | None:
-        # A process that stands by is ready for what it is there for.
-        return None if self.resync.completed or not self._acting else self.resync.problem
+        if self._acting:
+            return None if self.resync.completed else self.resync.problem
+        # A process that stands by is ready for what it is there for, unless it could not take over.
+        return None if self._kinds_are_served or self._leadership is None else MISSING_KINDS
 
 
 def _why(ended: set[asyncio.Task[Any]]) -> OperatorStopped:

@@ -21,6 +21,10 @@ from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
 from hudi_operator.telemetry.metrics import metrics
 
+MISSING_KINDS = (
+    "CustomResourceDefinitions of this release are missing: `hudi-operator crds | kubectl apply --server-side -f -`"
+)
+
 _FIRST_RETRY = 1.0
 
 _log = structlog.get_logger(__name__)
@@ -126,5 +130,5 @@ class Resync:
 
 def _sentence(error: KubernetesError) -> str:
     if isinstance(error, NotFound):
-        return "the CustomResourceDefinitions are missing: `hudi-operator crds | kubectl apply --server-side -f -`"
+        return MISSING_KINDS
     return str(error)

@@ -1,0 +1,85 @@
+"""A process that finds not all of its kinds: it does not take over from an operator that needs fewer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, cast
+
+import aiohttp
+
+from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.settings import Settings
+from hudi_operator.handlers.process import OperatorProcess
+from hudi_operator.kube.api import WatchedApi
+from hudi_operator.kube.kinds import Kind
+from hudi_operator.runtime.controller import Trigger
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.leadership import Leadership
+
+
+class Cluster:
+    """An API server that serves these plurals."""
+
+    guard: Any = None
+
+    def __init__(self, *plurals: str) -> None:
+        self.plurals = set(plurals)
+
+    async def are_served(self, kinds: Iterable[Kind]) -> bool:
+        return {kind.plural for kind in kinds} <= self.plurals
+
+
+class Election:
+    """An election that somebody else wins; `stood` tells that somebody stands."""
+
+    is_leader = False
+    seconds_since_renewal = None
+
+    def __init__(self) -> None:
+        self.stood = asyncio.Event()
+
+    def check(self) -> None:
+        raise AssertionError("nobody writes")
+
+    async def acquire(self) -> None:
+        self.stood.set()
+        await asyncio.Event().wait()
+
+    async def release(self) -> None:
+        pass
+
+
+async def _nothing(_key: object, _trigger: Trigger) -> None:
+    raise AssertionError("nothing is reconciled")
+
+
+async def _readiness(process: OperatorProcess) -> tuple[int, str]:
+    url = f"http://127.0.0.1:{process.health.health_port}/readyz"
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_a_process_stands_for_election_and_is_ready_once_the_api_server_has_all_its_kinds() -> None:
+    cluster, election = Cluster("huditables", "huditableclasses"), Election()
+    process = OperatorProcess(
+        settings=Settings(spark_image="unused", health_port=0, metrics_port=0),
+        kube=cast("WatchedApi", cluster),
+        controllers=CONTROLLERS,
+        known=KnownObjects(CONTROLLERS),
+        reconcile=_nothing,
+        leadership=cast("Leadership", election),
+    )
+    running = asyncio.create_task(process.run())
+    await asyncio.sleep(0.2)
+    status, why = await _readiness(process)
+    assert (election.stood.is_set(), status) == (False, 503)
+    assert "hudi-operator crds" in why
+
+    cluster.plurals.add("hudisavepoints")
+    async with asyncio.timeout(10):
+        await election.stood.wait()
+    status, why = await _readiness(process)
+    assert status == 200, why
+    process.stop()
+    await running
