@@ -387,3 +387,9 @@ def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
     assert plan_for(asked).services.of(Service.SAVEPOINT).failures == 3
     failing = {one.type.value: one.status for one in status_of(asked).conditions}
     assert (failing["Savepointed"], failing["Ready"]) == ("False", "True")
+
+
+def test_before_the_first_service_of_a_takeover_a_run_for_a_resource_makes_no_savepoint_but_its_own() -> None:
+    taken = TakeoverStatus(phase=TakeoverPhase.DONE, protection=Protection.WANTED, since=at(NOW))
+    (launch,) = launches(world(savepoint(), told={"takeover": taken}))
+    assert (launch.job.service, launch.job.savepoint) == (Service.SAVEPOINT, None)

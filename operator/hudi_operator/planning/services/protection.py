@@ -18,11 +18,14 @@ _DONE = frozenset({Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO})
 
 
 def savepoint_step(case: Case, service: Service, decision: Decision) -> SavepointStep | None:
-    """Return what a run does with the savepoint: an ingestion makes it only where services run inside the writer."""
+    """Return what a run does with the savepoint: an ingestion makes it only where services run inside the writer.
+
+    A run for a HudiSavepoint makes none: the commit would then have that one, and the resource could have none.
+    """
     if decision.reason is Reason.FIRST_CYCLE_OVER:
         return SavepointStep.REMOVE
     is_wanted = case.takeover is not None and case.takeover.protection is Protection.WANTED
-    if not is_wanted or not case.table_class.takeover.savepoint:
+    if not is_wanted or not case.table_class.takeover.savepoint or service is Service.SAVEPOINT:
         return None
     is_affected = service is not Service.INGESTION or _modes(case, ServiceMode.INLINE)
     return SavepointStep.KEEP if is_affected else None
