@@ -6,7 +6,7 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 
 import asyncio
 
-from hudi_jobs.contract import ConcurrencyMode
+from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec, ManagementPolicy
@@ -145,6 +145,8 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     checked = status.timeline.verified_up_to if status.timeline else None
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
+        # A savepoint has the time of its commit, so that of an old one shows only where the whole timeline is listed.
+        live=any(job.service is Service.SAVEPOINT for job in status.active_jobs),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
