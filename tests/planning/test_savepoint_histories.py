@@ -60,6 +60,7 @@ class History:
         self.commits = [self.moment()]
         self.saved: dict[str, str | None] = {}
         self.made: dict[str, set[str]] = {}
+        self.parted: set[str] = set()
         self.keeps_from = ""
         self.clean: str | None = None
         self.resources: dict[str, Resource] = {}
@@ -85,7 +86,8 @@ class History:
             jobs = (job(self.running.name, service=Service.SAVEPOINT, decided_at=self.running.started_at),)
         elif self.over is not None:
             done, how = self.over
-            told = None if how is None else outcome(how)
+            refused = {"reason": "SavepointRefused"} if how is Outcome.NOTHING_TO_DO else {}
+            told = None if how is None else outcome(how, **refused)
             code = 137 if how is None else None
             jobs = (
                 ended(done.name, service=Service.SAVEPOINT, decided_at=done.started_at, outcome=told, exit_code=code),
@@ -133,10 +135,13 @@ class History:
             made.add(named.instant)
             assert len(made) == 1, "a resource has one savepoint, however often its run is repeated"
         elif named.work is SavepointWork.REMOVE:
-            resource = self.resources.get(named.resource)
-            expired = resource is not None and "expiresAfter" in resource.spec
-            assert self.saved.get(named.instant, named.uid) == named.uid or expired, "nobody else's is removed"
-            self.saved.pop(named.instant, None)
+            if self.saved.get(named.instant, named.uid) != named.uid and not named.adopted:
+                self.over = (done, None if dies else Outcome.NOTHING_TO_DO)
+                return
+            if named.instant in self.saved:
+                assert named.uid not in self.parted, "what is there after its own was removed is somebody else's"
+                self.parted.add(named.uid)
+                del self.saved[named.instant]
         self.over = (done, None if dies else Outcome.SUCCEEDED)
 
     def step(self) -> None:
@@ -211,7 +216,9 @@ def test_whatever_happens_no_resource_has_two_savepoints_and_none_takes_anothers
     history.calm()
     assert not [one for one in history.resources.values() if one.deleted], "none is held for ever"
     for entry in history.status.savepoints:
-        assert entry.state not in {SavepointState.REMOVING, SavepointState.RETAINED}
+        assert entry.state is not SavepointState.REMOVING
+        if entry.state is SavepointState.RETAINED:
+            assert history.saved.get(entry.instant or "") != entry.uid, "only one of somebody else is left"
         if entry.state is SavepointState.KEPT:
             assert entry.instant in history.saved
 

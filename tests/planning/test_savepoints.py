@@ -120,7 +120,7 @@ def test_what_cannot_be_kept_is_refused_before_a_job_is_made(reason: str, change
     instant = changes.pop("instant")
     seen = world(savepoint(instant=instant), **changes)
     after = of(seen)
-    assert (after.state, after.reason) == (REFUSED, reason)
+    assert (after.state, after.reason) == (WAITING if reason == "InstantPending" else REFUSED, reason)
     assert works(seen) == []
 
 
@@ -387,6 +387,87 @@ def test_what_nobody_asks_for_any_more_has_not_failed() -> None:
     assert plan_for(asked).services.of(Service.SAVEPOINT).failures == 3
     failing = {one.type.value: one.status for one in status_of(asked).conditions}
     assert (failing["Savepointed"], failing["Ready"]) == ("False", "True")
+
+
+def over_and_saved_again(state: str, *, adopted: bool = True, **spec: Any) -> Observation:
+    """A resource whose savepoint is gone, and somebody else's on the same commit."""
+    known = entry(instant=ago(20), since=at(NOW - minutes(50)), state=state, adopted=adopted)
+    return world(savepoint(instant=ago(20), **spec), files=(saved(20),), remembered=(known,))
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_one_that_has_expired_removes_nothing_that_somebody_else_keeps_afterwards(adopted: bool) -> None:
+    seen = over_and_saved_again("Removed", adopted=adopted, expiresAfter="30m")
+    assert (of(seen).state, works(seen)) == (REMOVED, [])
+    assert [one.resource for one in status_of(seen).savepoints if one.instant == ago(20)] == ["daily", None]
+    gone = over_and_saved_again("Removed", adopted=adopted, expiresAfter="30m", deletionPolicy="Delete", deleted=NOW)
+    assert (of(gone).state, works(gone)) == (REMOVED, [])
+
+
+@pytest.mark.parametrize("deleted", [None, NOW])
+def test_one_that_was_lost_takes_no_other_for_its_own(deleted: Any) -> None:
+    seen = over_and_saved_again("Lost", deletionPolicy="Delete", deleted=deleted)
+    assert (of(seen).state, works(seen)) == (LOST if deleted is None else REMOVED, [])
+    told = HudiSavepointStatus.model_validate(
+        {
+            "instant": ago(20),
+            "completedAt": at(NOW),
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "False",
+                    "reason": "SavepointLost",
+                    "message": "",
+                    "lastTransitionTime": at(NOW),
+                    "observedGeneration": 1,
+                }
+            ],
+        }
+    )
+    by_itself = world(savepoint(instant=ago(20), status=told), files=(saved(20),))
+    assert (of(by_itself).state, works(by_itself)) == (LOST, [])
+
+
+@pytest.mark.parametrize("state", ["Removed", "Lost"])
+def test_one_that_is_over_keeps_no_other_resource_from_its_commit(state: str) -> None:
+    known = entry("old", instant=ago(20), since=at(NOW - minutes(50)), state=state)
+    old = savepoint("old", instant=ago(20), expiresAfter="30m", created=NOW - minutes(60))
+    new = savepoint("new", instant=ago(20), created=NOW)
+    assert works(world(old, new, remembered=(known,))) == [(SavepointWork.MAKE, ago(20))]
+    there = world(old, new, remembered=(known,), files=(saved(20),))
+    assert (of(there, "new").state, works(there)) == (KEPT, [])
+
+
+def test_what_a_run_that_failed_may_have_made_counts_as_made_and_the_driver_looks_whose_it_is() -> None:
+    known = entry(instant=ago(10), state="Waiting", failures=1)
+    seen = world(savepoint(), files=(saved(10),), remembered=(known,))
+    assert (of(seen).state, of(seen).adopted) == (KEPT, False)
+    gone = world(savepoint(deleted=NOW), files=(saved(10),), remembered=(known,))
+    (launch,) = launches(gone, now=later(5))
+    named = launch.job.named_savepoint
+    assert named is not None
+    assert (named.work, named.instant, named.adopted) == (SavepointWork.REMOVE, ago(10), False)
+
+
+def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopted() -> None:
+    known = entry(instant=ago(20), since=at(NOW), adopted=True)
+    (launch,) = launches(
+        world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(20),), remembered=(known,))
+    )
+    assert launch.job.named_savepoint is not None
+    assert launch.job.named_savepoint.adopted
+
+
+def test_those_that_another_controller_holds_after_their_end_take_no_place() -> None:
+    over_long_ago = [savepoint(f"s{number:03}", deleted=NOW, held=False) for number in range(60)]
+    assert works(world(*over_long_ago, savepoint("new"))) == [(SavepointWork.MAKE, ago(10))]
+
+
+def test_one_that_this_version_cannot_read_keeps_its_savepoint() -> None:
+    unreadable = InvalidObject(metadata=ObjectMetadata(name="other", uid="uid-of-other"), message="no")
+    known = entry("other", instant=ago(20), since=at(NOW))
+    seen = world(unreadable, savepoint(instant=ago(20)), files=(saved(20),), remembered=(known,))
+    assert (of(seen).state, of(seen).reason) == (REFUSED, "AlreadySavepointed")
 
 
 def test_before_the_first_service_of_a_takeover_a_run_for_a_resource_makes_no_savepoint_but_its_own() -> None:

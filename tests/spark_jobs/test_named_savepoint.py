@@ -30,8 +30,12 @@ pytestmark = pytest.mark.spark
 MAKE, REMOVE = SavepointWork.MAKE, SavepointWork.REMOVE
 
 
-def request(lake: Any, work: SavepointWork, instant: str, *, uid: str = "uid-of-daily", **changes: Any) -> JobRequest:
-    named = NamedSavepoint(work=work, instant=instant, resource="team/daily", uid=uid, comment="before the move")
+def request(
+    lake: Any, work: SavepointWork, instant: str, *, uid: str = "uid-of-daily", adopted: bool = False, **changes: Any
+) -> JobRequest:
+    named = NamedSavepoint(
+        work=work, instant=instant, resource="team/daily", uid=uid, comment="before the move", adopted=adopted
+    )
     asked: JobRequest = lake.service_request(Service.SAVEPOINT, **changes)
     task = asked.tasks[0].model_copy(update={"named_savepoint": named})
     return asked.model_copy(update={"tasks": (task,)})
@@ -134,7 +138,7 @@ def test_there_is_nothing_to_keep_where_there_is_no_table(lake: Any) -> None:
 def test_somebody_elses_is_neither_taken_for_it_nor_is_that_of_a_takeover_removed(lake: Any) -> None:
     last = adopted(lake, 9, "CopyOnWrite")
     assert serve(lake, Service.CLEANING, SavepointStep.KEEP).savepoint == last
-    assert refused(change(lake, REMOVE, last))
+    assert refused(change(lake, REMOVE, last, adopted=True))
     assert refused(change(lake, MAKE, last))
     assert savepoints(lake) == [(last, SAVEPOINT_USER)]
 
@@ -145,7 +149,9 @@ def test_somebody_elses_is_neither_taken_for_it_nor_is_that_of_a_takeover_remove
     result = change(lake, MAKE, second)
     assert refused(result), result
     assert "somebody" in result.message
-    assert change(lake, REMOVE, second).outcome is Outcome.SUCCEEDED, "one that was adopted is removed as well"
+    assert refused(change(lake, REMOVE, second)), "that of the resource is gone, and this is somebody else's"
+    assert [instant for instant, _ in savepoints(lake)] == [last, second]
+    assert change(lake, REMOVE, second, adopted=True).outcome is Outcome.SUCCEEDED
     assert [instant for instant, _ in savepoints(lake)] == [last]
 
 

@@ -27,6 +27,7 @@ class NamedSavepoint(Document):
     """The savepoint of one HudiSavepoint: `instant` is its commit, `resource` is namespace/name, `uid` the resource's.
 
     The savepoint itself says whose it is. So a run that repeats the work of another one, which was killed, finds it.
+    One of somebody else is removed only where it was `adopted`.
     """
 
     work: SavepointWork
@@ -34,6 +35,7 @@ class NamedSavepoint(Document):
     resource: str = Field(max_length=330)
     uid: str = Field(max_length=64)
     comment: str = Field(default="", max_length=COMMENT_LIMIT)
+    adopted: bool = False
 
     @property
     def mark(self) -> str:

@@ -93,6 +93,8 @@ def _remove(context: TaskContext, named: NamedSavepoint) -> TaskResult:
     found = _on(load_timeline(context), named)
     if found is not None and is_of_takeover(found):
         return _refused(context, f"The savepoint on {named.instant} is that of the takeover, which removes it itself.")
+    if found is not None and not (named.adopted or _is_ours(found, named)):
+        return _refused(context, f"The savepoint on {named.instant} is one of {found.user!r}, and stays.")
     if found is not None:
         _delete(context, named.instant)
     reach(Phase.AFTER_COMMIT)

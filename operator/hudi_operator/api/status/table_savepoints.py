@@ -88,3 +88,6 @@ class NamedSavepointJob(Model):
 
     comment: Annotated[str, Field(max_length=COMMENT_LIMIT)] = ""
     """The comment of the savepoint."""
+
+    adopted: bool = False
+    """Whether one is removed that somebody else has made."""

@@ -209,6 +209,7 @@ def _named_savepoint(table: HudiTable, job: ActiveJob) -> NamedSavepoint | None:
             resource=f"{table.metadata.namespace}/{named.resource}",
             uid=named.uid,
             comment=named.comment,
+            adopted=named.adopted,
         )
     except ValidationError as error:
         raise JobRefused(job, "what the status says of its savepoint makes no sense") from error

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hudi_jobs.contract import Outcome, SavepointWork
+from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_savepoints import (
     SAVEPOINTS_SHOWN,
@@ -20,7 +20,6 @@ from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.planning.runs.failures import failure_kind
 from hudi_operator.planning.savepoints.declared import Declared, declared_of, unreadable_entries
 from hudi_operator.planning.savepoints.rules import Refusal, newest_commit, refusal_of
 from hudi_operator.timeline import Action, Timeline
@@ -68,14 +67,13 @@ def assess(
     """Return what becomes of the savepoints of a table."""
     seen = _seen(observation, takeover, now=now)
     found = declared_of(observation, active=active, finished=finished, now=now)
-    seen.claimed = _claims(found)
+    unread = tuple(unreadable_entries(observation))
+    seen.claimed = {one.instant: one.resource or "" for one in unread if one.instant and one.since} | _claims(found)
     answers = [(declared, *_answer(declared, seen)) for declared in found]
     entries = [entry for _, entry, _ in answers]
     work = [(declared, entry, work) for declared, entry, work in answers if work is not None]
     # Whoever has failed least goes first, so that one that always fails stops no other.
     work.sort(key=lambda one: (one[1].failures, one[2] is SavepointWork.MAKE))
-    unread = tuple(unreadable_entries(observation))
-    seen.claimed |= {one.instant: one.resource or "" for one in unread if one.instant and one.since}
     all_entries = (*entries, *unread, *_of_nobody(seen))[:SAVEPOINTS_SHOWN]
     if not work:
         return Savepoints(entries=all_entries)
@@ -105,10 +103,9 @@ def _claims(found: Iterable[Declared]) -> dict[str, str]:
     for declared in found:
         named = declared.job.named_savepoint if declared.job is not None else None
         target = named.instant if named is not None else declared.target if declared.since is not None else None
-        decided = (
-            declared.memory.instant if declared.memory is not None and declared.savepoint.spec.instant is None else None
-        )
-        for instant in (target, decided if declared.refusal is None else None):
+        decided = declared.memory.instant if declared.memory is not None else None
+        is_settled = declared.savepoint.spec.instant is not None or declared.refusal is not None
+        for instant in () if declared.is_gone else (target, None if is_settled else decided):
             if instant is not None:
                 claims.setdefault(instant, declared.savepoint.metadata.name)
     return claims
@@ -129,18 +126,25 @@ def _answer(declared: Declared, seen: _Seen) -> _Answer:
 
 
 def _living(declared: Declared, seen: _Seen) -> _Answer:
+    if declared.is_gone:
+        return _lost(declared), None
     told = _told(declared, seen)
     if told is not None:
         return told, None
-    target, state = declared.target, SavepointState
+    target = declared.target
     if target is not None and target in seen.saved:
         return _there(declared, target, seen), None
     if declared.since is not None:
-        message = f"The savepoint on {target} is no longer in the table. It is not made again; create another."
-        return _entry(declared, state.LOST, SavepointReason.LOST, message), None
+        return _lost(declared), None
     if seen.timeline is None or newest_commit(seen.timeline) is None:
-        return _entry(declared, state.WAITING, SavepointReason.NO_COMMIT, "The table has no commit yet."), None
+        message = "The table has no commit yet."
+        return _entry(declared, SavepointState.WAITING, SavepointReason.NO_COMMIT, message), None
     return _wanted(declared, target, seen, seen.timeline)
+
+
+def _lost(declared: Declared) -> TableSavepoint:
+    message = f"The savepoint on {declared.target} is no longer in the table. It is not made again; create another."
+    return _entry(declared, SavepointState.LOST, SavepointReason.LOST, message)
 
 
 def _told(declared: Declared, seen: _Seen) -> TableSavepoint | None:
@@ -184,7 +188,8 @@ def _wanted(declared: Declared, target: str | None, seen: _Seen, timeline: Timel
         return _entry(declared, SavepointState.WAITING, SavepointReason.ALREADY_SAVEPOINTED, message), None
     refusal = _refusal(declared, target, seen) or refusal_of(target or newest or "", timeline)
     if refusal is not None:
-        return _entry(declared, SavepointState.REFUSED, *refusal), None
+        passes = refusal[0] is SavepointReason.INSTANT_PENDING
+        return _entry(declared, SavepointState.WAITING if passes else SavepointState.REFUSED, *refusal), None
     seen.claimed[target or newest or ""] = declared.savepoint.metadata.name
     message = "It waits for its turn."
     return _entry(declared, SavepointState.WAITING, SavepointReason.WAITING, message), SavepointWork.MAKE
@@ -229,7 +234,10 @@ def _over(declared: Declared, seen: _Seen, *, removes: bool, why: str) -> TableS
         message = f"{why}, and the savepoint on {target} stays in the table."
         return _entry(declared, state.RETAINED, SavepointReason.RETAINED, message)
     owner = _owner(target, declared, seen)
-    is_left = target in seen.begun and declared.memory is not None and declared.memory.failures > 0
+    is_left = declared.may_have_made and target in seen.saved | seen.begun
+    if declared.is_gone:
+        message = f"{why}; it has no savepoint on {target} any more."
+        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, message)
     if target is None or owner is not None or not (declared.since is not None or declared.has_made or is_left):
         return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; it had no savepoint.")
     if seen.trouble is None and target not in seen.saved and target not in seen.begun:
@@ -248,17 +256,8 @@ def _entry(declared: Declared, state: SavepointState, reason: SavepointReason, m
         message=message[:_MESSAGE_LIMIT],
         adopted=declared.was_adopted if declared.since is not None else False,
         since=declared.since,
-        failures=_failures(declared),
+        failures=declared.failures,
     )
-
-
-def _failures(declared: Declared) -> int:
-    before = declared.memory.failures if declared.memory is not None else 0
-    if declared.ended is None:
-        return before
-    if declared.ended.outcome is Outcome.SUCCEEDED:
-        return 0
-    return before + (failure_kind(declared.ended) is not None)
 
 
 def _as_it_was(declared: Declared, trouble: str) -> TableSavepoint:
@@ -279,6 +278,7 @@ def _job(declared: Declared, work: SavepointWork, seen: _Seen) -> NamedSavepoint
         resource=declared.savepoint.metadata.name,
         uid=declared.uid,
         comment=declared.savepoint.spec.comment or "",
+        adopted=work is SavepointWork.REMOVE and declared.was_adopted,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointWork
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, InvalidObject
@@ -11,11 +11,16 @@ from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.runs.failures import failure_kind
 from hudi_operator.planning.savepoints.rules import is_instant
 
 MOST_DECLARED = 50
 """HudiSavepoints of one table that are looked at, and remembered, at a time."""
+
+PATIENCE = timedelta(minutes=10)
+"""How long a resource that goes waits where nothing can start, runs fail, or its table says nothing of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +52,33 @@ class Declared:
         return remembered or self.savepoint.status.completed_at
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the savepoint that it had is gone for good: one that is on its commit now is somebody else's."""
+        told = {one.reason for one in self.savepoint.status.conditions}
+        state = self.memory.state if self.memory is not None else None
+        is_over = state is None and SavepointReason.EXPIRED in told
+        is_lost = SavepointReason.LOST in told or state in {SavepointState.LOST, SavepointState.REMOVED}
+        return self.since is not None and (is_over or is_lost)
+
+    @property
+    def failures(self) -> int:
+        """How many runs in a row have failed to make or remove it."""
+        before = self.memory.failures if self.memory is not None else 0
+        if self.ended is None:
+            return before
+        if self.ended.outcome is Outcome.SUCCEEDED:
+            return 0
+        return before + (failure_kind(self.ended) is not None)
+
+    @property
+    def may_have_made(self) -> bool:
+        """Whether runs for it have failed, of which one may have made the savepoint; the driver sees whose one is."""
+        return self.since is None and self.failures > 0
+
+    @property
     def was_adopted(self) -> bool:
         """Whether it was there before the resource asked for it; so it counts where nothing says who made it."""
-        if self.has_made:
+        if self.has_made or self.may_have_made:
             return False
         if self.since is None:
             return True
@@ -113,7 +142,10 @@ def expires_at(savepoint: HudiSavepoint) -> datetime | None:
 def declared_of(
     observation: Observation, *, active: Iterable[ActiveJob], finished: Iterable[RunStatus], now: datetime
 ) -> tuple[Declared, ...]:
-    """Return what is asked of a table, in order: what goes, what is there, what is to be made, what is over."""
+    """Return the savepoints that are declared, in order: what goes, what is there, what is to be made, what is over.
+
+    One that goes and is held no more is over, whoever else still holds it.
+    """
     status = observation.table.status
     memory = {one.uid: one for one in status.savepoints if one.uid}
     jobs = {job.named_savepoint.uid: job for job in active if job.named_savepoint is not None}
@@ -131,6 +163,7 @@ def declared_of(
         for one in observation.related.get(SAVEPOINTS, ())
         if isinstance(one, HudiSavepoint)
     ]
+    found = [one for one in found if one.is_held or not one.is_deleted]
 
     def rank(declared: Declared) -> tuple[bool, bool, bool, str, str]:
         is_over = (

@@ -1,7 +1,7 @@
 """Whether a run for a HudiSavepoint is due, and what is said of savepoints once it is known what starts."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hudi_jobs.contract import SavepointWork
 from hudi_operator.api.resources import SAVEPOINTS, HudiSavepoint
@@ -12,11 +12,8 @@ from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
-from hudi_operator.planning.savepoints.declared import expires_at
+from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
 from hudi_operator.planning.savepoints.rules import newer_commits
-
-PATIENCE = timedelta(minutes=10)
-"""How long the deletion of a resource waits where nothing can start, or runs fail; then the savepoint stays."""
 
 ATTEMPTS = 5
 """Failed runs after which patience counts."""
