@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
-from tests.planning.savepoints import RESTING
-from tests.planning.world import IMAGE, active, as_declared, done, observe, story
+from tests.planning.savepoints import RESTING, savepoint
+from tests.planning.world import IMAGE, NOW, active, as_declared, done, minutes, observe, status, story, table
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import SAVEPOINT, savepoint_key
+from hudi_operator.control.observation.observer import _questions
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.control.settings import Settings
@@ -23,6 +24,7 @@ from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.status.savepoint_status import decide_savepoint
 from hudi_operator.runtime.controller import reconcile_by_kind
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
@@ -133,6 +135,7 @@ async def test_a_savepoint_is_held_made_told_of_removed_and_let_go() -> None:
         "resource": "team-a/daily",
         "uid": "uid-of-daily",
         "comment": "why",
+        "adopted": False,
     }
     assert process.savepoints["daily"]["status"]["instant"] == NEWEST
     assert process.ready() == ("False", "Running")
@@ -140,8 +143,8 @@ async def test_a_savepoint_is_held_made_told_of_removed_and_let_go() -> None:
     process.shows(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
     await process.end_job()
     assert process.ready() == ("True", "Kept")
-    status = process.savepoints["daily"]["status"]
-    assert (status["adopted"], "completedAt" in status, "blocks" in status) == (False, True, True)
+    told = process.savepoints["daily"]["status"]
+    assert (told["adopted"], "completedAt" in told, "blocks" in told) == (False, True, True)
 
     process.cluster.outcome = None
     process.delete()
@@ -229,6 +232,11 @@ async def test_what_cannot_be_read_is_told_and_let_go() -> None:
     process.declare(expiresAfter="soon")
     await process.work()
     assert process.ready() == ("False", "InvalidSpec")
+    process.savepoints["daily"]["status"] |= {"instant": NEWEST, "completedAt": "2026-03-10T12:00:00Z", "adopted": True}
+    process.queue.add(DAILY)
+    await process.work()
+    kept = process.savepoints["daily"]["status"]
+    assert (kept["instant"], kept["completedAt"], kept["adopted"]) == (NEWEST, "2026-03-10T12:00:00Z", True)
     process.savepoints["daily"]["metadata"]["finalizers"] = ["hudi-operator.io/savepoint"]
     process.delete()
     await process.work()
@@ -249,3 +257,14 @@ def test_no_job_is_built_for_what_the_status_does_not_say_or_makes_no_sense(name
     job = active(service="Savepoint", named_savepoint=whole)
     with pytest.raises(JobRefused, match="savepoint"):
         build_manifest(observe(), job, default_image=IMAGE)
+
+
+def test_one_that_waits_long_for_a_table_is_looked_at_less_often() -> None:
+    waits = [decide_savepoint(savepoint(created=NOW - minutes(age)), None, now=NOW).requeue for age in (0, 1, 10, 600)]
+    assert waits == [30, 30, 60, 300]
+
+
+@pytest.mark.parametrize(("service", "whole"), [("Savepoint", True), ("Cleaning", False)])
+def test_the_timeline_is_listed_whole_while_a_job_is_at_work_on_a_savepoint(service: str, whole: bool) -> None:
+    seen = observe(table(status=status(active_jobs=(active(service=service),))))
+    assert _questions(seen.table.spec, seen.table.status).live is whole

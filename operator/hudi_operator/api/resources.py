@@ -63,11 +63,15 @@ class ObjectMetadata(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class InvalidObject:
-    """An object that this version of the operator cannot read, with a sentence that says why."""
+    """An object that this version of the operator cannot read, with a sentence that says why.
+
+    What is known of a table is its `status`, what is known of a HudiSavepoint its `savepoint`.
+    """
 
     metadata: ObjectMetadata
     message: str
     status: HudiTableStatus = field(default_factory=HudiTableStatus)
+    savepoint: HudiSavepointStatus = field(default_factory=HudiSavepointStatus)
     unreadable: tuple[str, ...] = ()
 
 
@@ -167,7 +171,7 @@ def parse_savepoint(document: dict[str, Any]) -> HudiSavepoint | InvalidObject:
     try:
         spec = HudiSavepointSpec.model_validate(document.get("spec"))
     except ValidationError as error:
-        return InvalidObject(metadata=metadata, message=_sentence(error))
+        return InvalidObject(metadata=metadata, message=_sentence(error), savepoint=status)
     return HudiSavepoint(metadata=metadata, spec=spec, status=status)
 
 

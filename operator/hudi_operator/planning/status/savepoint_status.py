@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiSavepoint, HudiTable, InvalidObject
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
@@ -13,16 +13,16 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.savepoints.declared import MOST_DECLARED, expires_at
+from hudi_operator.planning.savepoints.declared import MOST_DECLARED, PATIENCE, expires_at
 from hudi_operator.planning.status.conditions import ConditionMaker
 
 QUIET_SECONDS = 300.0
 """Until the next look at a savepoint with which nothing happens: the table tells of what does."""
 
 WAITING_SECONDS = 30.0
+"""The same while it waits, at first; then a tenth of its age, so that very many that wait for a table cost little."""
+
 ENDING_SECONDS = 5.0
-PATIENCE = timedelta(minutes=10)
-"""How long a resource that goes waits for a table that says nothing of it."""
 
 _STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
 _GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
@@ -53,16 +53,17 @@ def decide_savepoint(
         message = f"The spec is not valid for this version of the operator: {savepoint.message}. Create another."
         make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
         conditions = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
-        status = HudiSavepointStatus(
-            observed_generation=savepoint.metadata.generation,
-            conditions=conditions,
-            message=message[:_MESSAGE_LIMIT],
-        )
-        return SavepointStep(status=status)
+        changes = {
+            "observed_generation": savepoint.metadata.generation,
+            "conditions": tuple(one.carried_over(savepoint.savepoint.conditions) for one in conditions),
+            "message": message[:_MESSAGE_LIMIT],
+        }
+        return SavepointStep(status=savepoint.savepoint.model_copy(update=changes))
     status = _status(savepoint, table, now=now)
-    is_settled = any(one.type is ConditionType.RECONCILING for one in status.conditions)
-    at = expires_at(savepoint)
-    pause = WAITING_SECONDS if is_settled else QUIET_SECONDS
+    at, pause = expires_at(savepoint), QUIET_SECONDS
+    if any(one.type is ConditionType.RECONCILING for one in status.conditions):
+        created = parse_time(savepoint.metadata.creation_timestamp) or now
+        pause = min(QUIET_SECONDS, max(WAITING_SECONDS, (now - created).total_seconds() / 10))
     if at is not None and at > now:
         pause = min(pause, (at - now).total_seconds() + 1)
     return SavepointStep(status=status, hold=True, requeue=pause)
