@@ -6,6 +6,7 @@ from typing import Any
 from hudi_operator.kube.api import ObjectApi
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.runtime.controller import Controller
+from hudi_operator.runtime.documents import own_key
 from hudi_operator.runtime.known import KnownObjects
 
 
@@ -29,5 +30,10 @@ class RelatedObjects:
 
     async def _read(self, controller: Controller[Any], key: ObjectKey) -> tuple[object, ...]:
         read = controller.observed_as
-        documents = await self._kube.list(controller.kind, key.namespace)
-        return tuple(read(one) for one in documents if read is not None and controller.reference(one) == key)
+        # A namespace may hold very many that name other tables, so only these are kept; some may come twice.
+        documents = {
+            own_key(controller.kind, one): one
+            async for one in self._kube.each(controller.kind, key.namespace)
+            if controller.reference(one) == key
+        }
+        return tuple(read(one) for one in documents.values() if read is not None)
