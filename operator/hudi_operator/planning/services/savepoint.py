@@ -107,5 +107,14 @@ def _with_blocks(entry: TableSavepoint, observation: Observation, services: Serv
     newer = newer_commits(entry.instant, timeline)
     archival = services.archival.blocked_by or ""
     stops = f" Archival: {archival}" if entry.instant in archival else ""
-    blocks = f"Cleaning keeps its files, although {newer} commits are newer.{stops}"
+    blocks = f"Cleaning keeps its files{_although(newer)}.{stops}"
     return entry.model_copy(update={"blocks": blocks[:_BLOCKS_LIMIT]})
+
+
+def _although(newer: int) -> str:
+    """Say how many commits are newer, in words that few further ones change: each change is written to the status."""
+    if newer < 10:
+        many = "1 commit is" if newer == 1 else f"{newer} commits are"
+        return f", although {many} newer" if newer else ""
+    step = 10 ** (len(str(newer)) - 1)
+    return f", although at least {newer // step * step} commits are newer"
