@@ -349,7 +349,12 @@ def test_a_table_without_any_shows_nothing_of_savepoints() -> None:
 
 def test_what_it_blocks_is_told() -> None:
     seen = world(savepoint(instant=ago(20)), files=(saved(20),))
-    assert of(seen).blocks == "Cleaning keeps its files, although 1 commits are newer."
+    assert of(seen).blocks == "Cleaning keeps its files, although 1 commit is newer."
+    latest = world(savepoint(instant=ago(10)), files=(saved(10),))
+    assert of(latest).blocks == "Cleaning keeps its files."
+    many = [ago(9 - number / 30) for number in range(234)]
+    old = world(savepoint(instant=ago(20)), files=(saved(20), *(f"{one}_{one[:-1]}9.commit" for one in many)))
+    assert of(old).blocks == "Cleaning keeps its files, although at least 200 commits are newer."
 
 
 def test_many_are_bounded_and_those_that_go_come_first() -> None:
@@ -447,6 +452,16 @@ def test_what_a_run_that_failed_may_have_made_counts_as_made_and_the_driver_look
     named = launch.job.named_savepoint
     assert named is not None
     assert (named.work, named.instant, named.adopted) == (SavepointWork.REMOVE, ago(10), False)
+
+
+def test_the_latest_that_was_decided_is_removed_although_nothing_says_how_its_run_ended() -> None:
+    decided = HudiSavepointStatus(instant=ago(20))
+    there = world(savepoint(status=decided), files=(saved(20),))
+    assert (of(there).state, of(there).adopted) == (KEPT, False)
+    gone = world(savepoint(status=decided, deleted=NOW), files=(saved(20),))
+    assert works(gone) == [(SavepointWork.REMOVE, ago(20))]
+    begun = world(savepoint(status=decided, deleted=NOW))
+    assert (of(begun).state, works(begun)) == (REMOVED, [])
 
 
 def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopted() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from hudi_jobs.contract import FailureReason, Outcome, SavepointWork
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, InvalidObject
@@ -72,8 +73,12 @@ class Declared:
 
     @property
     def may_have_made(self) -> bool:
-        """Whether runs for it have failed, of which one may have made the savepoint; the driver sees whose one is."""
-        return self.since is None and self.failures > 0
+        """Whether a run for it may have made the savepoint although nothing says so; the driver sees whose one is.
+
+        One has failed, or the commit of one that takes no savepoint over was decided.
+        """
+        is_decided = self.savepoint.spec.instant is None and self.target is not None
+        return self.since is None and (self.failures > 0 or is_decided)
 
     @property
     def was_adopted(self) -> bool:
@@ -164,23 +169,13 @@ def declared_of(
         if isinstance(one, HudiSavepoint)
     ]
     found = [one for one in found if one.is_held or not one.is_deleted]
+    return tuple(sorted(found, key=partial(_rank, now=now))[:MOST_DECLARED])
 
-    def rank(declared: Declared) -> tuple[bool, bool, bool, str, str]:
-        is_over = (
-            declared.has_expired(now)
-            and declared.memory is not None
-            and declared.memory.state is SavepointState.REMOVED
-        )
-        metadata = declared.savepoint.metadata
-        return (
-            not declared.is_deleted,
-            is_over,
-            declared.since is None,
-            metadata.creation_timestamp or "",
-            metadata.name,
-        )
 
-    return tuple(sorted(found, key=rank)[:MOST_DECLARED])
+def _rank(declared: Declared, *, now: datetime) -> tuple[bool, bool, bool, str, str]:
+    memory, metadata = declared.memory, declared.savepoint.metadata
+    is_over = declared.has_expired(now) and memory is not None and memory.state is SavepointState.REMOVED
+    return not declared.is_deleted, is_over, declared.since is None, metadata.creation_timestamp or "", metadata.name
 
 
 def unreadable_entries(observation: Observation) -> Iterator[TableSavepoint]:
