@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.planning.continuous_world import a_table, launches, live, progress, running, seen, stops
-from tests.planning.savepoints import savepoint
+from tests.planning.savepoints import saved, savepoint
 from tests.planning.world import (
     IMAGE,
     JOB,
@@ -33,6 +33,7 @@ from hudi_jobs.contract import FailureReason, Outcome, ProgressState, SavepointS
 from hudi_operator.api.resources import SAVEPOINTS
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.live import LiveStatus
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.jobs.sizing import HANDING_OVER
@@ -64,6 +65,18 @@ def test_a_driver_that_takes_services_is_asked_and_goes_on() -> None:
 def test_no_cleaning_goes_before_a_savepoint_that_waits_for_the_driver_to_end() -> None:
     plan = plan_for(replace(served(), related={SAVEPOINTS: (savepoint(),)}))
     assert (launches(plan), stops(plan)) == ([], ["Draining"])
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_savepoint_that_is_to_be_removed_keeps_no_cleaning_from_the_driver(goes: bool) -> None:
+    kept = HudiSavepointStatus(instant=ago(20), completed_at=at(NOW))
+    asks = savepoint(instant=ago(20), status=kept, deleted=NOW) if goes else savepoint(instant=ago(20))
+    timeline = story(*(done("commit", 30 - one) for one in range(20)), *((saved(20),) if goes else ()))
+    young = running(live=live(takes=True, running_since=at(NOW - minutes(1)), polled_at=at(NOW)))
+    shows = snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True))
+    plan = plan_for(replace(served(known=young, shows=shows), related={SAVEPOINTS: (asks,)}))
+    assert plan.services.of(Service.SAVEPOINT).due
+    assert [one.service for one in launches(plan)] == ([Service.CLEANING] if goes else [])
 
 
 def test_a_driver_that_does_not_ends_for_them_as_before() -> None:

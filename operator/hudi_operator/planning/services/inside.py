@@ -6,7 +6,7 @@ when the driver dies. What has come to nothing once is tried in the driver's pla
 
 from collections.abc import Iterable, Mapping
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import SavepointWork, Service
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.model.decision import Decision
@@ -26,7 +26,8 @@ def host_for(case: Case, service: Service, decision: Decision, active: Iterable[
         return None
     if savepoint_step(case, service, decision) is not None:
         return None
-    if service in _AFTER_SAVEPOINTS and case.savepoints.following is not None:
+    following = case.savepoints.following
+    if service in _AFTER_SAVEPOINTS and following is not None and following.work is SavepointWork.MAKE:
         return None
     return next((job.name for job in active if _takes(job, case)), None)
 
