@@ -74,9 +74,11 @@ def _made(context: TaskContext, named: NamedSavepoint, known: set[str], failure:
             FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no savepoint."
         )
     fresh = [each for each in after.cleans() if each.instant not in known]
-    if _is_ours(made, named) and (clean := _removing(fresh, named.instant)) is not None:
+    clean = _removing(fresh, named.instant)
+    overtaken = _undoing(after, named.instant) or (_cleaned(named.instant, clean) if clean is not None else None)
+    if overtaken is not None and _is_ours(made, named):
         _delete(context, named.instant)
-        return _refused(context, f"While the savepoint was made, {_cleaned(named.instant, clean)}")
+        return _refused(context, f"While the savepoint was made, {overtaken}")
     return _there(context, named, made)
 
 
@@ -141,10 +143,17 @@ def _refusal(timeline: Timeline, instant: str) -> str | None:
     if instant not in timeline.commits():
         return f"{instant} is no completed commit of the active timeline."
     removing = _removing(timeline.cleans(), instant)
-    if removing is None:
-        return None
-    sentence = _cleaned(instant, removing)
-    return f"{sentence[:1].upper()}{sentence[1:]}"
+    sentence = _undoing(timeline, instant) or (_cleaned(instant, removing) if removing is not None else None)
+    return None if sentence is None else f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _undoing(timeline: Timeline, instant: str) -> str | None:
+    """Return the sentence that somebody has begun to roll a commit back: with a savepoint Hudi could not finish that.
+
+    Then no run could begin, not even one that removes the savepoint.
+    """
+    found = next((each.instant for each in timeline.unfinished_rollbacks() if each.target == instant), None)
+    return None if found is None else f"the rollback {found} of commit {instant} was begun and has not completed."
 
 
 def _removing(cleans: Iterable[Clean], instant: str) -> Clean | None:
