@@ -41,6 +41,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "spec.instant in body should match",
     ),
     "a comment of two lines": ({"spec.comment": "a\nb"}, "spec.comment in body should match"),
+    "a comment that a terminal obeys": ({"spec.comment": "a\x9b2Jb"}, "spec.comment in body should match"),
     "a comment without end": ({"spec.comment": "a" * 257}, "spec.comment: Too long"),
     "a table that no table can be": ({"spec.tableRef": {"name": "../b"}}, "spec.tableRef.name in body should match"),
     "a table of another namespace": ({"spec.tableRef": {"name": "a", "namespace": "b"}}, "unknown field"),

@@ -38,7 +38,7 @@ class HudiSavepointSpec(Model):
     latest: bool | None = None
     """Keep the commit that is the newest when the savepoint is made; status.instant then says which."""
 
-    comment: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=COMMENT_LIMIT)] | None = None
+    comment: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=COMMENT_LIMIT)] | None = None
     """Why it is kept: stored in the table with the savepoint."""
 
     expires_after: Duration | None = None
