@@ -188,6 +188,17 @@ async def test_one_that_is_there_is_adopted_and_stays_when_its_resource_goes() -
     process.delete()
     await process.work()
     assert ("daily" in process.savepoints, process.requests) == (False, [])
+    assert process.cluster.events[-1][:2] == ("Normal", "SavepointRetained"), "it was asked for"
+
+
+async def test_one_that_its_policy_retains_is_told_to_stay() -> None:
+    process = Process()
+    process.declare(deletionPolicy="Retain")
+    await process.work()
+    process.delete()
+    await process.work()
+    assert "daily" not in process.savepoints
+    assert process.cluster.events[-1][:2] == ("Normal", "SavepointRetained")
 
 
 async def test_a_table_that_is_gone_or_goes_does_not_hold_a_savepoint() -> None:

@@ -59,7 +59,7 @@ class SavepointReconciler:
 
     async def _carry_out(self, key: ObjectKey, document: Document, step: SavepointStep) -> float | None:
         if step.released is not None:
-            await self._release(key, document, step.released, is_left=step.is_left)
+            await self._release(key, document, step.released, step)
             return None
         if step.hold and SAVEPOINT_FINALIZER not in (document["metadata"].get("finalizers") or ()):
             document = await add_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
@@ -72,11 +72,11 @@ class SavepointReconciler:
         await self._kube.replace_status(SAVEPOINT, document, step.status.to_document())
         return step.requeue
 
-    async def _release(self, key: ObjectKey, document: Document, message: str, *, is_left: bool) -> None:
+    async def _release(self, key: ObjectKey, document: Document, message: str, step: SavepointStep) -> None:
         """Say what became of the savepoint, also in the log: in a namespace that goes no Event can be posted."""
-        _log.info("savepoint released", savepoint=str(key), left=is_left, text=message)
-        kind = EventType.WARNING if is_left else EventType.NORMAL
-        reason = SavepointReason.RETAINED if is_left else SavepointReason.REMOVED
+        _log.info("savepoint released", savepoint=str(key), left=step.is_left, text=message)
+        kind = EventType.WARNING if step.is_left else EventType.NORMAL
+        reason = SavepointReason.RETAINED if step.stays else SavepointReason.REMOVED
         await self._kube.create_event(document, kind=kind, reason=reason, message=message, once=True)
         await remove_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
 

@@ -33,12 +33,14 @@ _MESSAGE_LIMIT = 512
 class SavepointStep:
     """What one pass does for a HudiSavepoint: the status, whether it is held or may go, and when it comes again.
 
-    `released` says what became of the savepoint in the table when the resource may go.
+    `released` says what became of the savepoint in the table when the resource may go, `stays` whether it is still
+    there, and `is_left` whether nobody has asked for that.
     """
 
     status: HudiSavepointStatus | None
     hold: bool = False
     released: str | None = None
+    stays: bool = False
     is_left: bool = False
     requeue: float = QUIET_SECONDS
 
@@ -145,14 +147,17 @@ def _ending(
     if SAVEPOINT_FINALIZER not in savepoint.metadata.finalizers:
         return SavepointStep(status=None)
     if (why := _not_waited_for(savepoint, table, now=now)) is not None:
-        return SavepointStep(status=None, is_left=True, released=f"{why}: what the table holds of it stays.")
+        return SavepointStep(
+            status=None, stays=True, is_left=True, released=f"{why}: what the table holds of it stays."
+        )
     assert isinstance(savepoint, HudiSavepoint), "what cannot be read is not waited for"
     if savepoint.spec.deletion_policy is SavepointDeletionPolicy.RETAIN:
-        return SavepointStep(status=None, released="deletionPolicy is Retain: the savepoint stays in the table.")
+        message = "deletionPolicy is Retain: what the table holds of it stays."
+        return SavepointStep(status=None, stays=True, released=message)
     entry = entry_of(savepoint, table)
     if entry is not None and entry.state in _GOING:
-        left = entry.state is SavepointState.RETAINED and not entry.adopted
-        return SavepointStep(status=None, released=entry.message, is_left=left)
+        stays = entry.state is SavepointState.RETAINED
+        return SavepointStep(status=None, released=entry.message, stays=stays, is_left=stays and not entry.adopted)
     return SavepointStep(status=_status(savepoint, table, now=now), requeue=ENDING_SECONDS)
 
 
