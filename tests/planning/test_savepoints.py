@@ -464,6 +464,15 @@ def test_the_latest_that_was_decided_is_removed_although_nothing_says_how_its_ru
     assert (of(begun).state, works(begun)) == (REMOVED, [])
 
 
+def test_one_that_may_have_been_made_is_not_let_go_before_the_table_can_be_read() -> None:
+    trouble = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="No answer.")
+    known = entry(instant=ago(10), state="Waiting", failures=1)
+    seen = world(savepoint(deleted=NOW), snapshot=trouble, remembered=(known,))
+    assert of(seen).state is REMOVING
+    never = world(savepoint(deleted=NOW), snapshot=trouble)
+    assert of(never).state is REMOVED
+
+
 def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopted() -> None:
     known = entry(instant=ago(20), since=at(NOW), adopted=True)
     (launch,) = launches(
@@ -489,3 +498,15 @@ def test_before_the_first_service_of_a_takeover_a_run_for_a_resource_makes_no_sa
     taken = TakeoverStatus(phase=TakeoverPhase.DONE, protection=Protection.WANTED, since=at(NOW))
     (launch,) = launches(world(savepoint(), told={"takeover": taken}))
     assert (launch.job.service, launch.job.savepoint) == (Service.SAVEPOINT, None)
+
+
+@pytest.mark.parametrize("policy", [{}, {"deletionPolicy": "Delete"}, {"expiresAfter": "30m"}])
+def test_one_that_never_had_a_savepoint_retains_none(policy: dict[str, str]) -> None:
+    for one in (savepoint(deleted=NOW, **policy), savepoint(instant=ago(20), deleted=NOW, **policy)):
+        assert (of(world(one)).state, of(world(one)).message[-20:]) == (REMOVED, "it had no savepoint.")
+
+
+def test_one_that_somebody_removed_is_not_told_to_stay() -> None:
+    known = entry(instant=ago(20), since=at(NOW), adopted=True)
+    assert of(world(savepoint(deleted=NOW), remembered=(known,))).state is REMOVED
+    assert of(world(savepoint(deleted=NOW), files=(saved(20),), remembered=(known,))).state is RETAINED

@@ -230,19 +230,24 @@ def _over(declared: Declared, seen: _Seen, *, removes: bool, why: str) -> TableS
     if declared.job is not None:
         message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
         return _entry(declared, state.REMOVING, SavepointReason.AT_WORK, message)
+    if not _has(declared, seen):
+        what = f"has no savepoint on {target} any more" if declared.is_gone else "had no savepoint"
+        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; it {what}.")
+    if seen.trouble is None and target not in seen.saved | seen.begun:
+        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; the savepoint on {target} is gone.")
     if not removes or declared.is_given_up:
         message = f"{why}, and the savepoint on {target} stays in the table."
         return _entry(declared, state.RETAINED, SavepointReason.RETAINED, message)
-    owner = _owner(target, declared, seen)
-    is_left = declared.may_have_made and target in seen.saved | seen.begun
-    if declared.is_gone:
-        message = f"{why}; it has no savepoint on {target} any more."
-        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, message)
-    if target is None or owner is not None or not (declared.since is not None or declared.has_made or is_left):
-        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; it had no savepoint.")
-    if seen.trouble is None and target not in seen.saved and target not in seen.begun:
-        return _entry(declared, state.REMOVED, SavepointReason.REMOVED, f"{why}; the savepoint on {target} is gone.")
     return None
+
+
+def _has(declared: Declared, seen: _Seen) -> bool:
+    """Whether a resource has a savepoint, or may have one as far as can be seen."""
+    target = declared.target
+    if target is None or _owner(target, declared, seen) is not None:
+        return False
+    may_have = declared.may_have_made and (seen.trouble is not None or target in seen.saved | seen.begun)
+    return (declared.since is not None and not declared.is_gone) or declared.has_made or may_have
 
 
 def _entry(declared: Declared, state: SavepointState, reason: SavepointReason, message: str) -> TableSavepoint:
