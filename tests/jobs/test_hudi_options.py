@@ -79,6 +79,7 @@ def test_all_options_of_a_plain_table_are_these_and_no_others() -> None:
         "hoodie.archive.async": "false",
         "hoodie.keep.min.commits": "20",
         "hoodie.keep.max.commits": "30",
+        "hoodie.archive.beyond.savepoint": "false",
         "hoodie.client.heartbeat.interval_in_ms": "60000",
         "hoodie.client.heartbeat.tolerable.misses": "2",
         "hoodie.write.concurrency.mode": "SINGLE_WRITER",
