@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, cast
 
 import aiohttp
@@ -12,6 +12,7 @@ from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
+from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.kinds import Kind
 from hudi_operator.runtime.controller import Trigger
 from hudi_operator.runtime.known import KnownObjects
@@ -25,9 +26,15 @@ class Cluster:
 
     def __init__(self, *plurals: str) -> None:
         self.plurals = set(plurals)
+        self.forbidden: str | None = None
 
     async def are_served(self, kinds: Iterable[Kind]) -> bool:
         return {kind.plural for kind in kinds} <= self.plurals
+
+    async def each(self, kind: Kind, _namespace: str | None) -> AsyncIterator[dict[str, Any]]:
+        if kind.plural == self.forbidden:
+            raise KubernetesError(f"{kind.plural} is forbidden", status=403)
+        yield {}
 
 
 class Election:
@@ -60,7 +67,7 @@ async def _readiness(process: OperatorProcess) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_a_process_stands_for_election_and_is_ready_once_the_api_server_has_all_its_kinds() -> None:
+async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can_be_read() -> None:
     cluster, election = Cluster("huditables", "huditableclasses"), Election()
     process = OperatorProcess(
         settings=Settings(spark_image="unused", health_port=0, metrics_port=0),
@@ -76,7 +83,14 @@ async def test_a_process_stands_for_election_and_is_ready_once_the_api_server_ha
     assert (election.stood.is_set(), status) == (False, 503)
     assert "hudi-operator crds" in why
 
+    cluster.forbidden = "hudisavepoints"
     cluster.plurals.add("hudisavepoints")
+    await asyncio.sleep(1.2)
+    status, why = await _readiness(process)
+    assert (election.stood.is_set(), status) == (False, 503)
+    assert "is forbidden" in why
+
+    cluster.forbidden = None
     async with asyncio.timeout(10):
         await election.stood.wait()
     status, why = await _readiness(process)

@@ -55,7 +55,7 @@ class OperatorProcess:
         self._leadership = leadership
         self._stop = asyncio.Event()
         self._acting = False
-        self._kinds_are_served = False
+        self._lacks: str | None = MISSING_KINDS
         self.known = known
         self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
         self.resync = Resync(
@@ -110,7 +110,7 @@ class OperatorProcess:
             raise _why({waiting})
 
     async def _acquire(self, leadership: Leadership) -> None:
-        """Stand for election once all kinds are there: until then an operator that knows fewer of them goes on."""
+        """Stand for election once all kinds can be read: until then an operator that knows fewer of them goes on."""
         await self._wait_for_kinds()
         await leadership.acquire()
 
@@ -148,11 +148,21 @@ class OperatorProcess:
         while True:
             try:
                 if await self._kube.are_served([controller.kind for controller in self._controllers]):
-                    self._kinds_are_served = True
+                    await self._try_to_list()
+                    self._lacks = None
                     return
             except KubernetesError as error:
-                _log.warning("cannot tell which kinds the API server has", error=str(error))
+                self._lacks = str(error)
+                _log.warning("cannot tell whether all kinds can be read", error=str(error))
             await asyncio.sleep(1)
+
+    async def _try_to_list(self) -> None:
+        """Raise what the API server says of a kind that may not be listed, as with rights of an earlier release."""
+        for controller in self._controllers:
+            namespaces = self._settings.watch_namespaces if controller.kind.namespaced else ()
+            for namespace in namespaces or (None,):
+                async for _ in self._kube.each(controller.kind, namespace):
+                    break
 
     async def _reconcile_key(self, key: ObjectKey, trigger: Trigger) -> float | None:
         with structlog.contextvars.bound_contextvars(kind=key.kind.name, object=str(key)), metrics.reconcile():
@@ -191,7 +201,7 @@ class OperatorProcess:
         if self._acting:
             return None if self.resync.completed else self.resync.problem
         # A process that stands by is ready for what it is there for, unless it could not take over.
-        return None if self._kinds_are_served or self._leadership is None else MISSING_KINDS
+        return self._lacks if self._leadership is not None else None
 
 
 def _why(ended: set[asyncio.Task[Any]]) -> OperatorStopped:
