@@ -273,6 +273,8 @@ def test_no_job_is_built_for_what_the_status_does_not_say_or_makes_no_sense(name
 def test_one_that_waits_long_for_a_table_is_looked_at_less_often() -> None:
     waits = [decide_savepoint(savepoint(created=NOW - minutes(age)), None, now=NOW).requeue for age in (0, 1, 10, 600)]
     assert waits == [30, 30, 60, 300]
+    goes = [decide_savepoint(savepoint(deleted=NOW - minutes(age)), table(), now=NOW).requeue for age in (0, 1, 5)]
+    assert goes == [5, 6, 30]
 
 
 @pytest.mark.parametrize(("service", "whole"), [("Savepoint", True), ("Cleaning", False)])

@@ -20,9 +20,9 @@ QUIET_SECONDS = 300.0
 """Until the next look at a savepoint with which nothing happens: the table tells of what does."""
 
 WAITING_SECONDS = 30.0
-"""The same while it waits, at first; then a tenth of its age, so that very many that wait for a table cost little."""
-
 ENDING_SECONDS = 5.0
+"""The same while it waits, or goes, at first; then a tenth of how long it does, so that very many cost little."""
+
 
 _STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
 _GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
@@ -64,11 +64,15 @@ def decide_savepoint(
     status = _status(savepoint, table, now=now)
     at, pause = expires_at(savepoint), QUIET_SECONDS
     if any(one.type is ConditionType.RECONCILING for one in status.conditions):
-        created = parse_time(savepoint.metadata.creation_timestamp) or now
-        pause = min(QUIET_SECONDS, max(WAITING_SECONDS, (now - created).total_seconds() / 10))
+        pause = _pause(savepoint.metadata.creation_timestamp, now=now, least=WAITING_SECONDS)
     if at is not None and at > now:
         pause = min(pause, (at - now).total_seconds() + 1)
     return SavepointStep(status=status, hold=True, requeue=pause)
+
+
+def _pause(since: str | None, *, now: datetime, least: float) -> float:
+    waited = now - (parse_time(since) or now)
+    return min(QUIET_SECONDS, max(least, waited.total_seconds() / 10))
 
 
 def _status(savepoint: HudiSavepoint, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiSavepointStatus:
@@ -158,7 +162,8 @@ def _ending(
     if entry is not None and entry.state in _GOING:
         stays = entry.state is SavepointState.RETAINED
         return SavepointStep(status=None, released=entry.message, stays=stays, is_left=stays and not entry.adopted)
-    return SavepointStep(status=_status(savepoint, table, now=now), requeue=ENDING_SECONDS)
+    pause = _pause(savepoint.metadata.deletion_timestamp, now=now, least=ENDING_SECONDS)
+    return SavepointStep(status=_status(savepoint, table, now=now), requeue=pause)
 
 
 def _not_waited_for(
