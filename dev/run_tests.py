@@ -29,18 +29,19 @@ REPORTS = ROOT / ".dev" / "test-reports"
 STAGES: dict[str, Sequence[str]] = {
     "check": ("check",),
     "unit": ("unit",),
-    "integration": ("integration", "slow", "matrix"),
+    "integration": ("integration", "streams", "slow", "matrix"),
     "cluster": ("api", "e2e"),
     "faults": ("faults",),
     "upgrade": ("upgrade",),
 }
 ON_REQUEST = ("faults", "upgrade")
+SPARK_LANES = (("integration",), ("streams",), ("matrix",))
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
 LANES = (
-    (("check", "unit"), ("slow",), ("api", "e2e", "faults", "upgrade"), ("integration",), ("matrix",))
+    (("check", "unit"), ("slow",), ("api", "e2e", "faults", "upgrade"), *SPARK_LANES)
     if CURRENT
-    else (("check", "unit"), ("slow",), ("e2e", "faults", "upgrade"), ("integration",), ("matrix",), ("api",))
+    else (("check", "unit"), ("slow",), ("e2e", "faults", "upgrade"), *SPARK_LANES, ("api",))
 )
 AT_ONCE = 3
 """How many lanes run at once; where one ends, the next begins."""
@@ -59,7 +60,8 @@ CHECKS: dict[str, Sequence[str]] = {
 }
 PYTEST: dict[str, Sequence[str]] = {
     "unit": ("-m", "not spark and not s3 and not streams and not chart and not cluster and not e2e"),
-    "integration": ("-m", "(spark or s3 or streams) and not slow and not matrix and not cluster and not e2e"),
+    "integration": ("-m", "(spark or s3) and not streams and not slow and not matrix and not cluster and not e2e"),
+    "streams": ("-m", "streams and not slow and not cluster and not e2e"),
     "slow": ("-m", "slow"),
     "matrix": ("-m", "matrix"),
     "api": ("-m", "(chart or cluster) and not e2e"),

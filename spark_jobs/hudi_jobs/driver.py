@@ -58,7 +58,6 @@ class Driver:
     def __init__(self, request: JobRequest, open_session: SessionOpener) -> None:
         self._request = request
         self._open_session = open_session
-        self._redactor = redactor_of(request)
         self._stopping = threading.Event()
         self._cancelling = threading.Event()
         self._finished = threading.Event()
@@ -127,6 +126,8 @@ class Driver:
         return self._run_in(context)
 
     def _host(self, spark: SparkSession) -> Host:
+        redactor = redactor_of(self._request)
+
         def perform(task: TableTask, *, run: str, lease: Lease, turns: Turns) -> TaskResult:
             # Each pool gets its share, and what names none is in one of its own.
             spark.sparkContext.setLocalProperty(_POOL, "services")
@@ -134,7 +135,7 @@ class Driver:
             context = TaskContext(spark=spark, run=run, task=task, stopping=self._stopping, held=lease, turns=turns)
             result = self._run_in(context)
             # The answer lies in the table's folder, which more people may read than the log.
-            return result.model_copy(update={"message": self._redactor.clean(result.message)})
+            return result.model_copy(update={"message": redactor.clean(result.message)})
 
         return Host(self._request.run, self._request.beside, perform, cancel=spark.sparkContext.cancelAllJobs)
 

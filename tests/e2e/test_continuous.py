@@ -45,11 +45,22 @@ def wait_for(table: Table, rows: int) -> Document:
     return table.wait(complete, what=f"{rows} rows, each once")
 
 
-def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(declare: Callable[..., Table]) -> None:
-    table = declare("arriving")
-    for batch in range(3):
+def deliver(table: Table, *, batches: int) -> None:
+    """Deliver ten rows again and again, each time when those before are in the table."""
+    for batch in range(batches):
         table.deliver(range(batch * 10, batch * 10 + 10))
         wait_for(table, batch * 10 + 10)
+
+
+def await_cleaning(table: Table, what: str) -> Document:
+    return table.wait(
+        lambda status: any(run["service"] == "Cleaning" for run in status.get("history") or ()), what=what
+    )
+
+
+def test_files_are_ingested_as_they_arrive_and_shown_while_the_driver_runs(declare: Callable[..., Table]) -> None:
+    table = declare("arriving")
+    deliver(table, batches=3)
     status = table.wait(lambda status: live_of(status).get("batches") == 3, what="three batches of one run")
     assert live_of(status)["rowsRead"] == 30
     assert table.condition("Ready")["reason"] == "Continuous"
@@ -93,13 +104,8 @@ def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_
     declare: Callable[..., Table],
 ) -> None:
     table = declare("inside", cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
-    for batch in range(4):
-        table.deliver(range(batch * 10, batch * 10 + 10))
-        wait_for(table, batch * 10 + 10)
-    status = table.wait(
-        lambda status: any(run["service"] == "Cleaning" for run in status.get("history") or ()),
-        what="a cleaning beside the driver",
-    )
+    deliver(table, batches=4)
+    status = await_cleaning(table, "a cleaning beside the driver")
     assert {run["service"] for run in status["history"]} == {"Cleaning"}, "the driver has not ended for it"
     assert not [run for run in status["history"] if run["outcome"] == "Failed"]
     table.deliver(range(40, 50))
@@ -109,13 +115,8 @@ def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_
 def test_table_services_have_their_turn_on_a_serialized_table(declare: Callable[..., Table]) -> None:
     turns = {"mode": "Continuous", "continuous": {**CONTINUOUS, "services": "InTurns"}, "schedule": None}
     table = declare("served", ingestion=turns, cleaning={"retainCommits": 1, "trigger": {"commits": 1}})
-    for batch in range(4):
-        table.deliver(range(batch * 10, batch * 10 + 10))
-        wait_for(table, batch * 10 + 10)
-    status = table.wait(
-        lambda status: any(run["service"] == "Cleaning" for run in status.get("history") or ()),
-        what="a cleaning after the driver has had its turn",
-    )
+    deliver(table, batches=4)
+    status = await_cleaning(table, "a cleaning after the driver has had its turn")
     assert not [run for run in status["history"] if run["outcome"] == "Failed"]
     table.wait(live_of, what="a driver goes on after it")
     table.deliver(range(40, 50))

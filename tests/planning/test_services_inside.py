@@ -42,6 +42,7 @@ from hudi_operator.planning.services.slots import occupied
 from hudi_operator.services.inside import services_inside
 
 CLEANING: dict[str, Any] = {"cleaning": {"mode": "Async", "trigger": {"commits": 2}}}
+ARCHIVAL: dict[str, Any] = {"archival": {"mode": "Async", "trigger": {"completedCommits": 5}}}
 DUE = story(*(done("commit", 30 - one) for one in range(20)))
 RUN = "flights-cleaning-0123456789"
 
@@ -142,21 +143,24 @@ def beside(**changes: Any) -> Observation:
 
 
 def test_one_service_is_asked_for_at_a_time() -> None:
-    plan = plan_for(beside(spec={"archival": {"mode": "Async", "trigger": {"completedCommits": 5}}}))
+    timeline = story(*(done("commit", 90 - one) for one in range(60)))
+    shows = snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True))
+    plan = plan_for(beside(spec=ARCHIVAL, shows=shows))
+    assert plan.services.archival.due, "this is what waits"
     assert (launches(plan), stops(plan)) == ([], [])
     assert len(plan.active_jobs) == 2
+    assert launches(plan_for(served(spec=ARCHIVAL, shows=shows))), "nothing is under way"
 
 
 def test_a_driver_does_not_end_for_a_service_while_it_is_at_another() -> None:
     """It would be cancelled after the time to drain, and its hours of work done again."""
     failed = {"archival": after_failures(1, service="Archival", finished_at=at(NOW - minutes(40)))}
-    spec = {"archival": {"mode": "Async", "trigger": {"completedCommits": 5}}}
     timeline = story(*(done("commit", 90 - one) for one in range(60)))
     shows = snapshot((JOB, ago(11)), timeline=timeline, progress=progress(takes=True))
-    plan = plan_for(beside(spec=spec, memories=failed, shows=shows))
+    plan = plan_for(beside(spec=ARCHIVAL, memories=failed, shows=shows))
     assert plan.services.archival.due, "this is what waits"
     assert (launches(plan), stops(plan)) == ([], [])
-    assert stops(plan_for(served(spec=spec, memories=failed, shows=shows))) == ["Draining"], "nothing is under way"
+    assert stops(plan_for(served(spec=ARCHIVAL, memories=failed, shows=shows))) == ["Draining"], "nothing is under way"
 
 
 def test_its_end_is_that_of_any_run_and_the_driver_goes_on() -> None:

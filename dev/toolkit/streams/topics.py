@@ -64,16 +64,25 @@ class NoAnswer(Exception):
 class Transaction:
     """Messages that are in the topic, and not yet committed. Until it ends, committed readers get no further."""
 
-    def __init__(self, producer: Producer) -> None:
-        self._producer = producer
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self.producer = Producer(settings)
+        self.producer.init_transactions(_SECONDS)
+        self.producer.begin_transaction()
 
     def commit(self) -> None:
         """Let readers of committed messages have them."""
-        self._producer.commit_transaction(_SECONDS)
+        self.producer.commit_transaction(_SECONDS)
+        self._wait_for_markers()
 
     def abort(self) -> None:
         """Keep them from readers of committed messages for ever; their offsets stay taken."""
-        self._producer.abort_transaction(_SECONDS)
+        self.producer.abort_transaction(_SECONDS)
+        self._wait_for_markers()
+
+    def _wait_for_markers(self) -> None:
+        # The broker answers before it has written the markers; until then the next producer of this name gets no id.
+        Producer(self._settings).init_transactions(_SECONDS)
 
 
 class Topics:
@@ -132,11 +141,9 @@ class Topics:
         """Send messages in a transaction that is left open; the broker aborts it after some seconds."""
         name = f"transaction-{next(self._transactions)}"
         told = {"transactional.id": name, "transaction.timeout.ms": str(seconds * 1000)}
-        producer = Producer(self._client(told))
-        producer.init_transactions(_SECONDS)
-        producer.begin_transaction()
-        _send(producer, topic, messages)
-        return Transaction(producer)
+        transaction = Transaction(self._client(told))
+        _send(transaction.producer, topic, messages)
+        return transaction
 
     def read(self, topic: str, *, committed: bool = True, settings: Mapping[str, str] = _NOTHING) -> list[Received]:
         """Return what the topic holds now, by partition and offset."""

@@ -103,32 +103,41 @@ class Courier:
 
     def _looked(self, until: float) -> TaskResult | None:
         """Look at the order once; return what became of it, or None as long as that is open."""
-        found = self._files.read(ORDER_FILE)
-        order = None if found is None else decode_order(found[0])
-        if found is None or order is None or not self._order.is_same(order):
+        order, version = self._read()
+        if order is None or not self._order.is_same(order):
             return self._fenced("Another run has taken the place of this one's order.")
-        if order.state is OrderState.DONE and order.result is not None:
-            return order.result.model_copy(update={"id": self._task.id})
+        if (answer := self._answer(order)) is not None:
+            return answer
         late = order.state is OrderState.ASKED and self._clock() >= until
-        if (late or self._stopping.is_set()) and self._withdrawn(order, found[1]):
+        if (late or self._stopping.is_set()) and self._withdrawn(order, version):
             return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
         return None if self._holder.lives() else self._ended()
 
     def _asked(self) -> bool:
         """Write the order unless another one is under way with this driver; tell whether it is there."""
-        found = self._files.read(ORDER_FILE)
-        other = None if found is None else decode_order(found[0])
+        other, version = self._read()
         if self._order.is_same(other):
             return True  # the reply to an earlier write was lost
         if other is not None and other.driver == self._order.driver and other.state in _OPEN:
             return False
         try:
-            self._files.write(ORDER_FILE, encode_order(self._order), expected=None if found is None else found[1])
+            self._files.write(ORDER_FILE, encode_order(self._order), expected=version)
         except VersionConflict:
             return False
         return True
 
-    def _withdrawn(self, order: ServiceOrder, version: str) -> bool:
+    def _read(self) -> tuple[ServiceOrder | None, str | None]:
+        """Return the order that is there, and the version of its file."""
+        found = self._files.read(ORDER_FILE)
+        return (None, None) if found is None else (decode_order(found[0]), found[1])
+
+    def _answer(self, order: ServiceOrder | None) -> TaskResult | None:
+        """Return what the driver has answered to this very order, or None."""
+        if order is None or not self._order.is_same(order) or order.state is not OrderState.DONE:
+            return None
+        return None if order.result is None else order.result.model_copy(update={"id": self._task.id})
+
+    def _withdrawn(self, order: ServiceOrder, version: str | None) -> bool:
         """Take the order back unless the driver has taken it; of one that it has, a pod that ends tells nothing."""
         if order.state is not OrderState.ASKED:
             raise DriverStopping
@@ -143,10 +152,9 @@ class Courier:
 
     def _ended(self) -> TaskResult:
         """Say that the driver has ended, unless it has answered just before."""
-        found = self._files.read(ORDER_FILE)
-        order = None if found is None else decode_order(found[0])
-        if order is not None and self._order.is_same(order) and order.result is not None:
-            return order.result.model_copy(update={"id": self._task.id})
+        order, _ = self._read()
+        if (answer := self._answer(order)) is not None:
+            return answer
         raise TaskFailed(
             FailureReason.INTERRUPTED,
             f"The run {self._order.driver} ended while it had this service; the next run settles what was left.",

@@ -8,11 +8,11 @@ tasks that the driver was given with its own request, and brings neither options
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.outcome import TaskResult
-from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName
+from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName, read_document
 from hudi_jobs.contract.request import RunMode, Service
 
 ORDER_FILE = "order.json"
@@ -65,12 +65,7 @@ class ServiceOrder(Document):
 
 def decode_order(content: bytes) -> ServiceOrder | None:
     """Read the document; None for what is none that this release can read, which asks for nothing."""
-    if len(content) > OPERATOR_FILE_LIMIT:
-        return None
-    try:
-        return ServiceOrder.model_validate_json(content)
-    except (ValidationError, RecursionError):
-        return None
+    return read_document(ServiceOrder, content)
 
 
 def encode_order(order: ServiceOrder) -> bytes:

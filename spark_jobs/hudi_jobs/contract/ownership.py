@@ -1,6 +1,6 @@
 """Whose table it is: the operator's own folder inside a table, and the record of the owner that is kept there."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -16,6 +16,7 @@ OPERATOR_FILE_LIMIT = 8192
 """Bytes; a file of the operator's folder that is larger was not written by a driver and is not read."""
 
 OwnerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=330)]
+_Document = TypeVar("_Document", bound=Document)
 _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
 
 
@@ -41,6 +42,16 @@ class OwnerRecord(TableOwner):
 
 class UnreadableOwner(ValueError):
     """The file is no record of an owner that this release can read."""
+
+
+def read_document(kind: type[_Document], content: bytes) -> _Document | None:
+    """Read a file of the operator's folder; None for what is none that this release can read, which says nothing."""
+    if len(content) > OPERATOR_FILE_LIMIT:
+        return None
+    try:
+        return kind.model_validate_json(content)
+    except (ValidationError, RecursionError):
+        return None
 
 
 def decode_owner(content: bytes) -> OwnerRecord:

@@ -7,10 +7,10 @@ what was committed, the timeline says. Whoever may write to the table's folder m
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hudi_jobs.contract.document import Document
-from hudi_jobs.contract.ownership import OPERATOR_FILE_LIMIT, OwnerName
+from hudi_jobs.contract.ownership import OwnerName, read_document
 
 PROGRESS_FILE = "progress.json"
 """How far the continuous ingestion of a table has come."""
@@ -76,12 +76,7 @@ class Progress(Document):
 
 def decode_progress(content: bytes) -> Progress | None:
     """Read the document; None for what is none that this release can read, which says nothing."""
-    if len(content) > OPERATOR_FILE_LIMIT:
-        return None
-    try:
-        return Progress.model_validate_json(content)
-    except (ValidationError, RecursionError):
-        return None
+    return read_document(Progress, content)
 
 
 def encode_progress(progress: Progress) -> bytes:

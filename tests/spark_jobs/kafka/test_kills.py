@@ -9,7 +9,7 @@ from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import Outcome
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.streams, pytest.mark.slow]
 
 MESSAGES = 3_000
 MOMENTS = (*PHASES, "writing", "committing")

@@ -8,7 +8,7 @@ from tests.spark_jobs.kafka.conftest import encoded
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 SKIP = {"onDataLoss": "Skip"}
 

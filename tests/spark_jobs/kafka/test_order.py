@@ -8,7 +8,7 @@ from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 DELETE = {"tombstones": "Delete"}
 

@@ -12,7 +12,7 @@ from tests.spark_jobs.kafka.conftest import AWKWARD, Stream
 from hudi_jobs.contract import FailureReason, Outcome
 from toolkit.streams import KafkaBroker, Listener
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
 BAD = {
     "no JSON": b"{id: 1",

@@ -233,15 +233,15 @@ def _settled(memory: ServiceStatus, found: Decision, snapshot: TimelineSnapshot)
     As many instants have to complete before the next one as make the service due. A writer that commits every few
     seconds would have a run after each commit otherwise.
     """
-    completed = _completed_since(memory.last_no_op_instant, snapshot)
-    if completed is None or completed >= (found.threshold or 1):
+    completed, wanted = _completed_since(memory.last_no_op_instant, snapshot), found.threshold or 1
+    if completed is None or completed >= wanted:
         return None
     last = memory.last_run.message if memory.last_run else ""
     return Decision(
         due=False,
         reason=Reason.NOTHING_TO_DO,
-        message=f"{found.message} The last run left nothing to do, and {completed} of {found.threshold or 1} instants "
-        f"have completed since {memory.last_no_op_instant}. {last}".strip(),
+        message=f"{found.message} The last run left nothing to do, and {completed} of {wanted} instants have "
+        f"completed since {memory.last_no_op_instant}. {last}".strip(),
         counted=found.counted,
         bounds=found.bounds,
         threshold=found.threshold,
@@ -252,9 +252,9 @@ def _completed_since(instant: str | None, snapshot: TimelineSnapshot) -> int | N
     """Return how many instants have completed after another one; None where that is not in the timeline."""
     if instant is None or snapshot.timeline is None:
         return None
-    order = sorted((one.completion, one.time) for one in snapshot.timeline.completed)
-    at = next((number for number, (_, time) in enumerate(order) if time == instant), None)
-    return None if at is None else len(order) - 1 - at
+    completed = snapshot.timeline.completed
+    mark = next(((one.completion, one.time) for one in completed if one.time == instant), None)
+    return None if mark is None else sum((one.completion, one.time) > mark for one in completed)
 
 
 def newest_completed(snapshot: TimelineSnapshot) -> str | None:

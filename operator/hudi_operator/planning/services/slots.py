@@ -7,7 +7,7 @@ from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import words
@@ -109,9 +109,9 @@ def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlo
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
     for service in in_order(decisions, case.services) if blocker is None else ():
-        host = host_for(case, service, decisions[service], active)
-        if _waits_for(case, service, active, host=host) is None:
-            launches.append(launch(case, service, decisions[service], inside=host))
+        decision = decisions[service]
+        if _waits_for(case, service, decision, active) is None:
+            launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
             active = (*active, launches[-1].job)
     return Started(launches=tuple(launches), active=active)
 
@@ -127,8 +127,7 @@ def explained(
         if decision.reason is Reason.BELOW_THRESHOLD or _is_asked_no_more(case, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
-        host = host_for(case, service, decision, started.active)
-        waits = None if service in launched else _waits_for(case, service, started.active, blocker, host=host)
+        waits = None if service in launched else _waits_for(case, service, decision, started.active, blocker)
         if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
             waits = _behind_ingestion(waits, passed_over)
         beside = surroundings(case, service)
@@ -166,19 +165,18 @@ def _passed_over(case: Case, service: Service, decision: Decision, launched: Col
         return 0
     if not decision.due:
         return before if case.active else 0  # what is due may not be seen while a Job runs
-    host = host_for(case, service, decision, case.active)
-    could_start = _waits_for(case, service, case.active, host=host) is None
+    could_start = _waits_for(case, service, decision, case.active) is None
     return before + 1 if launched and could_start else before
 
 
 def _waits_for(
     case: Case,
     service: Service,
+    decision: Decision,
     active: Sequence[ActiveJob],
     blocker: ServiceBlocker | None = None,
-    *,
-    host: str | None = None,
 ) -> ServiceBlocker | None:
+    host = host_for(case, service, decision, active)
     return (
         occupied(service, active, case.table.spec.concurrency.mode, host=host)
         or blocker
@@ -194,17 +192,7 @@ def table_blocker(
     owned_elsewhere: str | None,
 ) -> ServiceBlocker | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_blockers(observation, writers, drift, owned_elsewhere), None) or _unchecked(observation)
-
-
-def _unchecked(observation: Observation) -> ServiceBlocker | None:
-    """Return what a table waits for of whose new commits this reconcile has read some."""
-    if observation.snapshot.read_up_to is None:
-        return None
-    return Waiting.CHECKING_COMMITS, (
-        "There are more new commits than one reconcile reads; nothing starts until all of them are checked for another "
-        "writer, because two writers without a lock lose data."
-    )
+    return next(_blockers(observation, writers, drift, owned_elsewhere), None)
 
 
 def waits_for_stranger(case: Case) -> ServiceBlocker | None:
@@ -233,10 +221,21 @@ def _blockers(
         yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
     if writers.unknown:
         yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
-    if (stuck := in_the_way(observation.snapshot)) is not None:
+    yield from _blockers_in(observation.snapshot)
+
+
+def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
+    """Yield what the timeline itself has in the way, or does not show."""
+    if (stuck := in_the_way(snapshot)) is not None:
         yield stuck
-    if observation.snapshot.trouble is not None:
-        yield observation.snapshot.trouble.value, observation.snapshot.message
+    if snapshot.trouble is not None:
+        yield snapshot.trouble.value, snapshot.message
+    if snapshot.read_up_to is not None:
+        yield (
+            Waiting.CHECKING_COMMITS,
+            "There are more new commits than one reconcile reads; nothing starts until all of them are checked for "
+            "another writer, because two writers without a lock lose data.",
+        )
 
 
 def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> ServiceBlocker | None:
