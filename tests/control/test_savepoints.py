@@ -12,7 +12,7 @@ from tests.planning.savepoints import RESTING, savepoint
 from tests.planning.world import IMAGE, NOW, active, as_declared, done, minutes, observe, status, story, table
 
 from hudi_jobs.contract import Outcome
-from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiTable, parse_table
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.keys import SAVEPOINT, savepoint_key
@@ -23,9 +23,10 @@ from hudi_operator.control.settings import Settings
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.status.savepoint_status import decide_savepoint
-from hudi_operator.runtime.controller import reconcile_by_kind
+from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
 from hudi_operator.runtime.informer import Informer
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.queue import KeyedQueue
@@ -92,6 +93,9 @@ class Process:
 
     def event(self, kind: str, name: str) -> None:
         self.informer.object_event(SAVEPOINTS, {"type": kind, "object": self.savepoints[name]})
+
+    async def reconcile(self, key: ObjectKey) -> None:
+        await self._reconcile(key, Trigger.EVENT)
 
     async def work(self) -> None:
         """Reconcile until nothing waits any more; what is only to come later does not count."""
@@ -291,3 +295,32 @@ async def test_the_end_of_one_that_was_never_made_warns_of_nothing() -> None:
     await process.work()
     assert "daily" not in process.savepoints
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRemoved")
+
+
+async def test_of_very_many_resources_fifty_are_read_first_those_with_which_something_is_to_be_done() -> None:
+    process = Process(suspend=True)
+    for number in range(60):
+        process.declare(f"s{number:03}", instant=NEWEST)
+    process.declare("going", instant=NEWEST)
+    process.savepoints["going"]["metadata"]["finalizers"] = [SAVEPOINT_FINALIZER]
+    kept = {"resource": "going", "uid": "uid-of-going", "instant": NEWEST, "since": "2026-03-10T11:00:00Z"}
+    over = [{"resource": f"s{number:03}", "uid": f"uid-of-s{number:03}", "state": "Lost"} for number in range(20)]
+    process.cluster.tables["flights"]["status"] = {"savepoints": [*over, kept]}
+    process.delete("going")
+    process.cluster.calls.clear()
+    await process.reconcile(KEY)
+    assert process.cluster.calls.count("get HudiSavepoint") == MOST_RELATED
+    assert "list HudiSavepoint" not in process.cluster.calls
+    names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
+    assert (len(names), names[0], "s059" in names) == (MOST_RELATED, "going", True)
+
+
+async def test_an_object_that_has_gone_or_names_another_table_by_now_is_not_seen_with_it() -> None:
+    process = Process(suspend=True)
+    for name in ("stays", "goes", "moves"):
+        process.declare(name)
+    del process.savepoints["goes"]
+    process.savepoints["moves"]["spec"]["tableRef"]["name"] = "other"
+    await process.reconcile(KEY)
+    names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
+    assert names == ["stays"]

@@ -6,13 +6,28 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tests.planning.world import NOW, active, ago, at, done, ended, minutes, observe, outcome, status, story, table
+from tests.planning.world import (
+    NOW,
+    active,
+    ago,
+    at,
+    done,
+    ended,
+    minutes,
+    observe,
+    outcome,
+    plan_for,
+    status,
+    status_of,
+    story,
+    table,
+)
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, parse_savepoint
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table_savepoints import TableSavepoint
-from hudi_operator.planning.model import Observation, TimelineSnapshot
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.timeline import CleanSummary
 
 JOB = "flights-savepoint-0123456789"
@@ -98,3 +113,17 @@ def over(kind: Outcome | None = Outcome.SUCCEEDED, **changes: Any) -> Any:
 def later(number: float) -> datetime:
     """So many minutes after now."""
     return NOW + minutes(number)
+
+
+def launches(observation: Observation, **more: Any) -> list[LaunchJob]:
+    return [one for one in plan_for(observation, **more).actions if isinstance(one, LaunchJob)]
+
+
+def works(observation: Observation, **more: Any) -> list[tuple[SavepointWork, str]]:
+    named = [one.job.named_savepoint for one in launches(observation, **more)]
+    return [(one.work, one.instant) for one in named if one is not None]
+
+
+def of(observation: Observation, name: str = "daily", **more: Any) -> TableSavepoint:
+    (found,) = [one for one in status_of(observation, **more).savepoints if one.resource == name]
+    return found

@@ -130,10 +130,12 @@ class History:
             self.over = (done, None)
             return
         if named.work is SavepointWork.MAKE and named.instant not in self.saved:
+            if named.instant not in self.commits or self.is_cleaned(named.instant):
+                self.over = (done, None if dies else Outcome.NOTHING_TO_DO)
+                return
+            assert named.uid not in self.saved.values(), "one savepoint, however often its run is repeated"
             self.saved[named.instant] = named.uid
-            made = self.made.setdefault(named.uid, set())
-            made.add(named.instant)
-            assert len(made) == 1, "a resource has one savepoint, however often its run is repeated"
+            self.made.setdefault(named.uid, set()).add(named.instant)
         elif named.work is SavepointWork.REMOVE:
             if self.saved.get(named.instant, named.uid) != named.uid and not named.adopted:
                 self.over = (done, None if dies else Outcome.NOTHING_TO_DO)
@@ -143,6 +145,9 @@ class History:
                 self.parted.add(named.uid)
                 del self.saved[named.instant]
         self.over = (done, None if dies else Outcome.SUCCEEDED)
+
+    def is_cleaned(self, instant: str) -> bool:
+        return self.clean is not None and instant < min(self.clean, self.keeps_from)
 
     def step(self) -> None:
         self.now += timedelta(seconds=self.dice.choice([20, 60, 400]))
@@ -157,6 +162,8 @@ class History:
                 "declare",
                 "delete",
                 "clean",
+                "clean",
+                "undo",
                 "suspend",
                 "by hand",
                 "remove",
@@ -183,6 +190,8 @@ class History:
             self.dice.choice(list(self.resources.values())).deleted = self.now
         elif what == "clean":
             self.clean, self.keeps_from = self.moment(), self.dice.choice(self.commits[-3:])
+        elif what == "undo" and len(self.commits) > 1 and self.commits[-1] not in self.saved:
+            self.commits.pop()
         elif what == "suspend":
             self.suspended = not self.suspended
         elif what == "by hand":
@@ -221,15 +230,22 @@ def test_whatever_happens_no_resource_has_two_savepoints_and_none_takes_anothers
             assert history.saved.get(entry.instant or "") != entry.uid, "only one of somebody else is left"
         if entry.state is SavepointState.KEPT:
             assert entry.instant in history.saved
+        if entry.resource and "latest" in history.resources[entry.resource].spec:
+            is_refused = entry.state is SavepointState.REFUSED
+            assert not (is_refused and entry.reason != "TooManySavepoints"), "there is a latest always"
 
 
 def test_the_histories_are_worth_the_name() -> None:
     histories = [History(Random(seed)) for seed in range(40)]
     states: set[str] = set()
+    decided: dict[str, set[str]] = {}
     for history in histories:
         for _ in range(STEPS):
             history.step()
             states |= {one.state.value for one in history.status.savepoints if one.resource}
-    assert states >= {"Waiting", "Refused", "Kept", "Lost", "Removing", "Removed"}
+            named = history.running.named_savepoint if history.running is not None else None
+            if named is not None and named.work is SavepointWork.MAKE:
+                decided.setdefault(f"{id(history)} {named.uid}", set()).add(named.instant)
+    assert any(len(instants) > 1 for instants in decided.values()), "another commit is chosen"
     assert sum(len(history.made) for history in histories) > 40
     assert sum(history.released for history in histories) > 40

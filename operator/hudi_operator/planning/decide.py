@@ -5,12 +5,14 @@ pending, what was requested, ingestion, and the table services, in the order of 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import Difference, Outcome, Service
 from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, HudiTableClass
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
@@ -24,7 +26,8 @@ from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
-from hudi_operator.planning.services.evaluation import Case, evaluate_all, make_case
+from hudi_operator.planning.services.case import Case, make_case
+from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.freshness import freshness_changes_at
 from hudi_operator.planning.services.inside import stops_nothing
 from hudi_operator.planning.services.pending import overdue
@@ -43,8 +46,8 @@ from hudi_operator.planning.services.slots import (
 )
 from hudi_operator.planning.services.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
-from hudi_operator.planning.writers.foreign import check_writers
-from hudi_operator.planning.writers.ownership import check_ownership, own_record
+from hudi_operator.planning.writers.foreign import Writers, check_writers
+from hudi_operator.planning.writers.ownership import Ownership, check_ownership, own_record
 from hudi_operator.planning.writers.takeover import (
     Takeover,
     check_takeover,
@@ -52,6 +55,19 @@ from hudi_operator.planning.writers.takeover import (
 )
 from hudi_operator.planning.writers.unfinished import left_behind
 from hudi_operator.services.registry import SERVICES
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What is found of a table before anything is decided on: whose it is and was, what stands in its way, its case."""
+
+    case: Case
+    history: tuple[RunStatus, ...]
+    takeover: Takeover
+    ownership: Ownership
+    writers: Writers
+    drift: tuple[Difference, ...]
+    blocker: ServiceBlocker | None
 
 
 def decide(observation: Observation, *, default_image: str, now: datetime) -> Plan:
@@ -62,39 +78,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     services = remember(observation, tracked.finished, circumstances=circumstances, active=tracked.active, now=now)
     if observation.table_class is None or observation.is_hidden:
         return _hidden(observation, tracked, services, image=image, now=now)
-    history = _history(observation.table.status.history, tracked.finished)
-    services, history = mark_undone(
-        services, history, observation.snapshot, active=observation.table.status.active_jobs
-    )
-    runs = known_runs(services, (*tracked.finished, *history))
-    settings = observation.table_class.spec.takeover
-    takeover = check_takeover(observation, settings, runs=runs, active=tracked.active, now=now)
-    reported = reported_by_runs(takeover.status, observation, tracked.finished, now=now)
-    ownership = check_ownership(observation, runs=runs, active=tracked.active)
-    writers = check_writers(
-        observation,
-        runs=runs,
-        windows=windows_of(runs, tracked.active),
-        active=tracked.active,
-        owned_elsewhere=ownership.elsewhere is not None,
-        is_watched=takeover.waits is not None,
-    )
-    behind = left_behind(observation, tracked.finished)
-    case = make_case(
-        observation,
-        table_class=observation.table_class.spec,
-        services=_asked_for(observation.table, services),
-        active=tracked.active,
-        left_behind=behind,
-        requested=open_request(observation.table),
-        circumstances=circumstances,
-        now=now,
-        takeover=reported,
-        savepoints=assess(observation, active=tracked.active, finished=tracked.finished, takeover=reported, now=now),
-    )
-    drift = drift_of(observation)
-    blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
-    blocker = blocker or _not_quiet(takeover) or waits_for_stranger(case)
+    spec = observation.table_class.spec
+    found = _find(observation, spec, tracked, services, circumstances=circumstances, now=now)
+    case, blocker = found.case, found.blocker
     decisions = with_removal(case, evaluate_all(case))
     full = limit_reached(observation, case.active) is not None
     stopped = stop_continuous(
@@ -113,44 +99,114 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     if answered is not None:
         case = replace(case, services=_reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
-    late, alarm_at = _overdue(case)
-    explanation = explained(case, decisions, started, blocker)
-    missed_at = freshness_changes_at(observation.table.spec, services.ingestion, now=now)
-    return Plan(
-        actions=(*tracked.actions, *stopped.actions, *started.launches),
-        services=explanation,
+    plan = _plan(replace(found, case=case), decisions, started, tracked, now=now)
+    return replace(plan, actions=(*tracked.actions, *stopped.actions, *started.launches), answered=answered)
+
+
+def _find(
+    observation: Observation,
+    table_class: HudiTableClassSpec,
+    tracked: Tracked,
+    services: ServicesStatus,
+    *,
+    circumstances: str | None,
+    now: datetime,
+) -> _Found:
+    """Return what is found of a table that may be read."""
+    history = _history(observation.table.status.history, tracked.finished)
+    jobs = observation.table.status.active_jobs
+    services, history = mark_undone(services, history, observation.snapshot, active=jobs)
+    runs = known_runs(services, (*tracked.finished, *history))
+    takeover = check_takeover(observation, table_class.takeover, runs=runs, active=tracked.active, now=now)
+    ownership = check_ownership(observation, runs=runs, active=tracked.active)
+    writers = check_writers(
+        observation,
+        runs=runs,
+        windows=windows_of(runs, tracked.active),
+        active=tracked.active,
+        owned_elsewhere=ownership.elsewhere is not None,
+        is_watched=takeover.waits is not None,
+    )
+    case = _case(
+        observation, table_class, tracked, services, takeover=takeover.status, circumstances=circumstances, now=now
+    )
+    drift = drift_of(observation)
+    blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    return _Found(
+        case=case,
+        history=history,
+        takeover=takeover,
+        ownership=ownership,
+        writers=writers,
         drift=drift,
-        foreign=writers.foreign,
-        unknown=writers.unknown,
-        acceptance_ignored=writers.ignored,
-        verified_up_to=writers.verified_up_to,
+        blocker=blocker or _not_quiet(takeover) or waits_for_stranger(case),
+    )
+
+
+def _case(
+    observation: Observation,
+    table_class: HudiTableClassSpec,
+    tracked: Tracked,
+    services: ServicesStatus,
+    *,
+    takeover: TakeoverStatus | None,
+    circumstances: str | None,
+    now: datetime,
+) -> Case:
+    asked, active = _asked_for(observation.table, services), tracked.active
+    reported = reported_by_runs(takeover, observation, tracked.finished, now=now)
+    savepoints = assess(
+        observation, active=active, finished=tracked.finished, services=asked, takeover=reported, now=now
+    )
+    return make_case(
+        observation,
+        table_class=table_class,
+        services=asked,
+        active=active,
+        left_behind=left_behind(observation, tracked.finished),
+        requested=open_request(observation.table),
+        circumstances=circumstances,
+        now=now,
+        takeover=reported,
+        savepoints=savepoints,
+    )
+
+
+def _plan(
+    found: _Found, decisions: Mapping[Service, Decision], started: Started, tracked: Tracked, *, now: datetime
+) -> Plan:
+    """Return what is remembered and shown; what is done and answered comes to it."""
+    case, blocker, observation = found.case, found.blocker, found.case.observation
+    services = explained(case, decisions, started, blocker)
+    late, alarm_at = _overdue(case)
+    moments = (
+        alarm_at,
+        freshness_changes_at(observation.table.spec, services.ingestion, now=now),
+        tracked.late_at,
+        found.takeover.until,
+        savepoints_change_at(observation, now=now),
+    )
+    why = blocker[1] if blocker is not None else None
+    return Plan(
+        services=services,
+        drift=found.drift,
+        foreign=found.writers.foreign,
+        unknown=found.writers.unknown,
+        acceptance_ignored=found.writers.ignored,
+        verified_up_to=found.writers.verified_up_to,
         overdue=late,
         active_jobs=started.active,
-        left_behind=behind,
-        history=history,
+        left_behind=left_behind(observation, tracked.finished),
+        history=found.history,
         finished=tracked.finished,
-        answered=answered,
         rescan=rescan_after(observation, tracked.finished, started.launches),
-        circumstances=circumstances,
-        changes_in=_changes_in(
-            decisions,
-            started,
-            blocker,
-            (alarm_at, missed_at, tracked.late_at, takeover.until, savepoints_change_at(observation, now=now)),
-            now=now,
-        ),
-        owned_elsewhere=ownership.elsewhere,
-        owner=ownership.remembered,
-        takeover=reported,
-        savepoints=settled(
-            case.savepoints,
-            observation,
-            explanation,
-            launches=started.launches,
-            blocked=blocker[1] if blocker is not None else None,
-            now=now,
-        ),
-        waits_for_quiet=takeover.waits,
+        circumstances=case.circumstances,
+        changes_in=_changes_in(decisions, started, blocker, moments, now=now),
+        owned_elsewhere=found.ownership.elsewhere,
+        owner=found.ownership.remembered,
+        takeover=case.takeover,
+        savepoints=settled(case.savepoints, observation, services, launches=started.launches, blocked=why, now=now),
+        waits_for_quiet=found.takeover.waits,
     )
 
 
@@ -171,6 +227,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         observation,
         active=stopped.active,
         finished=tracked.finished,
+        services=services,
         takeover=observation.table.status.takeover,
         now=now,
     )

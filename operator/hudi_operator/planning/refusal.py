@@ -3,16 +3,18 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.runs.failures import next_attempt_at
 from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import refused_run
-from hudi_operator.planning.savepoints.assess import Savepoints, assess
-from hudi_operator.planning.services.evaluation import evaluate_all, make_case
+from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.services.case import make_case
+from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.slots import Started, explained, table_blocker, waits_for_stranger
 from hudi_operator.planning.writers.foreign import Writers
 
@@ -26,7 +28,7 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
         active_jobs=tuple(other for other in plan.active_jobs if other.name != job.name),
         history=(run, *plan.history)[:HISTORY_LENGTH],
         finished=(*plan.finished, run),
-        savepoints=tuple(_failed(one, job) for one in plan.savepoints),
+        savepoints=tuple(_failed(one, job, run, observation, now=now) for one in plan.savepoints),
     )
     return _explained_again(after, run, observation=observation, now=now)
 
@@ -56,7 +58,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         circumstances=plan.circumstances,
         now=now,
         takeover=plan.takeover,
-        savepoints=_savepoints(plan, run, observation, now=now),
+        savepoints=_after(plan, now=now),
     )
     started = Started(active=plan.active_jobs)
     writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
@@ -65,15 +67,24 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
     return replace(plan, services=explained(case, evaluate_all(case), started, blocker))
 
 
-def _failed(entry: TableSavepoint, job: ActiveJob) -> TableSavepoint:
+def _failed(
+    entry: TableSavepoint, job: ActiveJob, run: RunStatus, observation: Observation, *, now: datetime
+) -> TableSavepoint:
     """Return what is remembered of a savepoint whose Job was refused: the next attempt waits."""
-    if job.named_savepoint is None or entry.uid != job.named_savepoint.uid:
+    if job.named_savepoint is None or entry.uid != job.named_savepoint.uid or observation.table_class is None:
         return entry
-    changes = {"failures": entry.failures + 1, "reason": SavepointReason.WAITING, "message": "Its Job was refused."}
+    count = entry.failures + 1
+    changes = {
+        "failures": count,
+        "retry_at": format_time(next_attempt_at(run, count, observation.table_class.spec.retry, now=now)),
+        "reason": SavepointReason.WAITING,
+        "message": "Its Job was refused.",
+    }
     return entry.model_copy(update=changes)
 
 
-def _savepoints(plan: Plan, run: RunStatus, observation: Observation, *, now: datetime) -> Savepoints:
-    """Return what the next run for a HudiSavepoint would be for; after one that was refused it waits."""
-    found = assess(observation, active=plan.active_jobs, finished=(), takeover=plan.takeover, now=now)
-    return replace(found, failures=found.failures + 1) if run.service is Service.SAVEPOINT else found
+def _after(plan: Plan, *, now: datetime) -> Savepoints:
+    """Return that no run for a HudiSavepoint follows in this pass, and when one that has failed is tried again."""
+    moments = (parse_time(one.retry_at) for one in plan.savepoints)
+    later = min((moment for moment in moments if moment is not None and moment > now), default=None)
+    return Savepoints(entries=plan.savepoints, retry_at=later)

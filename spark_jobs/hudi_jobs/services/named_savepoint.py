@@ -45,7 +45,7 @@ def _make(context: TaskContext, named: NamedSavepoint) -> TaskResult:
     there = _on(timeline, named)
     if there is not None:
         return _there(context, named, there)
-    refusal = _refusal(timeline, named.instant)
+    refusal = _other(timeline, named) or _refusal(timeline, named.instant)
     if refusal is not None:
         return _refused(context, refusal)
     busy = _drop_begun(context, timeline, named.instant)
@@ -145,6 +145,12 @@ def _refusal(timeline: Timeline, instant: str) -> str | None:
     removing = _removing(timeline.cleans(), instant)
     sentence = _undoing(timeline, instant) or (_cleaned(instant, removing) if removing is not None else None)
     return None if sentence is None else f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _other(timeline: Timeline, named: NamedSavepoint) -> str | None:
+    """Return that the resource has its savepoint on another commit, which the operator has lost sight of."""
+    found = next((each for each in timeline.savepoints() if _is_ours(each, named)), None)
+    return None if found is None else f"The savepoint of {named.resource} is on commit {found.instant} already."
 
 
 def _undoing(timeline: Timeline, instant: str) -> str | None:

@@ -203,15 +203,18 @@ SAVEPOINT = ResourceKind(
             json_path='.status.conditions[?(@.type=="Ready")].status',
             description="Whether the savepoint is in the table",
         ),
-        PrinterColumn(
-            name="Reason",
-            json_path='.status.conditions[?(@.type=="Ready")].reason',
-            description="Why it is or is not",
-        ),
+        # That of Ready, or of Expired where that stands instead: whichever it is, it comes first.
+        PrinterColumn(name="Reason", json_path=".status.conditions[0].reason", description="Why it is or is not"),
         PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that is kept"),
         # As text: kubectl shows how long ago a date was, and `<invalid>` of one to come.
         PrinterColumn(name="Expires", json_path=".status.expiresAt", description="When it is removed from the table"),
         _AGE,
+        PrinterColumn(
+            name="Complete",
+            json_path='.status.conditions[?(@.type=="DataComplete")].status',
+            description="Whether all files of the commit are there",
+            wide=True,
+        ),
         PrinterColumn(
             name="Blocks", json_path=".status.blocks", description="What cleaning and archival cannot do", wide=True
         ),

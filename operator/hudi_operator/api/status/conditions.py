@@ -31,6 +31,12 @@ class ConditionType(StrEnum):
     SUSPENDED = "Suspended"
     """No new Job starts, because `spec.suspend` is true; only there while true."""
 
+    DATA_COMPLETE = "DataComplete"
+    """On a HudiSavepoint: all files of its commit are there; Unknown where the active timeline does not tell."""
+
+    EXPIRED = "Expired"
+    """On a HudiSavepoint: its time is over and the savepoint was removed; it stands instead of Ready."""
+
     INGESTED = "Ingested"
     """The last ingestion had success or nothing to do."""
 

@@ -24,7 +24,7 @@ class HudiSavepointStatus(Model):
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
     ] = ()
-    """Ready, and Reconciling and Stalled while they are true."""
+    """Ready, or Expired in its place; DataComplete while it is there; Reconciling and Stalled while they are true."""
 
     instant: InstantTime | None = None
     """The commit that is kept: from before the Job starts on, so that no retry takes another one."""

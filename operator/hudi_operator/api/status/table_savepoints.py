@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract import COMMENT_LIMIT, SavepointWork
-from hudi_operator.api.status.conditions import REASON_PATTERN
+from hudi_operator.api.status.conditions import REASON_PATTERN, ConditionStatus
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 SAVEPOINTS_SHOWN = 64
@@ -64,8 +64,14 @@ class TableSavepoint(Model):
     since: Timestamp | None = None
     """When the operator first saw it in the table."""
 
+    data_complete: ConditionStatus = ConditionStatus.UNKNOWN
+    """Whether all files of the commit are there: True, False, or Unknown where the active timeline does not tell."""
+
     failures: int = 0
     """Runs in a row that failed to make or remove it."""
+
+    retry_at: Timestamp | None = None
+    """When the next run for it may begin, after one that failed."""
 
     blocks: Annotated[str, Field(max_length=256)] | None = None
     """What cleaning and archival cannot do because of it."""

@@ -5,6 +5,7 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 """
 
 import asyncio
+from functools import partial
 
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, InvalidObject, ObjectMetadata
@@ -35,6 +36,7 @@ from hudi_operator.planning.model import (
 )
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
+from hudi_operator.planning.savepoints.declared import may_choose_again, reading_rank
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
@@ -77,7 +79,7 @@ class Observer:
             blockers = (rival, *blockers)
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
-        related = await self._related.of(key) if self._related is not None else {}
+        related = await self._related_to(key, table)
         # The snapshot comes last: what a run that was seen to end has written is then in it.
         snapshot = await self._snapshot(table, table_class, blockers)
         name = table_class.metadata.name if table_class else ""
@@ -92,6 +94,11 @@ class Observer:
             operator=await self._identity.get(),
             related=related,
         )
+
+    async def _related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
+        if self._related is None:
+            return {}
+        return await self._related.of(key, rank=partial(reading_rank, table.status))
 
     async def _snapshot(
         self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...]
@@ -146,7 +153,7 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
         # A savepoint has the time of its commit, so that of an old one shows only where the whole timeline is listed.
-        live=any(job.service is Service.SAVEPOINT for job in status.active_jobs),
+        live=any(job.service is Service.SAVEPOINT for job in status.active_jobs) or may_choose_again(status),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),

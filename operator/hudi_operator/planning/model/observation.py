@@ -12,6 +12,9 @@ from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
+MOST_RELATED = 50
+"""Objects of a further kind that are looked at with one table."""
+
 
 class TimelineTrouble(StrEnum):
     """Why a table's timeline could not be read."""

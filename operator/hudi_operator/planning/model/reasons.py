@@ -191,6 +191,9 @@ class SavepointReason(StrEnum):
     INSTANT_CLEANED = "InstantCleaned"
     """A clean may have removed files of the commit."""
 
+    CLEANS_UNKNOWN = "CleansUnknown"
+    """The active timeline does not tell whether a clean took files of the commit before it had the savepoint."""
+
     ALREADY_SAVEPOINTED = "AlreadySavepointed"
     """The commit has a savepoint of another resource, or of the takeover."""
 

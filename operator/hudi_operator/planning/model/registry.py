@@ -257,6 +257,7 @@ _SAVEPOINTS: _Table = {
     SavepointReason.INSTANT_PENDING: (Retry.WHEN_CLEARED, "Wait until the commit completes."),
     SavepointReason.NOT_A_COMMIT: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.INSTANT_CLEANED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
+    SavepointReason.CLEANS_UNKNOWN: (Retry.NEVER, "Read the table as of the commit before you rely on the savepoint."),
     SavepointReason.ALREADY_SAVEPOINTED: (Retry.WHEN_CLEARED, "Delete one of the two, or wait for the next commit."),
     SavepointReason.TOO_MANY: (
         Retry.WHEN_CLEARED,
@@ -264,7 +265,7 @@ _SAVEPOINTS: _Table = {
     ),
     SavepointReason.REFUSED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.LOST: (Retry.INTERVENTION, "Create another HudiSavepoint."),
-    SavepointReason.EXPIRED: (Retry.NEVER, "Delete the resource."),
+    SavepointReason.EXPIRED: (Retry.NEVER, "Nothing; delete the resource when you like."),
     SavepointReason.REMOVED: (Retry.NEVER, ""),
     SavepointReason.RETAINED: (Retry.NEVER, "Adopt it by a HudiSavepoint with its instant, or remove it by hand."),
 }

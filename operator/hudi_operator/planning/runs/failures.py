@@ -101,6 +101,16 @@ def after_failures(memory: ServiceStatus, retry: RetrySettings, *, now: datetime
     return _exhausted(memory, last, retry, now=now) or _next_attempt(memory, last, kind, retry, now=now)
 
 
+def next_attempt_at(run: RunStatus, count: int, retry: RetrySettings, *, now: datetime) -> datetime:
+    """Return when a run is tried again that has failed so many times in a row, where each kind counts for all."""
+    kind, ended = failure_kind(run), parse_time(run.finished_at) or now
+    budget = retry.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else retry.max_attempts
+    is_over = kind is not FailureKind.CONFLICT and count >= budget
+    if is_over or retry_of_word(run.reason) is Retry.ON_CHANGE:
+        return ended + _AFTER_EXHAUSTION
+    return ended + retry_delay(count, retry)
+
+
 def _hopeless(last: RunStatus, *, now: datetime) -> Decision:
     at = (parse_time(last.finished_at) or now) + _AFTER_EXHAUSTION
     due = now >= at

@@ -8,17 +8,19 @@ from functools import partial
 from hudi_jobs.contract import FailureReason, Outcome, SavepointWork
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, SAVEPOINTS, HudiSavepoint, InvalidObject
 from hudi_operator.api.spec.savepoint import SavepointDeletionPolicy
-from hudi_operator.api.status.table import ActiveJob, RunStatus
-from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.api.spec.table_class import RetrySettings
+from hudi_operator.api.status.conditions import ConditionStatus, ConditionType
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
+from hudi_operator.api.status.table_savepoints import NamedSavepointJob, SavepointState, TableSavepoint
 from hudi_operator.api.values.base import parse_duration
-from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model import JobObservation, Observation
 from hudi_operator.planning.model.reasons import SavepointReason
-from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.runs.failures import failure_kind
+from hudi_operator.planning.model.retry import retry_delay
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.runs.failures import failure_kind, next_attempt_at
 from hudi_operator.planning.savepoints.rules import is_instant
 
-MOST_DECLARED = 50
-"""HudiSavepoints of one table that are looked at, and remembered, at a time."""
+_OVER = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
 
 PATIENCE = timedelta(minutes=10)
 """How long a resource that goes waits where nothing can start, runs fail, or its table says nothing of it."""
@@ -26,13 +28,29 @@ PATIENCE = timedelta(minutes=10)
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """One HudiSavepoint, what the table remembers of it, the Job that is at work on it, and its run that just ended."""
+    """One HudiSavepoint, what the table remembers of it, the Job that is at work on it, and its run that just ended.
+
+    `has_reported` says whether that run has told of success itself. `in_a_row` are the failed runs for any savepoint of
+    the table since one has succeeded, or somebody has asked for another attempt.
+    """
 
     savepoint: HudiSavepoint
     memory: TableSavepoint | None = None
     job: ActiveJob | None = None
     ended: RunStatus | None = None
-    ended_work: SavepointWork | None = None
+    ended_for: NamedSavepointJob | None = None
+    has_reported: bool = False
+    in_a_row: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the resource."""
+        return self.savepoint.metadata.name
+
+    @property
+    def takes_latest(self) -> bool:
+        """Whether the operator chooses the commit."""
+        return self.savepoint.spec.instant is None
 
     @property
     def uid(self) -> str:
@@ -43,7 +61,8 @@ class Declared:
     def target(self) -> str | None:
         """The commit that is kept, as far as it is decided; what both statuses have lost is decided again."""
         remembered = self.memory.instant if self.memory is not None else None
-        target = self.savepoint.spec.instant or remembered or self.savepoint.status.instant
+        tried = self.ended_for.instant if self.ended_for is not None else None
+        target = self.savepoint.spec.instant or remembered or tried or self.savepoint.status.instant
         return target if target is not None and is_instant(target) else None
 
     @property
@@ -63,13 +82,43 @@ class Declared:
 
     @property
     def failures(self) -> int:
-        """How many runs in a row have failed to make or remove it."""
+        """How many runs in a row have failed to make or remove it; for the latest, one that was refused is one."""
         before = self.memory.failures if self.memory is not None else 0
         if self.ended is None:
             return before
         if self.ended.outcome is Outcome.SUCCEEDED:
             return 0
-        return before + (failure_kind(self.ended) is not None)
+        return before + (failure_kind(self.ended) is not None or self._passes_over)
+
+    @property
+    def _ended_work(self) -> SavepointWork | None:
+        return self.ended_for.work if self.ended_for is not None else None
+
+    @property
+    def _passes_over(self) -> bool:
+        """Whether the run that just ended was refused its commit, and another is to be chosen."""
+        refused = self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED
+        return refused and self._ended_work is SavepointWork.MAKE and self.takes_latest
+
+    def retry_at(self, retry: RetrySettings, *, now: datetime) -> str | None:
+        """Return when the next run for it may begin, after one that has failed; it delays no other resource."""
+        if self.ended is not None and self._passes_over:
+            return format_time((parse_time(self.ended.finished_at) or now) + retry_delay(self.failures, retry))
+        if self.ended is not None and failure_kind(self.ended) is not None:
+            return format_time(next_attempt_at(self.ended, min(self.failures, self.in_a_row), retry, now=now))
+        known = self.memory if self.failures else None
+        is_forgiven = self.in_a_row == 0 and self.refusal is None
+        return None if known is None or is_forgiven else known.retry_at
+
+    @property
+    def data_complete(self) -> ConditionStatus:
+        """Whether all files of the commit are there, as far as that was ever seen: with a savepoint they stay."""
+        if self.has_made and self.has_reported:
+            return ConditionStatus.TRUE  # the driver has looked at every clean of the active timeline
+        if self.memory is not None:
+            return self.memory.data_complete
+        told = {one.type: one.status for one in self.savepoint.status.conditions}
+        return told.get(ConditionType.DATA_COMPLETE, ConditionStatus.UNKNOWN)
 
     @property
     def may_have_made(self) -> bool:
@@ -77,7 +126,7 @@ class Declared:
 
         One has failed, or the commit of one that takes no savepoint over was decided.
         """
-        is_decided = self.savepoint.spec.instant is None and self.target is not None
+        is_decided = self.takes_latest and self.target is not None
         return self.since is None and (self.failures > 0 or is_decided)
 
     @property
@@ -92,14 +141,14 @@ class Declared:
     @property
     def has_made(self) -> bool:
         """Whether a run that just ended has made it."""
-        is_make = self.ended_work is SavepointWork.MAKE
+        is_make = self._ended_work is SavepointWork.MAKE
         return is_make and self.ended is not None and self.ended.outcome is Outcome.SUCCEEDED
 
     @property
     def refusal(self) -> str | None:
         """The sentence of the driver that there can be no such savepoint."""
         if self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED:
-            return self.ended.message if self.ended_work is SavepointWork.MAKE else None
+            return self.ended.message if self._ended_work is SavepointWork.MAKE else None
         known = self.memory
         is_refused = known is not None and known.reason == FailureReason.SAVEPOINT_REFUSED
         return known.message if known is not None and is_refused else None
@@ -109,7 +158,7 @@ class Declared:
         """Whether nothing could remove it, or a run has seen that it must not; that is not tried again."""
         refused = self.ended is not None and self.ended.reason == FailureReason.SAVEPOINT_REFUSED
         known = self.memory is not None and self.memory.state is SavepointState.RETAINED
-        return known or (refused and self.ended_work is SavepointWork.REMOVE)
+        return known or (refused and self._ended_work is SavepointWork.REMOVE)
 
     @property
     def is_held(self) -> bool:
@@ -145,7 +194,12 @@ def expires_at(savepoint: HudiSavepoint) -> datetime | None:
 
 
 def declared_of(
-    observation: Observation, *, active: Iterable[ActiveJob], finished: Iterable[RunStatus], now: datetime
+    observation: Observation,
+    *,
+    active: Iterable[ActiveJob],
+    finished: Iterable[RunStatus],
+    in_a_row: int,
+    now: datetime,
 ) -> tuple[Declared, ...]:
     """Return the savepoints that are declared, in order: what goes, what is there, what is to be made, what is over.
 
@@ -155,27 +209,46 @@ def declared_of(
     memory = {one.uid: one for one in status.savepoints if one.uid}
     jobs = {job.named_savepoint.uid: job for job in active if job.named_savepoint is not None}
     decided = {job.name: job.named_savepoint for job in status.active_jobs if job.named_savepoint is not None}
-    ended = {decided[run.job].uid: run for run in finished if run.job in decided}
-    works = {decided[run.job].uid: decided[run.job].work for run in finished if run.job in decided}
+    ended = {decided[run.job].uid: (run, decided[run.job]) for run in finished if run.job in decided}
+    reported = {one.name for one in observation.jobs if _reports_success(one)}
     found = [
         Declared(
             savepoint=one,
             memory=memory.get(one.metadata.uid),
             job=jobs.get(one.metadata.uid),
-            ended=ended.get(one.metadata.uid),
-            ended_work=works.get(one.metadata.uid),
+            ended=run,
+            ended_for=named,
+            has_reported=run is not None and run.job in reported,
+            in_a_row=in_a_row,
         )
         for one in observation.related.get(SAVEPOINTS, ())
         if isinstance(one, HudiSavepoint)
+        for run, named in [ended.get(one.metadata.uid, (None, None))]
     ]
     found = [one for one in found if one.is_held or not one.is_deleted]
-    return tuple(sorted(found, key=partial(_rank, now=now))[:MOST_DECLARED])
+    return tuple(sorted(found, key=partial(_rank, now=now)))
+
+
+def _reports_success(found: JobObservation) -> bool:
+    results = found.outcome.results if found.outcome is not None else ()
+    return bool(results) and results[0].outcome is Outcome.SUCCEEDED
 
 
 def _rank(declared: Declared, *, now: datetime) -> tuple[bool, bool, bool, str, str]:
     memory, metadata = declared.memory, declared.savepoint.metadata
     is_over = declared.has_expired(now) and memory is not None and memory.state is SavepointState.REMOVED
     return not declared.is_deleted, is_over, declared.since is None, metadata.creation_timestamp or "", metadata.name
+
+
+def reading_rank(status: HudiTableStatus, name: str) -> int:
+    """Return when a resource is read of very many: first what the table has to do with, last what is over."""
+    known = next((one.state for one in status.savepoints if one.resource == name), None)
+    return 1 if known is None else 2 if known in _OVER else 0
+
+
+def may_choose_again(status: HudiTableStatus) -> bool:
+    """Whether a commit is decided on which no savepoint was seen yet: another is chosen only where there is none."""
+    return any(one.state is SavepointState.WAITING and one.instant and one.resource for one in status.savepoints)
 
 
 def unreadable_entries(observation: Observation) -> Iterator[TableSavepoint]:

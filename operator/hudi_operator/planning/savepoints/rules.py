@@ -42,16 +42,19 @@ def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
     return SavepointReason.NOT_A_COMMIT, message
 
 
-def _cleaned(instant: str, counters: Counters) -> Refusal | None:
-    """Return what the last clean may have removed of a commit; one that was requested before has left it whole.
+def keeps_from(counters: Counters) -> str | None:
+    """Return the commit from which on the last clean has kept files; None where it does not say.
 
     A clean that keeps a number of versions keeps what the newest commit shows that it knew.
     """
-    clean, time = counters.clean, counters.last_clean
-    if clean is None or time is None or time < instant:
+    clean = counters.clean
+    return (clean.earliest_retained or clean.last_completed_commit or None) if clean is not None else None
+
+
+def _cleaned(instant: str, counters: Counters) -> Refusal | None:
+    """Return what the last clean may have removed of a commit; one that was requested before has left it whole."""
+    time, kept = counters.last_clean, keeps_from(counters)
+    if time is None or time < instant or kept is None or instant >= kept:
         return None
-    keeps_from = clean.earliest_retained or clean.last_completed_commit
-    if not keeps_from or instant >= keeps_from:
-        return None
-    message = f"The clean {time} keeps files from commit {keeps_from} on: those of {instant} may be gone."
+    message = f"The clean {time} keeps files from commit {kept} on: those of {instant} may be gone."
     return SavepointReason.INSTANT_CLEANED, message

@@ -12,7 +12,7 @@ from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.runs.continuous import STOPPED
 from hudi_operator.planning.runs.failures import attempts
-from hudi_operator.planning.services.evaluation import Case
+from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.protection import savepoint_step
 from hudi_operator.services.inside import services_inside
 

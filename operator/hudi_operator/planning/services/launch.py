@@ -10,7 +10,8 @@ from hudi_operator.planning.model.circumstances import class_version_of
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.failures import attempts
-from hudi_operator.planning.services.evaluation import Case, newest_completed
+from hudi_operator.planning.services.case import Case
+from hudi_operator.planning.services.evaluation import newest_completed
 from hudi_operator.planning.services.protection import savepoint_step
 
 

@@ -10,7 +10,8 @@ from hudi_operator.api.status.takeover import Protection, TakeoverPhase, Takeove
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.services.evaluation import Case, after_backoff
+from hudi_operator.planning.services.case import Case
+from hudi_operator.planning.services.evaluation import after_backoff
 from hudi_operator.services.registry import TABLE_SERVICES, mode_of
 
 _SERVICES = tuple(one.service for one in TABLE_SERVICES)

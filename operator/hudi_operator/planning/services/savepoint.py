@@ -10,7 +10,7 @@ from hudi_operator.api.status.table_savepoints import SavepointState, TableSavep
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import SavepointReason
-from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
 from hudi_operator.planning.savepoints.rules import newer_commits
@@ -25,6 +25,13 @@ _BLOCKS_LIMIT = 256
 def evaluate(savepoints: Savepoints) -> Decision:
     """Return whether a run is due; it goes after an ingestion that is due, and before the table services."""
     following = savepoints.following
+    if following is None and savepoints.retry_at is not None:
+        return Decision(
+            due=False,
+            reason=Reason.WAITING_FOR_RETRY,
+            message=f"A run for a HudiSavepoint has failed; the next is at {format_time(savepoints.retry_at)}.",
+            at=savepoints.retry_at,
+        )
     if following is None:
         return Decision(due=False, reason=Reason.NOT_ASKED, message="No HudiSavepoint waits for a run.")
     what = "made" if following.work is SavepointWork.MAKE else "removed"

@@ -16,7 +16,8 @@ from hudi_operator.planning.policy.drift import (
     stops,
 )
 from hudi_operator.planning.runs.failures import reset_failures
-from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
+from hudi_operator.planning.services.case import Case, stranger_at_work
+from hudi_operator.planning.services.evaluation import surroundings
 from hudi_operator.planning.services.explanation import explain
 from hudi_operator.planning.services.freshness import misses_freshness
 from hudi_operator.planning.services.inside import host_for

@@ -11,9 +11,10 @@ from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
 from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.reasons import SavepointReason, TableReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.savepoints.declared import MOST_DECLARED, PATIENCE, expires_at
+from hudi_operator.planning.savepoints.declared import PATIENCE, expires_at
 from hudi_operator.planning.status.conditions import ConditionMaker
 
 QUIET_SECONDS = 300.0
@@ -24,7 +25,7 @@ ENDING_SECONDS = 5.0
 """The same while it waits, or goes, at first; then a tenth of how long it does, so that very many cost little."""
 
 
-_STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
+_STALLED = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED, SavepointState.RETAINED})
 _GOING = frozenset({SavepointState.REMOVED, SavepointState.RETAINED})
 _MESSAGE_LIMIT = 512
 
@@ -114,24 +115,60 @@ def _conditions(
     if table is None:
         message = f"There is no HudiTable {savepoint.spec.table_ref.name} in this namespace."
         return _reconciling(make, ConditionStatus.FALSE, SavepointReason.TABLE_NOT_FOUND, message)
-    return _unanswered(table, make) if entry is None else _answered(savepoint, entry, make)
+    return _unanswered(savepoint, table, make) if entry is None else _answered(savepoint, entry, make)
 
 
-def _unanswered(table: HudiTable | InvalidObject, make: ConditionMaker) -> Iterator[Condition]:
-    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_DECLARED:
-        message = f"More than {MOST_DECLARED} HudiSavepoints name the table; it looks at no further ones."
+def _unanswered(
+    savepoint: HudiSavepoint, table: HudiTable | InvalidObject, make: ConditionMaker
+) -> Iterator[Condition]:
+    told = savepoint.status.conditions
+    if any(one.reason in {SavepointReason.EXPIRED, SavepointReason.LOST} for one in told):
+        return iter(told)  # is over, and the table has no place for it
+    if sum(one.resource is not None for one in table.status.savepoints) >= MOST_RELATED:
+        message = f"More than {MOST_RELATED} HudiSavepoints name the table; it looks at no further ones."
         return _stalled(make, SavepointReason.TOO_MANY, message)
     return _reconciling(make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "The table has not answered yet.")
 
 
 def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
     if entry.state is SavepointState.KEPT:
-        return iter([make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)])
-    if entry.state in _GOING and expires_at(savepoint) is not None:
-        return _stalled(make, SavepointReason.EXPIRED, entry.message)
+        return _kept(entry, make)
+    if entry.state is SavepointState.REMOVED and expires_at(savepoint) is not None:
+        return _expired(entry, make)
     if entry.state in _STALLED:
         return _stalled(make, entry.reason, entry.message)
     return _reconciling(make, ConditionStatus.FALSE, entry.reason, entry.message)
+
+
+def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield that a savepoint is there; one that the table cannot be restored to is not ready."""
+    complete = entry.data_complete
+    gone = f"{entry.message} A clean before it may have removed files of the commit."
+    if complete is ConditionStatus.FALSE:
+        yield from _stalled(make, SavepointReason.INSTANT_CLEANED, gone)
+    else:
+        yield make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)
+    reason, message = {
+        ConditionStatus.TRUE: (SavepointReason.KEPT, "No clean before the savepoint took files of the commit."),
+        ConditionStatus.FALSE: (SavepointReason.INSTANT_CLEANED, gone),
+        ConditionStatus.UNKNOWN: (
+            SavepointReason.CLEANS_UNKNOWN,
+            "The active timeline does not tell whether a clean before the savepoint took files of the commit.",
+        ),
+    }[complete]
+    yield make(ConditionType.DATA_COMPLETE, complete, reason, message)
+
+
+def _expired(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
+    """Yield how the time of a savepoint ended: as planned, which is no failure, or without it ever having been there.
+
+    Ready would be a lie if True, and work that goes on if False, as kstatus reads it: where it is absent, and nothing
+    else stands, a resource counts as settled.
+    """
+    if entry.since is None:
+        yield from _stalled(make, SavepointReason.EXPIRED, entry.message)
+    else:
+        yield make(ConditionType.EXPIRED, ConditionStatus.TRUE, SavepointReason.EXPIRED, entry.message)
 
 
 def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:

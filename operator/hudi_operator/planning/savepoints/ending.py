@@ -1,0 +1,56 @@
+"""What becomes of a savepoint whose resource is deleted, or whose time is over."""
+
+from hudi_jobs.contract import SavepointWork
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.savepoints.declared import Declared
+from hudi_operator.planning.savepoints.seen import Answer, Seen, Work, entry
+
+
+def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer:
+    """Return how far the end of a savepoint has come."""
+    over = _over(declared, seen, removes=removes, why=why)
+    if over is not None:
+        return over, None
+    target = declared.target or ""
+    message = f"the savepoint on {target} is to be removed." if seen.trouble is None else seen.trouble
+    told = entry(
+        declared,
+        seen,
+        SavepointState.REMOVING,
+        SavepointReason.WAITING,
+        f"{why}; {message}",
+        since=declared.since or format_time(seen.now),
+        adopted=declared.was_adopted,
+    )
+    if seen.trouble is not None:
+        return told, None
+    seen.claim(target, declared)
+    return told, Work(what=SavepointWork.REMOVE, instant=target)
+
+
+def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSavepoint | None:
+    """Return what is said where nothing is left to remove. What this resource does not have is never removed."""
+    target, state, reason = declared.target, SavepointState, SavepointReason
+    if declared.job is not None:
+        message = f"{why}; Job {declared.job.name} is at work on it: {declared.job.message or declared.job.state}"
+        return entry(declared, seen, state.REMOVING, reason.AT_WORK, message)
+    if not _has(declared, seen):
+        what = f"has no savepoint on {target} any more" if declared.is_gone else "had no savepoint"
+        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; it {what}.")
+    if seen.trouble is None and target not in seen.saved | seen.begun:
+        return entry(declared, seen, state.REMOVED, reason.REMOVED, f"{why}; the savepoint on {target} is gone.")
+    if not removes or declared.is_given_up:
+        message = f"{why}, and the savepoint on {target} stays in the table."
+        return entry(declared, seen, state.RETAINED, reason.RETAINED, message)
+    return None
+
+
+def _has(declared: Declared, seen: Seen) -> bool:
+    """Whether a resource has a savepoint, or may have one as far as can be seen."""
+    target = declared.target
+    if target is None or seen.owner(target, declared) is not None:
+        return False
+    may_have = declared.may_have_made and (seen.trouble is not None or target in seen.saved | seen.begun)
+    return (declared.since is not None and not declared.is_gone) or declared.has_made or may_have

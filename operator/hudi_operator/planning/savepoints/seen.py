@@ -1,0 +1,90 @@
+"""What is seen of a table by which its savepoints are decided, and what is then said of one."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hudi_jobs.contract import SavepointWork
+from hudi_operator.api.spec.table_class import RetrySettings
+from hudi_operator.api.status.table_savepoints import SavepointState, TableSavepoint
+from hudi_operator.api.status.takeover import TakeoverStatus
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.savepoints.declared import Declared
+from hudi_operator.timeline import Action, Timeline
+
+_MESSAGE_LIMIT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a run would do for one resource, and on which commit."""
+
+    what: SavepointWork
+    instant: str
+
+
+Answer = tuple[TableSavepoint, Work | None]
+"""What is remembered and shown of one savepoint, and the run that it waits for."""
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """What is seen of the table; `claimed` are the instants whose savepoints belong to a resource."""
+
+    timeline: Timeline | None
+    trouble: str | None
+    takeover: str | None
+    limit: int
+    retry: RetrySettings
+    now: datetime
+    saved: frozenset[str] = frozenset()
+    begun: frozenset[str] = frozenset()
+    claimed: dict[str, str] = field(default_factory=dict)
+
+    def owner(self, instant: str | None, declared: Declared) -> str | None:
+        """Return the other resource that has the savepoint on a commit, or is to have it."""
+        owner = self.claimed.get(instant or "")
+        return owner if owner != declared.name else None
+
+    def claim(self, instant: str, declared: Declared) -> None:
+        """Keep a commit for a resource from those that come after it."""
+        self.claimed[instant] = declared.name
+
+
+def see(observation: Observation, takeover: TakeoverStatus | None, *, now: datetime) -> Seen:
+    """Return what is seen of a table."""
+    snapshot, table_class = observation.snapshot, observation.table_class
+    trouble = snapshot.message or str(snapshot.trouble) if snapshot.trouble is not None else None
+    timeline = snapshot.timeline if trouble is None else None
+    begun = (one for one in timeline.pending if one.action is Action.SAVEPOINT) if timeline else ()
+    return Seen(
+        timeline=timeline,
+        trouble="The table may not be read." if observation.is_hidden else trouble,
+        takeover=takeover.savepoint if takeover is not None else None,
+        limit=table_class.spec.savepoints.max_per_table if table_class is not None else 0,
+        retry=table_class.spec.retry if table_class is not None else RetrySettings(),
+        now=now,
+        saved=frozenset(timeline.counters.savepoints if timeline else ()),
+        begun=frozenset(one.time for one in begun),
+    )
+
+
+def entry(
+    declared: Declared, seen: Seen, state: SavepointState, reason: SavepointReason, message: str, **changes: object
+) -> TableSavepoint:
+    """Return what is remembered and shown of a resource's savepoint."""
+    named = declared.job.named_savepoint if declared.job is not None else None
+    told = TableSavepoint(
+        instant=declared.target or (named.instant if named is not None else None),
+        resource=declared.name,
+        uid=declared.uid,
+        state=state,
+        reason=reason,
+        message=message[:_MESSAGE_LIMIT],
+        adopted=declared.was_adopted if declared.since is not None else False,
+        since=declared.since,
+        data_complete=declared.data_complete,
+        failures=declared.failures,
+        retry_at=declared.retry_at(seen.retry, now=seen.now),
+    )
+    return told.model_copy(update=changes)

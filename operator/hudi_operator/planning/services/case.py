@@ -1,0 +1,111 @@
+"""What all services of one table are decided by: what is seen and remembered, and whose pending instants are whose."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_operator.api.resources import HudiTable
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.table import ActiveJob, PendingStatus, ServicesStatus
+from hudi_operator.api.status.takeover import TakeoverStatus
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.services.pending import pending_statuses
+from hudi_operator.planning.writers.unfinished import watch_of
+from hudi_operator.timeline import State, pending_instants
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What all services of one table are decided by; `requested` is an unanswered request for a run now.
+
+    `busy` are pending instants that Jobs of this table which still run may be at work on.
+    """
+
+    observation: Observation
+    table_class: HudiTableClassSpec
+    services: ServicesStatus
+    active: tuple[ActiveJob, ...]
+    requested: str | None
+    now: datetime
+    circumstances: str | None = None
+    pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
+    busy: frozenset[str] = frozenset()
+    takeover: TakeoverStatus | None = None
+    savepoints: Savepoints = field(default_factory=Savepoints)
+
+    @property
+    def table(self) -> HudiTable:
+        """The table."""
+        return self.observation.table
+
+    @property
+    def all_pending(self) -> tuple[PendingStatus, ...]:
+        """All pending instants that some service deals with, oldest first."""
+        return tuple(sorted((one for some in self.pending.values() for one in some), key=lambda one: one.time))
+
+    @property
+    def abandoned(self) -> tuple[str, ...]:
+        """Pending instants that nobody works on any more, oldest first: a run may finish or roll them back."""
+        taken = {job.instant for job in self.active}
+        return tuple(one.time for one in self.all_pending if self.is_free(one) and one.time not in taken)
+
+    def is_free(self, pending: PendingStatus) -> bool:
+        """Whether an instant may be dealt with."""
+        return pending.left_alone_until is None and pending.time not in self.busy
+
+    def free(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that a service has to deal with now, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if self.is_free(one))
+
+    def others(self, service: Service) -> tuple[PendingStatus, ...]:
+        """Return the instants that belong to a service and are left alone, oldest first."""
+        return tuple(one for one in self.pending.get(service, ()) if one.left_alone_until is not None)
+
+
+def make_case(
+    observation: Observation,
+    *,
+    table_class: HudiTableClassSpec,
+    services: ServicesStatus,
+    active: tuple[ActiveJob, ...],
+    left_behind: tuple[str, ...],
+    requested: str | None,
+    circumstances: str | None,
+    now: datetime,
+    takeover: TakeoverStatus | None = None,
+    savepoints: Savepoints | None = None,
+) -> Case:
+    """Return what services are decided by, with the pending instants of each."""
+    snapshot = observation.snapshot
+    known = observation.table.status.services
+    watch = watch_of(observation, table_class, active=active, left_behind=left_behind)
+    timeline, written = snapshot.timeline, dict(snapshot.written)
+    pending = pending_statuses(timeline, known, written, watch=watch, now=now) if timeline else {}
+    busy = (one.instant.time for one in (pending_instants(timeline) if timeline else ()) if watch.is_busy(one))
+    return Case(
+        observation=observation,
+        table_class=table_class,
+        services=services,
+        active=active,
+        requested=requested,
+        circumstances=circumstances,
+        now=now,
+        pending=pending,
+        busy=frozenset(busy),
+        takeover=takeover,
+        savepoints=savepoints or Savepoints(),
+    )
+
+
+def stranger_at_work(case: Case) -> PendingStatus | None:
+    """Return what somebody unknown may be at work on in a serialized table, where nothing may start beside it.
+
+    Hudi's writer would roll it back before it begins, and run any plan that it finds inside itself.
+    """
+    if case.table.spec.concurrency.mode is not ConcurrencyMode.SERIALIZED or case.active:
+        return None
+    writes = {one.time for one in case.pending.get(Service.INGESTION, ())}
+    begun = (one for one in case.all_pending if one.state == State.INFLIGHT.value or one.time in writes)
+    return next((one for one in begun if one.left_alone_until is not None), None)
