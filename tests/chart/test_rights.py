@@ -15,7 +15,10 @@ NEEDED: dict[str, tuple[str, str, str]] = {
     **{f"{verb} tables": (OURS, "huditables", verb) for verb in ("get", "list", "watch", "patch")},
     "replace the status of a table": (OURS, "huditables/status", "update"),
     "set finalizers of a table": (OURS, "huditables/finalizers", "update"),
-    **{f"{verb} savepoints": (OURS, "hudisavepoints", verb) for verb in ("get", "list", "watch", "patch")},
+    **{
+        f"{verb} savepoints": (OURS, "hudisavepoints", verb)
+        for verb in ("get", "list", "watch", "patch", "create", "delete")
+    },
     "replace the status of a savepoint": (OURS, "hudisavepoints/status", "update"),
     "set finalizers of a savepoint": (OURS, "hudisavepoints/finalizers", "update"),
     **{f"{verb} jobs": ("batch", "jobs", verb) for verb in ("get", "list", "watch", "create", "delete")},
@@ -36,8 +39,6 @@ NEVER: dict[str, tuple[str, str, str]] = {
     "run commands in pods": ("", "pods/exec", "create"),
     "create tables": (OURS, "huditables", "create"),
     "delete tables": (OURS, "huditables", "delete"),
-    "create savepoints": (OURS, "hudisavepoints", "create"),
-    "delete savepoints": (OURS, "hudisavepoints", "delete"),
     "change classes": (OURS, "huditableclasses", "update"),
     "change roles": ("rbac.authorization.k8s.io", "roles", "update"),
     "act as others": ("", "serviceaccounts", "impersonate"),

@@ -21,6 +21,7 @@ from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, F
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.planning.model.times import format_time
 
 Document = dict[str, Any]
 Result = TypeVar("Result")
@@ -53,7 +54,7 @@ class MemoryCluster:
         self.lose: Callable[[int], bool] = lambda _number: False
         """Whether the reply to the write of this number is lost, which still takes effect."""
         self.refusal: str | None = None
-        """What the API server says to every new Job."""
+        """What the API server says to every new Job, and every other new object."""
         self.labels: dict[str, dict[str, str]] = {}
         """Labels of namespaces."""
         self.labels_are_secret = False
@@ -165,7 +166,8 @@ class MemoryCluster:
 
     async def create(self, kind: Kind, _namespace: str, manifest: Mapping[str, Any]) -> Document:
         self.calls.append(f"create {kind}")
-        assert kind == JOB
+        if kind != JOB:
+            return self._write(lambda: self._create_object(kind, manifest))
         return self._write(lambda: self._create_job(manifest))
 
     async def delete(self, key: ObjectKey, *, uid: str) -> bool:
@@ -259,6 +261,17 @@ class MemoryCluster:
         metadata = {"name": name, "uid": f"{name}-uid", "labels": dict(labels), "annotations": dict(annotations)}
         self.claims[name] = {"metadata": metadata, "spec": {"holderIdentity": holder}}
         return self.claims[name]
+
+    def _create_object(self, kind: Kind, manifest: Mapping[str, Any]) -> Document:
+        name, objects = manifest["metadata"]["name"], self.of_kind(kind)
+        if self.refusal is not None:
+            raise Forbidden(self.refusal, status=403)
+        if name in objects:
+            raise AlreadyExists(name, status=409)
+        objects[name] = copy.deepcopy(dict(manifest))
+        created = {"uid": f"uid-of-{name}", "generation": 1, "resourceVersion": "1"}
+        objects[name]["metadata"] |= {**created, "creationTimestamp": format_time(self.now())}
+        return objects[name]
 
     def _create_job(self, manifest: Mapping[str, Any]) -> Document:
         name = manifest["metadata"]["name"]

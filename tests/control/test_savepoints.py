@@ -21,6 +21,7 @@ from hudi_operator.control.parts import Parts
 from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.control.settings import Settings
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
+from hudi_operator.jobs.scheduled_savepoint import build_savepoint
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.observation import MOST_RELATED
@@ -324,3 +325,44 @@ async def test_an_object_that_has_gone_or_names_another_table_by_now_is_not_seen
     await process.reconcile(KEY)
     names = [one["resource"] for one in process.cluster.tables["flights"]["status"]["savepoints"]]
     assert names == ["stays"]
+
+
+async def test_a_schedule_creates_the_savepoint_of_its_moment_once_and_the_table_keeps_it() -> None:
+    process = Process(savepoints={"schedule": {"every": "1h"}, "keepLast": 1})
+    uid = process.cluster.tables["flights"]["metadata"]["uid"]
+    await process.reconcile(KEY)
+    (name,) = process.savepoints
+    assert process.savepoints[name]["metadata"]["ownerReferences"][0]["uid"] == uid
+    await process.reconcile(KEY)
+    assert list(process.savepoints) == [name], "also where no event has told of it"
+    process.event("ADDED", name)
+    await process.work()
+    (made,) = process.requests
+    assert (made["resource"], made["instant"], made["work"]) == (f"team-a/{name}", NEWEST, "Make")
+
+
+async def test_what_a_schedule_keeps_no_more_is_deleted() -> None:
+    process = Process(savepoints={"schedule": {"every": "1h"}, "keepLast": 1})
+    table = parse_table(process.cluster.tables["flights"])
+    assert isinstance(table, HudiTable)
+    for number, instant in enumerate((FILES[0], FILES[-1])):
+        name, commit = f"s{number}", instant.partition("_")[0]
+        process.declare(name, deletionPolicy="Delete")
+        metadata = build_savepoint(table, name)["metadata"]
+        created = format_time(process.cluster.now() - timedelta(hours=1 - number))
+        process.savepoints[name]["metadata"] |= {**metadata, "creationTimestamp": created, "finalizers": ["held"]}
+        process.savepoints[name]["status"] = {"instant": commit, "completedAt": created}
+    process.shows(*(f"{one.partition('_')[0]}_{one[18:35]}.savepoint" for one in (FILES[0], FILES[-1])))
+    await process.reconcile(KEY)
+    assert list(process.savepoints) == ["s1"]
+
+
+async def test_a_savepoint_of_a_schedule_that_the_api_server_refuses_is_told_and_stops_nothing() -> None:
+    process = Process(savepoints={"schedule": {"every": "1h"}, "keepLast": 1})
+    process.cluster.refusal = "exceeded quota"
+    await process.reconcile(KEY)
+    process.cluster.refusal = None
+    process.declare()
+    await process.work()
+    assert ("Warning", "SavepointScheduleRefused") in {one[:2] for one in process.cluster.events}
+    assert [one["resource"] for one in process.requests] == ["team-a/daily"]

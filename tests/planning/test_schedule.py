@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_operator.api.spec.table import Schedule
+from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule, next_run
 
 

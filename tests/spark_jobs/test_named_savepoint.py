@@ -130,6 +130,18 @@ def test_what_is_no_completed_commit_of_the_timeline_gets_none(lake: Any) -> Non
     assert savepoints(lake) == []
 
 
+def test_a_resource_that_has_its_savepoint_on_another_commit_gets_no_second_one(lake: Any) -> None:
+    first = adopted(lake, 9, "CopyOnWrite")
+    assert change(lake, MAKE, first).outcome is Outcome.SUCCEEDED
+    write(lake, 4, version=9)
+    second = newest(lake)
+    result = change(lake, MAKE, second)
+    assert refused(result), result
+    assert first in result.message
+    assert savepoints(lake) == [(first, SAVEPOINT_USER)]
+    assert change(lake, MAKE, second, uid="another").outcome is Outcome.SUCCEEDED
+
+
 def test_there_is_nothing_to_keep_where_there_is_no_table(lake: Any) -> None:
     assert refused(change(lake, MAKE, "20260101000000000"))
     assert change(lake, REMOVE, "20260101000000000").outcome is Outcome.SUCCEEDED

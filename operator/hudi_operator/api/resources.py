@@ -31,6 +31,9 @@ TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 SAVEPOINTS = "HudiSavepoint"
 """The name of the kind by which the observation of a table holds the savepoints that name it."""
 
+SCHEDULED_LABEL = "hudi-operator.io/scheduled"
+"""On a HudiSavepoint that the schedule of its table, its controller, has asked for; without it the resource is left."""
+
 SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
 """On a HudiSavepoint: it goes once its savepoint was removed from the table, or is left there."""
 
@@ -42,6 +45,14 @@ FORMER_ANNOTATIONS = {
 """How annotations were spelt before; they are read for one version, and lose against the new spelling."""
 
 
+class OwnerReference(Model):
+    """Who owns an object."""
+
+    kind: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
 class ObjectMetadata(Model):
     """The part of an object's metadata that the operator uses."""
 
@@ -51,9 +62,17 @@ class ObjectMetadata(Model):
     generation: int = 0
     resource_version: str = ""
     annotations: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+
+    @property
+    def controller(self) -> str | None:
+        """The uid of the HudiTable that controls an object, or None."""
+        found = (one for one in self.owner_references if one.controller and one.kind == "HudiTable")
+        return next((one.uid for one in found), None)
 
     @field_validator("annotations")
     @classmethod

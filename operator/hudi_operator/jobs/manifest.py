@@ -85,7 +85,7 @@ def build_job(
             "namespace": table.metadata.namespace,
             "labels": {**labels, CLASS_LABEL: label_value(class_name)},
             "annotations": annotations,
-            **({} if service is Service.DELETION else {"ownerReferences": [_owner(table)]}),
+            **({} if service is Service.DELETION else {"ownerReferences": [owner_reference(table)]}),
         },
         "spec": {
             "backoffLimit": 0,
@@ -154,7 +154,8 @@ def _pod_metadata(
     }
 
 
-def _owner(table: HudiTable) -> dict[str, Any]:
+def owner_reference(table: HudiTable) -> dict[str, Any]:
+    """Return the reference by which an object is the table's own, and goes with it."""
     return {
         "apiVersion": "hudi-operator.io/v1alpha1",
         "kind": "HudiTable",

@@ -26,6 +26,7 @@ from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
+from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, scheduled
 from hudi_operator.planning.services.case import Case, make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.freshness import freshness_changes_at
@@ -100,7 +101,8 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         case = replace(case, services=_reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
     plan = _plan(replace(found, case=case), decisions, started, tracked, now=now)
-    return replace(plan, actions=(*tracked.actions, *stopped.actions, *started.launches), answered=answered)
+    asked = scheduled(observation, plan.savepoints, now=now) if blocker is None else ()
+    return replace(plan, actions=(*tracked.actions, *stopped.actions, *started.launches, *asked), answered=answered)
 
 
 def _find(
@@ -185,6 +187,7 @@ def _plan(
         tracked.late_at,
         found.takeover.until,
         savepoints_change_at(observation, now=now),
+        schedule_changes_at(observation, now=now) if blocker is None else None,
     )
     why = blocker[1] if blocker is not None else None
     return Plan(

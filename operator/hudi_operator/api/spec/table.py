@@ -14,6 +14,7 @@ from hudi_jobs.contract import (
 from hudi_operator.api.spec.concurrency import ConcurrencySpec
 from hudi_operator.api.spec.continuous import CONTINUOUS_RULES, Continuous
 from hudi_operator.api.spec.index import INDEX_RULES, Index
+from hudi_operator.api.spec.schedule import SavepointSchedule, Schedule
 from hudi_operator.api.spec.services import (
     ArchivalSpec,
     CleaningSpec,
@@ -113,27 +114,6 @@ class Transform(Model):
 
     sql: Annotated[str, Field(min_length=1, max_length=32768)]
     """One query over the view `source`."""
-
-
-class Schedule(Model):
-    """When a run is due: at a fixed distance or by a cron expression."""
-
-    every: Duration | None = None
-    """Distance between the starts of two runs."""
-
-    cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
-    """Five-field cron expression."""
-
-    time_zone: Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None = None
-    """IANA time zone of the cron expression; UTC by default."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            ("has(self.every) != has(self.cron)", "exactly one of every and cron must be set"),
-            ("!has(self.timeZone) || has(self.cron)", "timeZone is only for cron"),
-            at_least("every", "1s"),
-        )
-    )
 
 
 class BadRecords(Model):
@@ -363,6 +343,9 @@ class HudiTableSpec(Model):
 
     archival: ArchivalSpec = ArchivalSpec()
     """Moving of old instants to the archive."""
+
+    savepoints: SavepointSchedule | None = None
+    """Savepoints that the operator asks for by itself, and how long it keeps them."""
 
     execution: Execution = Execution()
     """Size of the Spark application."""

@@ -13,11 +13,12 @@ from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.jobs.own_objects import controller_of
-from hudi_operator.control.keys import TABLE
+from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.scheduled_savepoint import build_savepoint
 from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -26,7 +27,17 @@ from hudi_operator.kube.events import EventType
 from hudi_operator.kube.fields import Document, part, text
 from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.planning.decide import spark_image
-from hudi_operator.planning.model import Action, LaunchJob, PodReference, Release, RemoveExecutors, StopJob
+from hudi_operator.planning.model import (
+    Action,
+    CreateSavepoint,
+    DeleteSavepoint,
+    LaunchJob,
+    PodReference,
+    Release,
+    RemoveExecutors,
+    StopJob,
+)
+from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
@@ -59,10 +70,32 @@ class Actor:
             await self._remove_executors(namespace, action.job.name, action.pods)
         elif isinstance(action, Release):
             await self._release(target, action, document)
+        elif isinstance(action, CreateSavepoint):
+            await self._create_savepoint(target, action.name, document)
+        elif isinstance(action, DeleteSavepoint):
+            await self._kube.delete(savepoint_key(namespace, action.name), uid=action.uid)
+            _log.info("scheduled savepoint deleted", savepoint=f"{namespace}/{action.name}")
         elif await self._create(target, action.job):
             due_at = action.due_at if isinstance(action, LaunchJob) else None
             delay = (self._kube.now() - due_at).total_seconds() if due_at else None
             metrics.job_launched(service_name(action.job.service), delay_seconds=delay)
+
+    async def _create_savepoint(self, target: Target, name: str, document: dict[str, Any]) -> None:
+        """Create what a schedule asks for; its name says the moment, so one that is there is that one."""
+        table = target.table
+        if table is None:
+            return
+        try:
+            await self._kube.create(SAVEPOINT, table.metadata.namespace, build_savepoint(table, name))
+        except AlreadyExists:
+            return
+        except (Forbidden, Rejected, NotFound) as error:
+            message = f"The Kubernetes API refused HudiSavepoint {name}, which spec.savepoints asks for: {error}"
+            reason = TableEvent.SCHEDULE_REFUSED
+            await self._kube.create_event(document, kind=EventType.WARNING, reason=reason, message=message, once=True)
+            _log.warning("scheduled savepoint refused", savepoint=name, error=str(error))
+            return
+        _log.info("savepoint scheduled", savepoint=f"{table.metadata.namespace}/{name}")
 
     async def _release(self, target: Target, end: Release, document: dict[str, Any]) -> None:
         # The log says it too: in a namespace that is being deleted no Event can be posted.

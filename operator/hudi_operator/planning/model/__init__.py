@@ -17,6 +17,8 @@ from hudi_operator.planning.model.observation import (
 from hudi_operator.planning.model.plan import (
     Action,
     CreateJob,
+    CreateSavepoint,
+    DeleteSavepoint,
     Failure,
     LaunchJob,
     Plan,
@@ -31,7 +33,9 @@ __all__ = [
     "Blocker",
     "BlockerReason",
     "CreateJob",
+    "CreateSavepoint",
     "Damaged",
+    "DeleteSavepoint",
     "Failure",
     "JobObservation",
     "JobPhase",

@@ -60,7 +60,22 @@ class Release:
     warning: bool = False
 
 
-Action = LaunchJob | CreateJob | StopJob | RemoveExecutors | Release
+@dataclass(frozen=True, kw_only=True)
+class CreateSavepoint:
+    """Create the HudiSavepoint of the latest commit that the table's schedule asks for."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteSavepoint:
+    """Delete a HudiSavepoint that the table's schedule keeps no more."""
+
+    name: str
+    uid: str
+
+
+Action = LaunchJob | CreateJob | StopJob | RemoveExecutors | Release | CreateSavepoint | DeleteSavepoint
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -160,6 +160,9 @@ class TableEvent(StrEnum):
     SAVEPOINTED = "Savepointed"
     """Somebody made a savepoint."""
 
+    SCHEDULE_REFUSED = "SavepointScheduleRefused"
+    """The Kubernetes API refuses the HudiSavepoint that the schedule of the table asks for; a Warning."""
+
 
 class SavepointReason(StrEnum):
     """What is said of a HudiSavepoint, in its condition Ready and in the status of its table."""

@@ -1,12 +1,12 @@
 """When a run is due by its schedule."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from croniter import croniter
 from croniter.croniter import CroniterError
 
-from hudi_operator.api.spec.table import Schedule
+from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.api.values.base import parse_duration
 
 _CHANCE = frozenset({"h", "r"})
@@ -30,6 +30,18 @@ def next_run(schedule: Schedule, *, previous: datetime, first: bool) -> datetime
     if schedule.every is not None:
         return previous if first else previous + parse_duration(schedule.every)
     return _next_match(schedule.cron or "", previous=previous, zone=_zone(schedule.time_zone))
+
+
+def latest_due(schedule: Schedule, *, now: datetime) -> datetime:
+    """Return the newest moment of a schedule that has come; `every` counts from 1970 on, so that it never drifts."""
+    if schedule.every is not None:
+        distance = parse_duration(schedule.every)
+        return now - (now - datetime(1970, 1, 1, tzinfo=UTC)) % distance
+    zone = _zone(schedule.time_zone)
+    _next_match(schedule.cron or "", previous=now, zone=zone)  # refuses what is no schedule
+    after = now.replace(microsecond=0) + timedelta(seconds=1)
+    match = croniter(schedule.cron or "", after.astimezone(zone)).get_prev(datetime)
+    return match.astimezone(UTC)
 
 
 def _next_match(expression: str, *, previous: datetime, zone: ZoneInfo) -> datetime:

@@ -111,10 +111,11 @@ def _sizes(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
 
 
 def _schedule(table: HudiTable) -> Iterator[Blocker]:
-    if table.spec.ingestion is None:
-        return
+    ingestion, savepoints = table.spec.ingestion, table.spec.savepoints
     try:
-        check_schedule(table.spec.ingestion.schedule)
+        for one in (ingestion.schedule if ingestion else None, savepoints.schedule if savepoints else None):
+            if one is not None:
+                check_schedule(one)
     except InvalidSchedule as error:
         yield Blocker(reason=BlockerReason.INVALID_SCHEDULE, message=f"{error}.", hides=False)
 

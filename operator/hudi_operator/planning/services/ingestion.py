@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.api.spec.table import Schedule
+from hudi_operator.api.spec.schedule import Schedule
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import ActiveJob, ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Priority, Reason

@@ -1,0 +1,68 @@
+"""When something is due by itself: runs, and savepoints with how many of them are kept."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_operator.api.values.base import Duration, Model, at_least, rules
+
+MOST_SCHEDULED = 40
+"""Savepoints that the schedule of one table keeps: fewer than the HudiSavepoints that are looked at with a table."""
+
+_KEPT = " + ".join(
+    f"(has(self.{one}) ? self.{one} : 0)" for one in ("keepLast", "keepDaily", "keepWeekly", "keepMonthly")
+)
+
+
+class Schedule(Model):
+    """When a run is due: at a fixed distance or by a cron expression."""
+
+    every: Duration | None = None
+    """Distance between the starts of two runs."""
+
+    cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
+    """Five-field cron expression."""
+
+    time_zone: Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", max_length=64)] | None = None
+    """IANA time zone of the cron expression; UTC by default."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            ("has(self.every) != has(self.cron)", "exactly one of every and cron must be set"),
+            ("!has(self.timeZone) || has(self.cron)", "timeZone is only for cron"),
+            at_least("every", "1s"),
+        )
+    )
+
+
+Keep = Annotated[int, Field(ge=0, le=MOST_SCHEDULED)]
+
+
+class SavepointSchedule(Model):
+    """When a savepoint is made, and which are kept; what no field keeps is removed from the table."""
+
+    schedule: Schedule
+    """When a HudiSavepoint of the latest commit is created; `every` counts from 1970 on, so `24h` is midnight UTC."""
+
+    keep_last: Keep = 0
+    """How many of the newest are kept."""
+
+    keep_daily: Keep = 0
+    """Of how many days in UTC that have a savepoint the newest is kept."""
+
+    keep_weekly: Keep = 0
+    """Of how many weeks from Monday on that have a savepoint the newest is kept."""
+
+    keep_monthly: Keep = 0
+    """Of how many months that have a savepoint the newest is kept."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (f"{_KEPT} >= 1", "give at least one of keepLast, keepDaily, keepWeekly and keepMonthly"),
+            (f"{_KEPT} <= {MOST_SCHEDULED}", f"at most {MOST_SCHEDULED} savepoints can be kept"),
+            (
+                "!has(self.schedule.every) || duration(self.schedule.every) >= duration('1m')",
+                "schedule.every must be at least 1m",
+            ),
+        )
+    )
