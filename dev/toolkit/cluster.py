@@ -23,6 +23,7 @@ OPERATOR_SECRET = "object-store"
 S3_IN_CLUSTER = "http://s3.storage.svc:9000"
 
 PATHS = {
+    "hudisavepoints": "apis/hudi-operator.io/v1alpha1",
     "huditables": "apis/hudi-operator.io/v1alpha1",
     "jobs": "apis/batch/v1",
     "leases": "apis/coordination.k8s.io/v1",
@@ -126,6 +127,10 @@ class Cluster:
         """Install or upgrade the chart with the images that dev/images has built, and wait until it is ready."""
         self.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
         self.make_tenant(OPERATOR_NAMESPACE)
+        self.install_chart("--wait", "--timeout", "180s", values=values)
+
+    def install_chart(self, *options: str, values: Document | None = None) -> None:
+        """Install or upgrade the chart alone, without the definitions of its kinds."""
         self.helm(
             "upgrade",
             "--install",
@@ -134,9 +139,7 @@ class Cluster:
             "--namespace",
             OPERATOR_NAMESPACE,
             "--skip-crds",
-            "--wait",
-            "--timeout",
-            "180s",
+            *options,
             "--values",
             "-",
             given=yaml.safe_dump({**chart_values(), **(values or {})}),

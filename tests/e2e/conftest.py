@@ -21,6 +21,7 @@ ORDER = (
     "test_examples",
     "test_class_policy",
     "test_deletion",
+    "test_savepoints",
     "test_driver_kills",
     "test_continuous",
     "test_streams",

@@ -7,14 +7,19 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any, cast
 
 import aiohttp
+import pytest
+from tests.control.bookmarks import BOOKMARK, BOOKMARKS
 
+from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.control.controllers import CONTROLLERS
 from hudi_operator.control.settings import Settings
 from hudi_operator.handlers.process import OperatorProcess
 from hudi_operator.kube.api import WatchedApi
+from hudi_operator.kube.client import KubernetesClient
 from hudi_operator.kube.errors import KubernetesError
 from hudi_operator.kube.kinds import Kind
-from hudi_operator.runtime.controller import Trigger
+from hudi_operator.kube.transport import Transport
+from hudi_operator.runtime.controller import Controller, Trigger
 from hudi_operator.runtime.known import KnownObjects
 from hudi_operator.runtime.leadership import Leadership
 
@@ -67,16 +72,21 @@ async def _readiness(process: OperatorProcess) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can_be_read() -> None:
-    cluster, election = Cluster("huditables", "huditableclasses"), Election()
-    process = OperatorProcess(
+def process_of(kube: object, election: Election, *more: Controller[Any]) -> OperatorProcess:
+    controllers = (*CONTROLLERS, *more)
+    return OperatorProcess(
         settings=Settings(spark_image="unused", health_port=0, metrics_port=0),
-        kube=cast("WatchedApi", cluster),
-        controllers=CONTROLLERS,
-        known=KnownObjects(CONTROLLERS),
+        kube=cast("WatchedApi", kube),
+        controllers=controllers,
+        known=KnownObjects(controllers),
         reconcile=_nothing,
         leadership=cast("Leadership", election),
     )
+
+
+async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can_be_read() -> None:
+    cluster, election = Cluster("huditables", "huditableclasses"), Election()
+    process = process_of(cluster, election)
     running = asyncio.create_task(process.run())
     await asyncio.sleep(0.2)
     status, why = await _readiness(process)
@@ -97,3 +107,37 @@ async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can
     assert status == 200, why
     process.stop()
     await running
+
+
+def bookmarks() -> dict[str, Any]:
+    """The definition of one more kind, as a release brings it."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [{"name": VERSION, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    names = {"kind": BOOKMARK.name, "plural": BOOKMARK.plural}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{BOOKMARK.plural}.{GROUP}"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions},
+    }
+
+
+@pytest.mark.cluster
+async def test_a_process_waits_for_a_kind_that_comes_late_and_takes_over_once_the_api_server_serves_it(
+    transport: Transport, namespace: str
+) -> None:
+    election = Election()
+    process = process_of(KubernetesClient(transport, operator_namespace=namespace), election, BOOKMARKS)
+    running = asyncio.create_task(process.run())
+    await asyncio.sleep(3)
+    assert (election.stood.is_set(), (await _readiness(process))[0]) == (False, 503)
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    await transport.request("POST", definitions, body=bookmarks())
+    try:
+        async with asyncio.timeout(60):
+            await election.stood.wait()
+        assert (await _readiness(process))[0] == 200
+    finally:
+        await transport.request("DELETE", f"{definitions}/{BOOKMARK.plural}.{GROUP}")
+        process.stop()
+        await running

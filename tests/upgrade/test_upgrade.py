@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.stage import WITHOUT_SERVICES, Stage, Table
 
-from toolkit.cluster import ROOT, Cluster
+from toolkit.cluster import OPERATOR_NAMESPACE, ROOT, Cluster
 from toolkit.store import Store
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
@@ -60,6 +60,36 @@ def stage(before: Path) -> Iterator[Stage]:
         yield stage
     finally:
         stage.clear()
+
+
+def test_the_rollout_waits_until_all_kinds_of_the_release_are_served(stage: Stage) -> None:
+    """The definitions come late: the operator of the release before goes on, and its successor is not ready."""
+    definition = "hudisavepoints.hudi-operator.io"
+    stage.cluster.kubectl("delete", "crd", definition, "--ignore-not-found")
+    leader = stage.operator_pod()["metadata"]["name"]
+    stage.cluster.install_chart(values=VALUES)
+    stage.eventually(lambda: waiting_pods(stage), what="a pod of the release runs and waits")
+    time.sleep(15)
+    assert waiting_pods(stage)
+    assert stage.operator_pod()["metadata"]["name"] == leader
+    tenant = stage.tenant("before")
+    Table(stage, tenant.name, "served").deliver(TEN)
+    tenant.table("served", **WITHOUT_SERVICES).wait_ready()
+
+    # The next test begins with the release before.
+    options = ("--namespace", OPERATOR_NAMESPACE, "--wait", "--timeout", "180s")
+    stage.cluster.helm("rollback", "hudi-operator", *options)
+
+
+def waiting_pods(stage: Stage) -> list[str]:
+    """The operator's pods whose container runs and is not ready."""
+    found = [
+        (pod["metadata"]["name"], one)
+        for pod in stage.cluster.items("pods", namespace=OPERATOR_NAMESPACE)
+        if not pod["metadata"].get("deletionTimestamp")
+        for one in pod.get("status", {}).get("containerStatuses", ())
+    ]
+    return [name for name, one in found if "running" in one["state"] and not one["ready"]]
 
 
 def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> None:
