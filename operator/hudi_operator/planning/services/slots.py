@@ -16,6 +16,7 @@ from hudi_operator.planning.policy.drift import (
     stops,
 )
 from hudi_operator.planning.runs.failures import reset_failures
+from hudi_operator.planning.services.alone import kept_apart
 from hudi_operator.planning.services.evaluation import Case, stranger_at_work, surroundings
 from hudi_operator.planning.services.explanation import explain
 from hudi_operator.planning.services.freshness import misses_freshness
@@ -46,8 +47,10 @@ ServiceBlocker = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
 
 
-def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> list[Service]:
-    """Return the due services in the order in which they may start.
+def in_order(
+    decisions: Mapping[Service, Decision], memory: ServicesStatus, *, apart: frozenset[Service] = frozenset()
+) -> list[Service]:
+    """Return the due services in the order in which they may start, those that are kept `apart` before ingestion.
 
     Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
     turns with services that are far behind. An ingestion of a table that misses its freshness goes before services,
@@ -58,6 +61,8 @@ def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> l
 
     def rank(service: Service) -> tuple[int, int, str, int]:
         found = _rank(decisions[service], service, memory.of(service).passed_over)
+        if service is Service.INGESTION and found[0] == Priority.INGESTION and not apart.isdisjoint(due):
+            return (Priority.CONTINUOUS, *found[1:])
         clears_the_way = service is Service.CLUSTERING and found[0] == Priority.PENDING
         return (_BEFORE_THE_WRITER, *found[1:]) if is_behind and clears_the_way else found
 
@@ -75,13 +80,18 @@ def _rank(decision: Decision, service: Service, passed_over: int) -> tuple[int, 
 
 
 def occupied(
-    service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode, *, host: str | None = None
+    service: Service,
+    active: Sequence[ActiveJob],
+    mode: ConcurrencyMode,
+    *,
+    host: str | None = None,
+    apart: frozenset[Service] = frozenset(),
 ) -> ServiceBlocker | None:
     """Return the Job beside which a service must not start.
 
     A Serialized table has one Job at a time, beside that of its `host`, the driver that does the service. In an
-    Optimistic one, one table service may run beside ingestion. Nothing runs beside a Job of a service that this version
-    does not know.
+    Optimistic one, one table service may run beside ingestion, unless it is kept `apart` from it. Nothing runs beside a
+    Job of a service that this version does not know.
     """
     for job in active:
         if host is not None and job.name == host:
@@ -92,7 +102,7 @@ def occupied(
                 f"Job {job.name}: {job.state}. This version of the operator does not know its service.",
             )
         beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
-        if mode is ConcurrencyMode.SERIALIZED or not beside:
+        if mode is ConcurrencyMode.SERIALIZED or not beside or not apart.isdisjoint({job.service, service}):
             return Waiting.RUNNING, f"Job {job.name}: {job.state}."
     return None
 
@@ -108,7 +118,8 @@ class Started:
 def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
-    for service in in_order(decisions, case.services) if blocker is None else ():
+    order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
+    for service in order if blocker is None else ():
         decision = decisions[service]
         if _waits_for(case, service, decision, active) is None:
             launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
@@ -171,9 +182,9 @@ def _waits_for(
     active: Sequence[ActiveJob],
     blocker: ServiceBlocker | None = None,
 ) -> ServiceBlocker | None:
-    host = host_for(case, service, decision, active)
+    host, spec = host_for(case, service, decision, active), case.table.spec
     return (
-        occupied(service, active, case.table.spec.concurrency.mode, host=host)
+        occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, case.services))
         or blocker
         or limit_reached(case.observation, active)
     )
