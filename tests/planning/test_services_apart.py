@@ -109,3 +109,18 @@ def test_a_scheduled_ingestion_waits_for_it_too() -> None:
     plan = plan_for(observation)
     assert plan.services.ingestion.due
     assert started(plan) == []
+
+
+@pytest.mark.parametrize(("is_running", "counted"), [(True, 2), (False, 0)])
+def test_the_plan_that_its_own_run_has_made_does_not_end_the_count(is_running: bool, counted: int) -> None:
+    """Hudi counts commits from a pending clustering on, so that none is due while one is rewritten."""
+    one = a_table(**CLUSTERING, **LOCK)
+    running_now = (active("flights-clustering-1", service="Clustering"),) if is_running else ()
+    observation = observe(
+        one.model_copy(update={"status": status(clustering=beaten(2), active_jobs=running_now)}),
+        jobs=tuple(job(known.name, service="Clustering") for known in running_now),
+        snapshot=snapshot((JOB, ago(2)), timeline=story(done("commit", 1))),
+    )
+    plan = plan_for(observation)
+    assert plan.services.clustering.reason == "BelowThreshold"
+    assert plan.services.clustering.conflicts == counted

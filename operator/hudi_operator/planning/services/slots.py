@@ -135,7 +135,8 @@ def explained(
     after: dict[Service, ServiceStatus] = {}
     for service, decision in decisions.items():
         memory = case.services.of(service)
-        if decision.reason is Reason.BELOW_THRESHOLD:
+        at_work = any(job.service is service for job in case.active)
+        if decision.reason is Reason.BELOW_THRESHOLD and not at_work:  # else it may be due no more by its own plan
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
         waits = None if service in launched else _waits_for(case, service, decision, started.active, blocker)
