@@ -94,8 +94,8 @@ def _for_nothing(*_: object, **__: object) -> tuple[()]:
     return ()
 
 
-def _any_beside_the_host(*arguments: Any, host: str | None = None) -> Any:
-    return None if host is not None else _OCCUPIED(*arguments)
+def _any_beside_the_host(*arguments: Any, host: str | None = None, **others: Any) -> Any:
+    return None if host is not None else _OCCUPIED(*arguments, **others)
 
 
 def _by_priority(decision: Decision, service: Service, _: int) -> tuple[int, str, int]:

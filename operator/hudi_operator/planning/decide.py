@@ -30,7 +30,7 @@ from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, sch
 from hudi_operator.planning.services.case import Case, make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.freshness import freshness_changes_at
-from hudi_operator.planning.services.inside import stops_nothing
+from hudi_operator.planning.services.inside import services_apart
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
@@ -89,10 +89,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
         observation,
         image=image,
         blocker=blocker,
-        decisions=decisions,
+        due=services_apart(case, decisions, quota_reached=full),
         now=now,
         already=tracked.actions,
-        inside=stops_nothing(case, decisions, quota_reached=full),
     )
     case = replace(case, active=stopped.active)
     started = start(case, decisions, blocker)
@@ -221,7 +220,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     message = blocked_message(observation)
     blocker = (Waiting.BLOCKED.value, message)
     stopped = stop_continuous(
-        tracked.active, observation, image=image, blocker=blocker, decisions={}, now=now, already=tracked.actions
+        tracked.active, observation, image=image, blocker=blocker, due=(), now=now, already=tracked.actions
     )
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES

@@ -6,12 +6,13 @@ when the driver dies. What has come to nothing once is tried in the driver's pla
 
 from collections.abc import Iterable, Mapping
 
-from hudi_jobs.contract import SavepointWork, Service
+from hudi_jobs.contract import ConcurrencyMode, SavepointWork, Service
 from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import JobPhase
 from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.runs.continuous import STOPPED
 from hudi_operator.planning.runs.failures import attempts
+from hudi_operator.planning.services.alone import kept_apart
 from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.protection import savepoint_step
 from hudi_operator.services.inside import services_inside
@@ -32,15 +33,20 @@ def host_for(case: Case, service: Service, decision: Decision, active: Iterable[
     return next((job.name for job in active if _takes(job, case)), None)
 
 
-def stops_nothing(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> frozenset[Service]:
-    """Return the due services for which the driver need not end.
+def services_apart(case: Case, decisions: Mapping[Service, Decision], *, quota_reached: bool) -> tuple[Service, ...]:
+    """Return the due table services that no driver of the table is beside: for them it ends between two batches.
 
-    Where no further Job may be created, one that is handed over could not begin before the driver ends.
+    Where no further Job may be created, a service that would be handed over to the driver could not begin before it
+    ends.
     """
+    due = [service for service, decision in decisions.items() if decision.due and service is not Service.INGESTION]
+    if case.table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC:
+        others = any(job.service is not Service.INGESTION for job in case.active)
+        apart = kept_apart(case.table.spec, case.services) if not others else frozenset()
+        return tuple(service for service in due if service in apart)
     if quota_reached and not any(job.inside for job in case.active):
-        return frozenset()
-    due = (service for service, decision in decisions.items() if decision.due)
-    return frozenset(one for one in due if host_for(case, one, decisions[one], case.active) is not None)
+        return tuple(due)
+    return tuple(service for service in due if host_for(case, service, decisions[service], case.active) is None)
 
 
 def _takes(job: ActiveJob, case: Case) -> bool:

@@ -16,6 +16,7 @@ from hudi_operator.planning.policy.drift import (
     stops,
 )
 from hudi_operator.planning.runs.failures import reset_failures
+from hudi_operator.planning.services.alone import kept_apart
 from hudi_operator.planning.services.case import Case, stranger_at_work
 from hudi_operator.planning.services.evaluation import surroundings
 from hudi_operator.planning.services.explanation import explain
@@ -47,8 +48,10 @@ ServiceBlocker = tuple[str, str]
 """Why nothing may be started, as a word and a sentence."""
 
 
-def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> list[Service]:
-    """Return the due services in the order in which they may start.
+def in_order(
+    decisions: Mapping[Service, Decision], memory: ServicesStatus, *, apart: frozenset[Service] = frozenset()
+) -> list[Service]:
+    """Return the due services in the order in which they may start, those that are kept `apart` before ingestion.
 
     Nothing starves: whoever has been passed over for long goes first, and requests that are renewed all the time take
     turns with services that are far behind. An ingestion of a table that misses its freshness goes before services,
@@ -59,6 +62,8 @@ def in_order(decisions: Mapping[Service, Decision], memory: ServicesStatus) -> l
 
     def rank(service: Service) -> tuple[int, int, str, int]:
         found = _rank(decisions[service], service, memory.of(service).passed_over)
+        if service is Service.INGESTION and found[0] == Priority.INGESTION and not apart.isdisjoint(due):
+            return (Priority.CONTINUOUS, *found[1:])
         clears_the_way = service is Service.CLUSTERING and found[0] == Priority.PENDING
         return (_BEFORE_THE_WRITER, *found[1:]) if is_behind and clears_the_way else found
 
@@ -76,13 +81,18 @@ def _rank(decision: Decision, service: Service, passed_over: int) -> tuple[int, 
 
 
 def occupied(
-    service: Service, active: Sequence[ActiveJob], mode: ConcurrencyMode, *, host: str | None = None
+    service: Service,
+    active: Sequence[ActiveJob],
+    mode: ConcurrencyMode,
+    *,
+    host: str | None = None,
+    apart: frozenset[Service] = frozenset(),
 ) -> ServiceBlocker | None:
     """Return the Job beside which a service must not start.
 
     A Serialized table has one Job at a time, beside that of its `host`, the driver that does the service. In an
-    Optimistic one, one table service may run beside ingestion. Nothing runs beside a Job of a service that this version
-    does not know.
+    Optimistic one, one table service may run beside ingestion, unless it is kept `apart` from it. Nothing runs beside a
+    Job of a service that this version does not know.
     """
     for job in active:
         if host is not None and job.name == host:
@@ -93,7 +103,7 @@ def occupied(
                 f"Job {job.name}: {job.state}. This version of the operator does not know its service.",
             )
         beside = (job.service is Service.INGESTION) != (service is Service.INGESTION)
-        if mode is ConcurrencyMode.SERIALIZED or not beside:
+        if mode is ConcurrencyMode.SERIALIZED or not beside or not apart.isdisjoint({job.service, service}):
             return Waiting.RUNNING, f"Job {job.name}: {job.state}."
     return None
 
@@ -109,7 +119,8 @@ class Started:
 def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlocker | None) -> Started:
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
-    for service in in_order(decisions, case.services) if blocker is None else ():
+    order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
+    for service in order if blocker is None else ():
         decision = decisions[service]
         if _waits_for(case, service, decision, active) is None:
             launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
@@ -125,7 +136,7 @@ def explained(
     after: dict[Service, ServiceStatus] = {}
     for service, decision in decisions.items():
         memory = case.services.of(service)
-        if decision.reason is Reason.BELOW_THRESHOLD or _is_asked_no_more(case, decision):
+        if _is_due_no_more(case, service, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
         waits = None if service in launched else _waits_for(case, service, decision, started.active, blocker)
@@ -137,9 +148,11 @@ def explained(
     return case.services.replaced(after)
 
 
-def _is_asked_no_more(case: Case, decision: Decision) -> bool:
-    """Whether a run for a HudiSavepoint has failed, and nobody asks for it any more."""
-    return decision.reason is Reason.NOT_ASKED and not any(one.failures for one in case.savepoints.entries)
+def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
+    """Whether what has failed is not to be done any more; while it is at work it may be that by its own plan."""
+    if decision.reason is Reason.NOT_ASKED:
+        return not any(one.failures for one in case.savepoints.entries)
+    return decision.reason is Reason.BELOW_THRESHOLD and not any(job.service is service for job in case.active)
 
 
 def _ingestion_goes_first(case: Case, service: Service, started: Started) -> bool:
@@ -177,9 +190,9 @@ def _waits_for(
     active: Sequence[ActiveJob],
     blocker: ServiceBlocker | None = None,
 ) -> ServiceBlocker | None:
-    host = host_for(case, service, decision, active)
+    host, spec = host_for(case, service, decision, active), case.table.spec
     return (
-        occupied(service, active, case.table.spec.concurrency.mode, host=host)
+        occupied(service, active, spec.concurrency.mode, host=host, apart=kept_apart(spec, case.services))
         or blocker
         or limit_reached(case.observation, active)
     )

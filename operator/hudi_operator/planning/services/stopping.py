@@ -4,7 +4,7 @@ Its Job is deleted: the driver is asked to end, finishes the batch that is under
 is declared then.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -15,7 +15,6 @@ from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Action, JobObservation, JobPhase, Observation, StopJob
 from hudi_operator.planning.model.circumstances import class_version_of
-from hudi_operator.planning.model.decision import Decision
 from hudi_operator.planning.model.reasons import RunTrouble, Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.continuous import DRAINING, settings_of
@@ -43,15 +42,14 @@ def stop_continuous(
     *,
     image: str,
     blocker: tuple[str, str] | None,
-    decisions: Mapping[Service, Decision],
+    due: Sequence[Service],
     now: datetime,
     already: Collection[Action] = (),
-    inside: Collection[Service] = (),
 ) -> Stopped:
     """Stop the continuous Jobs that stand still, or that shall end at the boundary of a batch.
 
-    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. `inside` are due
-    services that the driver does beside its batches.
+    `already` are actions that are decided on: what is stopped for another reason is not stopped twice. `due` are
+    services that no driver is beside (`services_apart`).
     """
     given_up = {action.job.name for action in already if isinstance(action, StopJob)}
     actions: list[Action] = []
@@ -63,7 +61,7 @@ def stop_continuous(
             whys = chain(
                 _stands_still(job.live, found, observation, now=now),
                 _reasons(job, job.live, found, observation, image=image, blocker=blocker),
-                _turns(job.live, found, observation, _alone(decisions, inside), active=active, now=now),
+                _turns(job.live, found, observation, due, active=active, now=now),
             )
             why = next(whys, None)
         if why is None or found is None:
@@ -120,22 +118,16 @@ def _reasons(
         yield DRAINING, "Files are to be read once more, which the next driver is told."
 
 
-def _alone(decisions: Mapping[Service, Decision], inside: Collection[Service]) -> list[Service]:
-    """Return the due table services that need the table to themselves."""
-    due = (service for service, decision in decisions.items() if decision.due)
-    return [service for service in due if service is not Service.INGESTION and service not in inside]
-
-
 def _turns(
     live: LiveStatus,
     found: JobObservation,
     observation: Observation,
-    due: list[Service],
+    due: Sequence[Service],
     *,
     active: Collection[ActiveJob],
     now: datetime,
 ) -> Iterator[_Why]:
-    """Yield the table service for which the driver of a Serialized table ends, once it has had its own turn.
+    """Yield the table service for which the driver ends, once it has had its own turn.
 
     A turn is at least one batch, or one look at a source without news: else a service that is due again and again, as
     one that fails is, would have a batch that takes longer cancelled each time. A service that it does beside its
@@ -143,12 +135,13 @@ def _turns(
     """
     since = parse_time(live.running_since)
     interval = parse_duration(settings_of(observation.table).service_interval)
-    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    if not is_serialized or found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
+    if found.phase is not JobPhase.RUNNING or since is None or now - since < interval:
         return
     if live.instant is None and not live.batches and live.polled_at is None:
         return
     if any(job.inside == found.name for job in active):
         return  # what it is at would be cancelled, and begun again from nothing
     if due:
-        yield DRAINING, f"{due[0]} is due, and runs alone on a Serialized table; ingestion continues after it."
+        is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+        why = "runs alone on a Serialized table" if is_serialized else "gave way to writers again and again"
+        yield DRAINING, f"{due[0]} is due, and {why}; ingestion continues after it."
