@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.planning.savepoints import JOB, at_work, entry, later, launches, of, over, saved, savepoint, works, world
-from tests.planning.world import NOW, again, ago, at, job, minutes, plan_for, status_of
+from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan_for, run, status_of
 
 from hudi_jobs.contract import Outcome, SavepointWork, Service
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
@@ -227,3 +227,12 @@ def test_one_that_somebody_removed_is_not_told_to_stay() -> None:
     known = entry(instant=ago(20), since=at(NOW), adopted=True)
     assert of(world(savepoint(deleted=NOW), remembered=(known,))).state is REMOVED
     assert of(world(savepoint(deleted=NOW), files=(saved(20),), remembered=(known,))).state is RETAINED
+
+
+def test_runs_that_failed_to_make_it_delay_no_removal() -> None:
+    known = entry(instant=ago(10), state="Waiting", failures=9, retry_at=at(later(60)))
+    failed = memory(last_run=run(Outcome.FAILED, service="Savepoint", reason="HudiError"), failures=9)
+    told = {"savepoint": failed.model_copy(update={"failures_generation": 1})}
+    seen = world(savepoint(deleted=NOW), files=(saved(10),), remembered=(known,), told=told)
+    assert works(seen) == [(SavepointWork.REMOVE, ago(10))]
+    assert of(seen).failures == 0

@@ -23,11 +23,17 @@ def ending(declared: Declared, seen: Seen, *, removes: bool, why: str) -> Answer
         f"{why}; {message}",
         since=declared.since or format_time(seen.now),
         adopted=declared.was_adopted,
+        **({} if _is_begun(declared) else {"failures": 0, "retry_at": None}),
     )
     if seen.trouble is not None:
         return told, None
     seen.claim(target, declared)
     return told, Work(what=SavepointWork.REMOVE, instant=target)
+
+
+def _is_begun(declared: Declared) -> bool:
+    """Whether it is known that the savepoint is to be removed: runs that failed to make it say nothing of that."""
+    return declared.memory is not None and declared.memory.state is SavepointState.REMOVING
 
 
 def _over(declared: Declared, seen: Seen, *, removes: bool, why: str) -> TableSavepoint | None:

@@ -16,7 +16,6 @@ from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.savepoints.retention import kept
 from hudi_operator.planning.savepoints.rules import newest_commit
 
-_TABLE_NAME_LIMIT = 200
 _WITHOUT = frozenset({SavepointState.REFUSED, SavepointState.LOST, SavepointState.REMOVED})
 
 
@@ -36,7 +35,7 @@ def scheduled(
     waits = any(states.get(one.metadata.uid, SavepointState.WAITING) is SavepointState.WAITING for one in own)
     if moment is None or newest in taken or waits or any((parse_time(_created(one)) or now) >= moment for one in own):
         return deletions
-    name = f"{observation.table.metadata.name[:_TABLE_NAME_LIMIT]}-{moment:%Y%m%d%H%M%S}"
+    name = f"{observation.table.metadata.name}-{moment:%Y%m%d%H%M%S}"
     return (CreateSavepoint(name=name), *deletions)
 
 
