@@ -14,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.faults.arena import PATIENCE, Arena, arena
 from tests.faults.skew import skews
 
+from hudi_operator.api.crd.kinds import KINDS
+
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800), pytest.mark.usefixtures("cluster")]
 
 TABLES = 100
@@ -44,11 +46,11 @@ async def test_idle_tables_cause_no_write_and_a_bounded_number_of_reads(
     assert written == []
     # One listing per read; a table that rests is polled less and less often.
     assert 0 < asked <= TABLES * window / poll
-    # Two listings per resync, of tables and of classes, and four watches that are opened again when they time out:
-    # nothing that grows with the reconciles, or with the tables.
+    # One listing of each kind of the operator per resync, and watches, of Jobs and pods too, that are opened again when
+    # they time out: nothing that grows with the reconciles, or with the tables.
     watches = sum(number for call, number in read.items() if call.startswith("WATCH"))
-    assert read.total() - watches <= 2 * (1 + window / resync)
-    assert watches <= 4 * (1 + window / WATCH_SECONDS)
+    assert read.total() - watches <= len(KINDS) * (1 + window / resync)
+    assert watches <= (len(KINDS) + 2) * (1 + window / WATCH_SECONDS)
 
 
 async def until_idle(place: Arena) -> None:

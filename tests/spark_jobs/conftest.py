@@ -21,9 +21,11 @@ from hudi_jobs.contract import (
     IngestionTask,
     JobOutcome,
     JobRequest,
+    NamedSavepoint,
     Outcome,
     PlannedServiceTask,
     RunMode,
+    SavepointWork,
     Service,
     TableDefinition,
     TableOwner,
@@ -39,6 +41,11 @@ from toolkit.spark_home import java_options, spark_home
 
 ROWS = 5_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
+
+SAVEPOINT = NamedSavepoint(
+    work=SavepointWork.MAKE, instant="20260101000000000", resource="team/daily", uid="uid-of-daily"
+)
+"""What a run for a savepoint does where a test says nothing of it."""
 
 NOON = 1_700_000_000
 """Seconds since the epoch at which the files of a test begin to arrive."""
@@ -204,6 +211,7 @@ class Lake:
             concurrency=concurrency,
             abandoned=abandoned,
             planned=PlannedServiceTask.model_validate(planned),
+            named_savepoint=SAVEPOINT if service is Service.SAVEPOINT else None,
             owner=self.owner,
             take_over=self.take_over,
             lease_seconds=LEASE,
