@@ -25,7 +25,7 @@ COPY pyproject.toml uv.lock ./
 RUN --mount=type=secret,id=ca-bundle \
     uv export --quiet --frozen --no-default-groups --no-emit-project --no-header --no-annotate > operator.txt \
  && uv export --quiet --frozen --all-groups --no-emit-project --no-hashes > locked.txt \
- && printf 'obstore\npydantic\npyspark\n' > spark.in \
+ && printf 'grpcio-tools\nobstore\npydantic\npyspark\n' > spark.in \
  && trusting uv pip compile --quiet --generate-hashes --no-header --no-annotate --constraint locked.txt spark.in \
     --output-file spark.txt
 

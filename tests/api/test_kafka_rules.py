@@ -67,6 +67,12 @@ ACCEPTED: dict[str, Document] = {
         registry={**REGISTRY, "credentialsSecretName": "registry-user", "caSecretName": "registry-ca"},
     ),
     "Protobuf with a descriptor": source(value={"format": "Protobuf", "protobuf": PROTOBUF}),
+    "Protobuf with a registry": source(value={"format": "Protobuf"}, registry={**REGISTRY, "subject": "orders-value"}),
+    "Protobuf with a registry, by the name of the message": source(
+        value={"format": "Protobuf", "protobuf": {"messageType": "shop.v1.Order.Line"}},
+        registry={**REGISTRY, "credentialsSecretName": "registry-user", "caSecretName": "registry-ca"},
+    ),
+    "the end, of Protobuf": source(startingOffsets={"at": "Latest"}, value={"format": "Protobuf"}, registry=REGISTRY),
     "tombstones that delete": source(tombstones="Delete", value={"columns": "id BIGINT"}),
     "tombstones that delete in the order of the offsets": {
         **source(
@@ -119,6 +125,7 @@ SASL = "goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it"
 TLS = "caSecretName and certificateSecretName need the protocol SSL or SASL_SSL"
 PLAIN = "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own"
 AT = "spec.ingestion.source.kafka"
+EITHER = "format Protobuf needs either a registry or value.protobuf.descriptor"
 UPSERT = "source.kafka.value.envelope Debezium needs operation Upsert"
 
 REFUSED: dict[str, tuple[Document, str]] = {
@@ -251,17 +258,19 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "envelope Debezium needs a global index where a column of partitionBy is none of recordKey",
     ),
     "Avro without a registry": (source(value={"format": "Avro"}), "format Avro needs a registry"),
-    "Protobuf without anything": (
-        source(value={"format": "Protobuf"}),
-        "value.protobuf goes with format Protobuf, which needs it",
+    "Protobuf without anything": (source(value={"format": "Protobuf"}), EITHER),
+    "Protobuf with neither a registry nor a descriptor": (
+        source(value={"format": "Protobuf", "protobuf": {"messageType": "shop.v1.Order"}}),
+        EITHER,
     ),
-    "Protobuf with a registry": (
+    "Protobuf with both a registry and a descriptor": (
         source(value={"format": "Protobuf", "protobuf": PROTOBUF}, registry=REGISTRY),
-        "registry is only for format Avro",
+        EITHER,
     ),
-    "a descriptor for JSON": (
-        source(value={"protobuf": PROTOBUF}),
-        "value.protobuf goes with format Protobuf, which needs it",
+    "a descriptor for JSON": (source(value={"protobuf": PROTOBUF}), "value.protobuf is only for format Protobuf"),
+    "a descriptor without the name of its message": (
+        source(value={"format": "Protobuf", "protobuf": {"descriptor": "CgA="}}),
+        f"{AT}.value.protobuf.messageType: Required value",
     ),
     "a descriptor that is no base64": (
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "descriptor": "a$"}}),
@@ -275,7 +284,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         source(value={"format": "Protobuf", "protobuf": {**PROTOBUF, "messageType": "shop-v1"}}),
         f"{AT}.value.protobuf.messageType in body should match",
     ),
-    "a registry for JSON": (source(registry=REGISTRY), "registry is only for format Avro"),
+    "a registry for JSON": (source(registry=REGISTRY), "registry is only for formats Avro and Protobuf"),
     **{
         f"a registry {what}": (
             source(value={"format": "Avro"}, registry={"url": url}),

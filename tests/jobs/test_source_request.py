@@ -123,6 +123,14 @@ def test_a_descriptor_reaches_the_driver() -> None:
     )
 
 
+def test_the_message_of_a_registry_reaches_the_driver_without_a_descriptor() -> None:
+    value = {"format": "Protobuf", "protobuf": {"messageType": "shop.v1.Order"}}
+    found = source({**SECURED, "value": value})
+    assert found.value == MessageValue(format=MessageFormat.PROTOBUF, message_type="shop.v1.Order")
+    assert found.registry is not None
+    assert found.registry.credentials_folder == "/etc/hudi-secrets/registry-credentials"
+
+
 def test_secrets_are_told_by_the_folders_that_they_are_mounted_at() -> None:
     found = source(SECURED)
     assert found.registry == SchemaRegistry(

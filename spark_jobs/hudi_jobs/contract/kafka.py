@@ -86,8 +86,9 @@ class MessageColumns(Document):
 class MessageValue(Document):
     """What the value of a message holds.
 
-    `schema_ddl` are the columns of a JSON value, and the inference of Spark without it. `descriptor` is a base64 file
-    descriptor set and `message_type` the full name of a message in it, for Protobuf without a registry.
+    `schema_ddl` are the columns of a JSON value, and the inference of Spark without it. For Protobuf, `descriptor` is a
+    base64 file descriptor set where there is no registry, and `message_type` the full name of the message: in the set,
+    or in the schemas of the registry, where the first one counts without it.
     """
 
     format: MessageFormat = MessageFormat.JSON

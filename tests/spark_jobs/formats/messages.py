@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import fastavro
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message_factory import GetMessageClass
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import IngestionTask, KafkaSource, Service, TableDefinition, TableTask
+from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.compiler import compiled
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, Decoded
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
 
@@ -46,6 +51,16 @@ def avro_value(number: int, schema: dict[str, Any], record: Any) -> bytes:
     body = io.BytesIO()
     fastavro.schemaless_writer(body, fastavro.parse_schema(schema), record)
     return struct.pack(">bI", 0, number) + body.getvalue()
+
+
+def protobuf_value(number: int, array: bytes, text: str, name: str, record: Any, **imports: str) -> bytes:
+    """Return what a serializer of a registry writes; `array` says where in the text the message is."""
+    files = FileDescriptorSet.FromString(compiled(text, {f"{each}.proto": imports[each] for each in imports}))
+    pool = DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    message = GetMessageClass(pool.FindMessageTypeByName(name))()
+    return struct.pack(">bI", 0, number) + array + ParseDict(record, message).SerializeToString()
 
 
 def context_of(spark: SparkSession, source: dict[str, Any], **table: Any) -> tuple[TaskContext, KafkaSource]:

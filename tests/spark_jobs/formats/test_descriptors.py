@@ -9,7 +9,7 @@ from tests.spark_jobs.formats.messages import context_of
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats.descriptors import DEEPEST, WIDEST
+from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values.descriptors import DEEPEST, WIDEST
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
 
 INT64, GROUP, MESSAGE, ENUM = 3, 10, 11, 14
@@ -119,5 +119,36 @@ def test_what_is_no_descriptor_is_refused(cut: int) -> None:
     assert "is no file descriptor set" in refusal(b"\x0b")
 
 
-def test_a_message_that_is_not_there_is_left_to_spark() -> None:
-    assert refusal(doubling(2), "shop.Other") == ""
+@pytest.mark.parametrize("name", ["shop.Other", "T0"], ids=["another name", "a part of its name"])
+def test_a_message_that_is_not_there_is_refused(name: str) -> None:
+    assert f"has no message {name}" in refusal(doubling(2), name)
+
+
+def importing(name: str, *others: str, syntax: str = "") -> bytes:
+    imports = b"".join(part(3, other.encode()) for other in others)
+    return part(1, part(1, name.encode()) + imports + (part(12, syntax.encode()) if syntax else b""))
+
+
+def test_files_that_import_others_twice_are_refused_at_once() -> None:
+    layers = [importing(f"{side}{n}", f"a{n + 1}", f"b{n + 1}") for n in range(40) for side in "ab"]
+    descriptor = doubling(2) + b"".join([*layers, importing("a40"), importing("b40")])
+    began = time.monotonic()
+    assert "has files that are imported too often" in refusal(descriptor)
+    assert time.monotonic() - began < 2
+    assert refusal(doubling(2) + b"".join(layers[-12:])) == ""
+
+
+def test_files_that_import_themselves_or_without_end_are_refused() -> None:
+    assert "has the file a, which imports itself" in refusal(doubling(2) + importing("a", "b") + importing("b", "a"))
+    chain = b"".join(importing(f"f{n}", f"f{n + 1}") for n in range(DEEPEST + 3))
+    assert f"import others more than {DEEPEST} levels deep" in refusal(doubling(2) + chain)
+
+
+def test_a_file_that_imports_what_spark_is_given_beside_it_is_refused() -> None:
+    imports = part(3, b"hudi_jobs/row.proto")
+    descriptor = part(1, part(1, b"a.proto") + part(2, b"shop") + imports + part(4, a_message("T0", a_field())))
+    assert "which imports itself" in refusal(descriptor + importing("hudi_jobs/row.proto"))
+
+
+def test_files_of_an_edition_are_refused() -> None:
+    assert "of an edition; proto2 and proto3 are read" in refusal(doubling(2) + importing("e", syntax="editions"))

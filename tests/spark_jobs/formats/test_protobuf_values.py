@@ -54,7 +54,7 @@ def test_values_are_messages_of_the_declared_type(spark: SparkSession) -> None:
     [
         ({"message_type": "shop.Other"}, "Other"),
         ({"message_type": "shop.Loop"}, "Loop"),
-        ({"descriptor": base64.b64encode(b"nonsense").decode()}, "cannot be read"),
+        ({"descriptor": base64.b64encode(b"nonsense").decode()}, "no file descriptor set"),
     ],
 )
 def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value: dict[str, Any], said: str) -> None:
@@ -67,12 +67,13 @@ def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"value": {"format": "Protobuf"}}, "need a descriptor"),
+        ({"value": {"format": "Protobuf"}}, "either a registry or a descriptor"),
+        ({"value": {"format": "Protobuf", "descriptor": DESCRIPTOR}}, "needs the type of the message"),
         (source(descriptor="%"), "not base64"),
         (source(descriptor=""), "0 bytes"),
         (source(message_type="shop/../Order"), "no name of a message"),
         (source(schema_ddl="id BIGINT"), "leave the declared ones out"),
-        ({**source(), "registry": {"url": "http://registry"}}, "takes a compiler"),
+        ({**source(), "registry": {"url": "http://registry"}}, "either a registry or a descriptor"),
     ],
 )
 def test_requests_that_lack_what_protobuf_needs_are_invalid(changes: dict[str, Any], said: str) -> None:
@@ -88,7 +89,8 @@ def test_all_batches_of_a_run_share_one_file_of_the_descriptor(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    context, kafka = context_of(spark, source(descriptor=base64.b64encode(tagged(1, FILE) + b"\x52\x00").decode()))
+    own = base64.b64encode(tagged(1, FILE + tagged(8, b""))).decode()  # one that no other test has
+    context, kafka = context_of(spark, source(descriptor=own))
     for _ in range(3):
         format_of(kafka).decode(context, kafka, Topic(spark).frame())
     assert len(list(tmp_path.rglob("*.desc"))) == 1

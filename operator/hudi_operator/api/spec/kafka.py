@@ -76,14 +76,14 @@ class StartingOffsetsSpec(Model):
 
 
 class ProtobufSpec(Model):
-    """The message of Protobuf values: declared, because the schemas of a registry are text that takes a compiler."""
+    """The message of Protobuf values."""
 
     message_type: Annotated[str, Field(pattern=_MESSAGE_TYPE, max_length=256)]
-    """Full name of the message, such as `shop.v1.Order`."""
+    """Full name of the message, such as `shop.v1.Order` or, inside of another, `shop.v1.Order.Line`."""
 
-    descriptor: Annotated[str, Field(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=65536)]
+    descriptor: Annotated[str, Field(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=65536)] | None = None
     """File descriptor set in base64: `protoc --include_imports --descriptor_set_out=/dev/stdout order.proto | base64`,
-    without line breaks."""
+    without line breaks. With a registry its schemas stand for it."""
 
 
 class MessageValueSpec(Model):
@@ -97,7 +97,7 @@ class MessageValueSpec(Model):
     envelope Debezium the columns of the database's table."""
 
     protobuf: ProtobufSpec | None = None
-    """The message of Protobuf values, which need it."""
+    """The message of Protobuf values; with a registry by default the first one of the subject's newest schema."""
 
     envelope: Envelope = Envelope.NONE
     """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
@@ -111,8 +111,8 @@ class MessageValueSpec(Model):
                 "them",
             ),
             (
-                "has(self.protobuf) == (has(self.format) && self.format == 'Protobuf')",
-                "value.protobuf goes with format Protobuf, which needs it",
+                "!has(self.protobuf) || (has(self.format) && self.format == 'Protobuf')",
+                "value.protobuf is only for format Protobuf",
             ),
             (
                 "!has(self.envelope) || self.envelope != 'Debezium' || !has(self.format) || "
@@ -253,7 +253,7 @@ class KafkaSourceSpec(Model):
     """Columns that hold what a message has beside its value."""
 
     registry: SchemaRegistrySpec | None = None
-    """The schema registry of Avro values."""
+    """The schema registry of Avro and Protobuf values."""
 
     security: KafkaSecuritySpec = KafkaSecuritySpec()
     """How the brokers are reached."""
@@ -269,8 +269,14 @@ class KafkaSourceSpec(Model):
                 "format Avro needs a registry",
             ),
             (
-                "!has(self.registry) || (has(self.value) && has(self.value.format) && self.value.format == 'Avro')",
-                "registry is only for format Avro",
+                "!has(self.value) || !has(self.value.format) || self.value.format != 'Protobuf' || "
+                "has(self.registry) != (has(self.value.protobuf) && has(self.value.protobuf.descriptor))",
+                "format Protobuf needs either a registry or value.protobuf.descriptor",
+            ),
+            (
+                "!has(self.registry) || "
+                "(has(self.value) && has(self.value.format) && self.value.format in ['Avro', 'Protobuf'])",
+                "registry is only for formats Avro and Protobuf",
             ),
             (
                 "!has(self.startingOffsets) || !has(self.startingOffsets.partitions) || !has(self.topics) || "

@@ -3,7 +3,7 @@
 A module of a format has two functions, which `registry.py` names in one line of `FORMATS`:
 
 - `require(source)` looks at the request alone, before any broker is asked, and raises `TaskFailed(INVALID_REQUEST)`
-  where the format lacks something (Protobuf without a descriptor and without a registry).
+  where the format lacks something (Avro without a registry).
 - `decode(context, source, messages) -> Decoded`. `messages` has the one column `MESSAGE`, a struct of what Spark's
   source gives: `key` and `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP,
   `timestampType` INT, `headers` ARRAY<STRUCT<key: STRING, value: BINARY>>. The result keeps every row and has `MESSAGE`

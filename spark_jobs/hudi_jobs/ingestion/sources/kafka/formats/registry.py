@@ -2,9 +2,10 @@
 
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource, MessageFormat
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.formats import json_values, protobuf_values, raw
+from hudi_jobs.ingestion.sources.kafka.formats import json_values, raw
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values import decode as avro_values
 from hudi_jobs.ingestion.sources.kafka.formats.debezium import json_events, unwrap
+from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values import decode as protobuf_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Format, Unwrapper
 
 FORMATS: dict[MessageFormat, Format] = {

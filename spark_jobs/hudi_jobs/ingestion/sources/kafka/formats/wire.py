@@ -1,4 +1,7 @@
-"""How a value says which schema of a registry it was written with: a zero byte, four bytes of an id, and the body."""
+"""How a value says which schema of a registry it was written with: a zero byte, four bytes of an id, and the body.
+
+In Protobuf, the body begins with the place of the message in the schema (`protobuf_values/indexes.py`).
+"""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -22,20 +25,25 @@ def is_framed(value: Column) -> Column:
     return (sf.length(value) >= _HEADER) & is_zero & is_positive
 
 
-def schema_id(value: Column) -> Column:
-    """Return the id of the schema in a framed value."""
-    return sf.conv(sf.hex(sf.substring(value, 2, 4)), 16, 10).cast("bigint")
+def header(number: int) -> bytes:
+    """Return what values of a schema begin with."""
+    return b"\0" + number.to_bytes(_HEADER - 1)
 
 
-def body(value: Column) -> Column:
-    """Return a framed value without its header."""
-    return value.substr(sf.lit(_HEADER + 1), sf.length(value))
+def begins_with(value: Column, header: bytes) -> Column:
+    """Tell whether a value begins with the bytes; null where there is no value."""
+    return sf.substring(value, 1, len(header)) == sf.lit(header)
+
+
+def after(value: Column, header: bytes) -> Column:
+    """Return what follows a header."""
+    return value.substr(sf.lit(len(header) + 1), sf.length(value))
 
 
 def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
     """Return the ids of schemas that the values name, and the topics of each; this reads the messages once."""
     value = field("value")
-    named = messages.where(is_framed(value)).select(schema_id(value).alias("id"), field("topic").alias("topic"))
+    named = messages.where(is_framed(value)).select(_schema_id(value).alias("id"), field("topic").alias("topic"))
     by_id = named.groupBy("id").agg(sf.sort_array(sf.collect_set("topic")).alias("topics"), sf.count("*").alias("n"))
     found = by_id.orderBy(sf.desc("n"), "id").limit(MOST_SCHEMAS + 1).collect()
     if len(found) > MOST_SCHEMAS:
@@ -45,3 +53,7 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
             "not use the registry as its serializers do. Read less per run, or correct the producers.",
         )
     return {int(row["id"]): tuple(row["topics"]) for row in found}
+
+
+def _schema_id(value: Column) -> Column:
+    return sf.conv(sf.hex(sf.substring(value, 2, 4)), 16, 10).cast("bigint")

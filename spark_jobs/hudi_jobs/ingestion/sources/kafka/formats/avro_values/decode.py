@@ -1,12 +1,10 @@
 """Avro values of one batch as columns, whatever mixture of schemas they were written with."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import IntegerType, LongType, StructType
 
@@ -15,22 +13,16 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.ddl import declared_columns
-from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import WRAPPED, require_readable, with_times, wrapped
-from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
-    MESSAGE,
-    Decoded,
-    corrupt_text,
-    field,
-    require_unreserved,
-)
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
-from hudi_jobs.ingestion.sources.kafka.formats.shapes import holds, merged, shaped
+from hudi_jobs.ingestion.sources.kafka.formats.shapes import holds, merged
+from hudi_jobs.ingestion.sources.kafka.formats.writers import Writer, rows_of
 from hudi_jobs.jvm import JavaObject, classes
 
-_ID, _COMPATIBLE = "_schema_id", "COMPATIBLE"
+_COMPATIBLE = "COMPATIBLE"
 
 
 def require(source: KafkaSource) -> None:
@@ -60,34 +52,19 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     assert source.registry is not None, "see require"
     schemas = _Schemas(context, source, messages)
     named = wire.schemas_named(messages)
-    known = schemas.known(named)
-    wanted = reduce(merged, [each.type for each in known.values()], schemas.newest_type(named))
-    require_unreserved(wanted.fieldNames())
-    value = field("value")
-    framed = messages.select(MESSAGE, sf.when(wire.is_framed(value), wire.schema_id(value)).alias(_ID))
-    decoded = framed.select(
-        MESSAGE, _ID, *(_decoded(number, each).alias(f"_{number}") for number, each in known.items())
-    )
-    if not wanted.fields:
-        corrupt = sf.when(value.isNotNull(), corrupt_text(value)).alias(CORRUPT_RECORD)
-        return Decoded(decoded.select(MESSAGE, sf.lit(None).cast("string").alias(NO_COLUMN), corrupt))
-    row = _first(known, lambda number, each: shaped(sf.col(f"_{number}")[WRAPPED][WRAPPED], each.type, wanted))
-    whole = _first(known, lambda number, _: sf.col(f"_{number}")[WRAPPED].isNotNull())
-    rows = decoded.select(MESSAGE, row.cast(wanted).alias("_row"), sf.coalesce(whole, sf.lit(False)).alias("_whole"))  # noqa: FBT003
-    columns = [sf.col("_row")[one.name].alias(one.name) for one in wanted.fields]
-    corrupt = sf.when(value.isNotNull() & ~sf.col("_whole"), corrupt_text(value)).alias(CORRUPT_RECORD)
-    return Decoded(rows.select(MESSAGE, *columns, corrupt))
+    writers = [_writer(number, each) for number, each in schemas.known(named).items()]
+    return rows_of(messages, writers, reduce(merged, [each.type for each in writers], schemas.newest_type(named)))
 
 
-def _decoded(number: int, known: _Known) -> Column:
+def _writer(number: int, known: _Known) -> Writer:
     options = {"mode": "PERMISSIVE", "avroSchema": wrapped(known.reader)}
-    return sf.when(sf.col(_ID) == number, from_avro(wire.body(field("value")), wrapped(known.writer), options))
-
-
-def _first(known: dict[int, _Known], value: Callable[[int, _Known], Column]) -> Column:
-    cases = [(sf.col(_ID) == number, value(number, each)) for number, each in known.items()]
-    first, *others = cases or [(sf.lit(False), sf.lit(None))]  # noqa: FBT003
-    return reduce(lambda chain, case: chain.when(*case), others, sf.when(*first))
+    return Writer(
+        headers=(wire.header(number),),
+        type=known.type,
+        decoded=lambda body: from_avro(body, wrapped(known.writer), options),
+        row=lambda decoded: decoded[WRAPPED][WRAPPED],
+        is_row=lambda decoded: decoded[WRAPPED].isNotNull(),
+    )
 
 
 class _Schemas:

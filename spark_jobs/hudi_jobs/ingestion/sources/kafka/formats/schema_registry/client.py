@@ -33,39 +33,38 @@ class Registry:
         self._endpoint = Endpoint(registry, bounds or Bounds(), pause)
         self._known: dict[str, Schema | None] = {}
 
-    def by_id(self, number: int, *, serialized: bool = False) -> Schema | None:
-        """Return the schema of an id, or None where the registry has none; `serialized` is for Protobuf."""
-        return self._get(f"/schemas/ids/{number:d}{_format(serialized)}")
+    def by_id(self, number: int) -> Schema | None:
+        """Return the schema of an id, or None where the registry has none."""
+        return self._get(f"/schemas/ids/{number:d}")
 
     def latest(self, subject: str) -> Schema | None:
         """Return the newest schema of a subject, or None where the registry does not have the subject."""
         return self._get(f"/subjects/{quote(subject, safe='')}/versions/latest")
 
-    def version(self, reference: Reference, *, serialized: bool = False) -> Schema | None:
+    def version(self, reference: Reference) -> Schema | None:
         """Return the schema that a reference names."""
-        subject = quote(reference.subject, safe="")
-        return self._get(f"/subjects/{subject}/versions/{reference.version:d}{_format(serialized)}")
+        return self._get(f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version:d}")
 
-    def referred(self, schema: Schema, *, serialized: bool = False) -> dict[str, Schema]:
+    def referred(self, schema: Schema) -> dict[str, Schema]:
         """Return everything that a schema refers to, by the names that it uses, those without references first."""
         found: dict[str, Schema] = {}
-        self._follow(schema, found, serialized=serialized, depth=0)
+        self._follow(schema, found, depth=0)
         return found
 
-    def _follow(self, schema: Schema, found: dict[str, Schema], *, serialized: bool, depth: int) -> None:
+    def _follow(self, schema: Schema, found: dict[str, Schema], *, depth: int) -> None:
         if depth > _DEEPEST:
             raise _unbounded(f"refers to others {_DEEPEST} levels deep")
         for reference in schema.references:
             if reference.name in found:
                 continue
-            named = self.version(reference, serialized=serialized)
+            named = self.version(reference)
             if named is None:
                 raise TaskFailed(
                     FailureReason.SCHEMA_INCOMPATIBLE,
                     f"A schema refers to version {reference.version} of {reference.subject[:200]!a}, which the schema "
                     f"registry {self._endpoint.url} does not have; register it again.",
                 )
-            self._follow(named, found, serialized=serialized, depth=depth + 1)
+            self._follow(named, found, depth=depth + 1)
             found[reference.name] = named
             if len(found) > _MOST_SCHEMAS or sum(len(each.text) for each in found.values()) > _MOST_TEXT:
                 raise _unbounded(f"refers to more than {_MOST_SCHEMAS} others, or {_MOST_TEXT:,} characters of them")
@@ -85,10 +84,6 @@ class Registry:
             return schema_of(parse(answer.body))
         except NotTheApi as error:
             raise self._endpoint.unavailable(f"it answers with {error}") from error
-
-
-def _format(serialized: bool) -> str:  # noqa: FBT001 - the parameter of the API
-    return "?format=serialized" if serialized else ""
 
 
 def _unbounded(what: str) -> TaskFailed:

@@ -1,0 +1,136 @@
+"""Sets of Protobuf descriptors: what is refused before Spark makes columns of them, and what Spark is given.
+
+Spark makes a column wherever a type is named: of messages that hold others twice, which hold others twice, it would
+never end. The same holds for files that import others twice, each of which it builds again. So a descriptor of some
+hundred bytes can take all memory of the driver.
+"""
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+DEEPEST = 60
+"""Messages inside of messages, and files that import files."""
+
+WIDEST = 20_000
+"""Fields of a message, counted wherever their message is named."""
+
+MOST_BUILT = 20_000_000
+"""Bytes of files, counted wherever a file is imported, each with `_FILE_COST` more."""
+
+LARGEST = 1024 * 1024
+"""Bytes of a set."""
+
+ROW = "hudi_jobs.Row"
+"""Full name of the message that Spark reads values by."""
+
+_FILE_COST = 1000
+_READ = frozenset({"", "proto2", "proto3"})
+
+
+class NoDescriptor(ValueError):
+    """Bytes are no file descriptor set, or none that could be read by; the text is a verb and what follows it."""
+
+
+def parsed(descriptor: bytes) -> FileDescriptorSet:
+    """Return the set that the bytes are."""
+    if not descriptor or len(descriptor) > LARGEST:
+        raise NoDescriptor(f"has {len(descriptor):,} bytes; it may have up to {LARGEST:,}, and not none")
+    try:
+        return FileDescriptorSet.FromString(descriptor)
+    except DecodeError as error:
+        raise NoDescriptor("is no file descriptor set") from error
+
+
+def row_descriptor(files: FileDescriptorSet, message: str) -> bytes:
+    """Return the set with the message once more, as `ROW`, or raise `NoDescriptor`.
+
+    Spark finds messages at the top of a file alone, and by a part of their name too (`ProtobufUtils.buildDescriptor`).
+    What the message refers to stays where it is, because descriptors name types by their whole names.
+    """
+    messages: _Messages = {}
+    for file in files.file:
+        for found in file.message_type:
+            _add(messages, file, found, f".{file.package}" if file.package else "", 0)
+    if f".{message}" not in messages:
+        raise NoDescriptor(f"has no message {message[:200]}")
+    _count(messages, f".{message}", (), {})
+    result = FileDescriptorSet(file=[*files.file, _row_file(*messages[f".{message}"])])
+    _require_buildable(result)
+    return result.SerializeToString()
+
+
+_Messages = dict[str, tuple[FileDescriptorProto, DescriptorProto]]
+
+
+def _row_file(file: FileDescriptorProto, message: DescriptorProto) -> FileDescriptorProto:
+    package, _, name = ROW.rpartition(".")
+    row = DescriptorProto(name=name, field=message.field, oneof_decl=message.oneof_decl)
+    row.extension_range.extend(message.extension_range)
+    return FileDescriptorProto(
+        name=f"{package}/row.proto",
+        package=package,
+        syntax=file.syntax,
+        dependency=dict.fromkeys([file.name, *file.dependency]),
+        message_type=[row],
+    )
+
+
+def _require_buildable(files: FileDescriptorSet) -> None:
+    """Raise `NoDescriptor` where files import each other, or are imported so often that Spark would never end."""
+    for file in files.file:
+        if file.syntax not in _READ:
+            raise NoDescriptor(f"has the file {file.name[:200]} of an edition; proto2 and proto3 are read")
+    by_name = {file.name: file for file in files.file}
+    known: dict[str, int] = {}
+    if sum(_built(by_name, name, (), known) for name in by_name) > MOST_BUILT:
+        raise NoDescriptor("has files that are imported too often; import them once each")
+
+
+def _built(files: dict[str, FileDescriptorProto], name: str, around: tuple[str, ...], known: dict[str, int]) -> int:
+    """Return how many bytes Spark goes through to build a file, with all that it imports."""
+    if name in known or name not in files:
+        return known.get(name, 0)
+    if name in around:
+        raise NoDescriptor(f"has the file {name[:200]}, which imports itself")
+    if len(around) > DEEPEST:
+        raise NoDescriptor(f"has files that import others more than {DEEPEST} levels deep")
+    imported = sum(_built(files, each, (*around, name), known) for each in files[name].dependency)
+    known[name] = files[name].ByteSize() + _FILE_COST + imported
+    return known[name]
+
+
+def _add(messages: _Messages, file: FileDescriptorProto, message: DescriptorProto, scope: str, depth: int) -> None:
+    if depth > DEEPEST:
+        raise NoDescriptor(f"declares messages more than {DEEPEST} levels inside of each other")
+    name = f"{scope}.{message.name}"
+    # Sets that were joined may hold a file twice.
+    if messages.setdefault(name, (file, message))[1] != message:
+        raise NoDescriptor(f"declares the message {name[1:200]} in two ways")
+    for nested in message.nested_type:
+        _add(messages, file, nested, name, depth + 1)
+
+
+def _count(messages: _Messages, name: str, around: tuple[str, ...], known: dict[str, int]) -> int:
+    """Return how many fields a message has, with those of the messages in it."""
+    if name in known:
+        return known[name]
+    if name in around:
+        raise NoDescriptor(f"has the message {name[1:200]}, which refers to itself; a table has no columns without end")
+    if len(around) > DEEPEST:
+        raise NoDescriptor(f"has messages more than {DEEPEST} levels inside of each other")
+    fields = 0
+    for field in messages[name][1].field if name in messages else ():
+        fields += 1
+        if _type_name(field) and field.type != FieldDescriptorProto.TYPE_ENUM:
+            fields += _count(messages, field.type_name, (*around, name), known)
+        if fields > WIDEST:
+            raise NoDescriptor(f"has more than {WIDEST:,} fields, counted wherever their message is named")
+    known[name] = fields
+    return fields
+
+
+def _type_name(field: FieldDescriptorProto) -> str:
+    """Return the whole name of a field's type, if it has one; what a part of a name means depends on its place."""
+    if field.type_name and not field.type_name.startswith("."):
+        raise NoDescriptor(f"names the type {field.type_name[:200]} by a part of its name, as protoc does not")
+    return field.type_name
