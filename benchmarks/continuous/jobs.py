@@ -41,10 +41,15 @@ class Stream:
     interval: float
     table_type: TableType
     master: str
+    events: Path | None = None
+    """Where Spark logs jobs, stages and tasks, to see what each of the two runs in a batch."""
 
     def conf(self) -> dict[str, str]:
         """Spark's settings, with the JVM as the operator starts that of a small driver."""
-        return {
+        events = (
+            {} if self.events is None else {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(self.events)}
+        )
+        return events | {
             "spark.master": self.master,
             "spark.driver.memory": MEMORY,
             "spark.driver.extraJavaOptions": f"{java_options(spark_home())} -Xms{MEMORY}",

@@ -79,6 +79,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=30, help="for so long they arrive")
     parser.add_argument("--type", type=TableType, default=TableType.MERGE_ON_READ)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--events", type=Path, help="an existing folder for Spark's event logs, of both")
     return parser.parse_args()
 
 
@@ -89,7 +90,8 @@ def measure(name: str, broker: KafkaBroker, folder: Path, arguments: argparse.Na
     broker.create_topic(topic)
     broker.produce(topic, backlog(arguments.records))
     size = arguments.records // arguments.batches
-    stream = Stream(broker.bootstrap, topic, size, arguments.interval, arguments.type, arguments.master)
+    how = (arguments.interval, arguments.type, arguments.master, arguments.events)
+    stream = Stream(broker.bootstrap, topic, size, *how)
     job = STARTS[name](stream, folder)
     try:
         commits = await_commits(job, arguments.batches)

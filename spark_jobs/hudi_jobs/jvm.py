@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
@@ -16,10 +18,67 @@ CORRUPT = "_corrupt_record"
 JavaObject: TypeAlias = Any
 """Something that lives in the JVM; py4j knows no types."""
 
+Observations: TypeAlias = dict[str, tuple[int, ...]]
+"""What was counted while rows were computed, by the name of the observation."""
+
+_OBSERVED = re.compile(r"(\w+) -> \[([\d,]+)\]")
+_NO_STREAM = False
+
 
 def classes(spark: SparkSession) -> JavaObject:
     """Return the root under which Java classes are found by their full names."""
-    return spark._jvm  # noqa: SLF001
+    jvm = spark._jvm  # noqa: SLF001
+    if type(jvm) is JVMView:
+        jvm.__class__ = _Names
+    return jvm
+
+
+class _Names(JVMView):  # type: ignore[misc]
+    """The names of the JVM, each asked for once, by PySpark too.
+
+    py4j asks whenever a name is used, part by part, and the JVM looks through every jar for what turns out to be a
+    package. That was a quarter of what the driver's own work for a small batch cost.
+    """
+
+    def __getattr__(self, name: str) -> JavaObject:
+        return _remembered(self, name, super().__getattr__(name))
+
+
+class _Package(JavaPackage):  # type: ignore[misc]
+    def __getattr__(self, name: str) -> JavaObject:
+        return _remembered(self, name, super().__getattr__(name))
+
+
+class _Class(JavaClass):  # type: ignore[misc]
+    """A class with its methods and inner classes; a field is read whenever it is used."""
+
+    def __getattr__(self, name: str) -> JavaObject:
+        return _remembered(self, name, super().__getattr__(name))
+
+
+def _remembered(owner: JavaObject, name: str, found: JavaObject) -> JavaObject:
+    if isinstance(found, JavaPackage):
+        found = _Package(found._fqn, found._gateway_client, found._jvm_id)  # noqa: SLF001
+    elif isinstance(found, JavaClass):
+        found = _Class(found._fqn, found._gateway_client)  # noqa: SLF001
+    if isinstance(found, JavaPackage | JavaClass | JavaMember):
+        setattr(owner, name, found)
+    return found
+
+
+def elements(collection: JavaObject) -> list[JavaObject]:
+    """Return the elements of a Java collection.
+
+    Where py4j iterates over one, an exception of the JVM ends it, of which PySpark asks twenty questions.
+    """
+    array = collection.toArray()
+    return [array[place] for place in range(len(array))]
+
+
+def texts(spark: SparkSession, entries: JavaObject) -> dict[str, str]:
+    """Return a Java map of strings, fetched in one call; nothing in place of a map has none."""
+    found = json.loads(str(classes(spark).org.apache.hudi.common.util.JsonUtils.toString(entries))) or {}
+    return {str(key): str(value) for key, value in found.items()}
 
 
 def hadoop_configuration(spark: SparkSession) -> JavaObject:
@@ -127,17 +186,41 @@ def tried_cast(column: Column, kind: DataType) -> Column:
     return Column(sql.Column(sql.catalyst.expressions.Cast(column._jc.expr(), wanted, zone, mode)))  # noqa: SLF001
 
 
-def fill_cache(frame: DataFrame) -> JavaObject:
+def fill_cache(frame: DataFrame) -> Observations:
     """Compute the rows of a persisted frame, once and without a query over them, and return what was observed.
 
-    The result maps the names of the frame's observations to rows; one that Spark optimised away is not there.
+    An observation that Spark optimised away is not there.
     """
-    spark = frame.sparkSession
-    manager = spark_session(spark).sharedState().cacheManager()
+    manager = spark_session(frame.sparkSession).sharedState().cacheManager()
     relation = manager.lookupCachedData(frame._jdf).get().cachedRepresentation()  # noqa: SLF001
     relation.cacheBuilder().cachedColumnBuffers().count()
+    return _observed(frame.sparkSession, relation.cachedPlan())
+
+
+def in_shuffle_files(frame: DataFrame) -> tuple[DataFrame, Observations]:
+    """Compute the rows of a frame up to its last shuffle, whose files hold them; return what continues from there.
+
+    With it comes what was observed before any shuffle. What is observed after the last one is not there, because that
+    is computed whenever the rows are read; nor is anything where `spark.sql.adaptive.enabled` is off, as nothing has
+    been computed then.
+    """
+    spark, execution = frame.sparkSession, query_execution(frame)
+    rows = execution.toRdd()
+    found: Observations = {}
+    if str(execution.executedPlan().getClass().getSimpleName()) == "AdaptiveSparkPlanExec":
+        leaves = execution.executedPlan().executedPlan().collectLeaves()
+        for leaf in (leaves.apply(place) for place in range(leaves.size())):
+            if str(leaf.getClass().getSimpleName()) == "ShuffleQueryStageExec":
+                found |= _observed(spark, leaf)
+    continued = spark_session(spark).internalCreateDataFrame(rows, execution.analyzed().schema(), _NO_STREAM)
+    return DataFrame(continued, spark), found
+
+
+def _observed(spark: SparkSession, plan: JavaObject) -> Observations:
+    """Return what a plan that was run has observed; its observations have names of letters, and are whole numbers."""
     collector = getattr(classes(spark).org.apache.spark.sql.execution, "CollectMetricsExec$")
-    return getattr(collector, "MODULE$").collect(relation.cachedPlan())
+    text = str(getattr(collector, "MODULE$").collect(plan).toString())
+    return {name: tuple(map(int, values.split(","))) for name, values in _OBSERVED.findall(text)}
 
 
 def jvm_process() -> JavaObject | None:

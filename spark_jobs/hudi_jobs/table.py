@@ -12,7 +12,7 @@ from hudi_jobs.archive import newest_archived_note
 from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
 from hudi_jobs.contract.table_properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration, texts
 
 REPLACE_ACTION = "replacecommit"
 
@@ -77,8 +77,7 @@ class HudiTable:
     @cached_property
     def properties(self) -> dict[str, str]:
         """What `hoodie.properties` holds."""
-        found = self._meta.getTableConfig().getProps()
-        return {str(key): str(found[key]) for key in found}
+        return texts(self._spark, self._meta.getTableConfig().getProps())
 
     @property
     def base_path(self) -> str:
@@ -144,7 +143,7 @@ class HudiTable:
         """
         timelines = classes(self._spark).org.apache.hudi.common.table.timeline.versioning.v1
         archived = self._meta.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants().getInstants()
-        times = sorted({str(each.requestedTime()) for each in archived}, reverse=True)
+        times = sorted({str(each.requestedTime()) for each in elements(archived)}, reverse=True)
         for first in range(0, len(times), _ARCHIVED_PAGE):
             page = times[first : first + _ARCHIVED_PAGE]
             loaded = timelines.ArchivedTimelineV1(self._meta, _WITHOUT_INSTANTS)
@@ -155,8 +154,8 @@ class HudiTable:
         instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
         while instants.hasNext():
             instant = instants.next()
-            notes = commit_metadata(timeline, instant).getExtraMetadata()
-            yield Commit(str(instant.requestedTime()), {str(key): str(notes[key]) for key in notes if key != "schema"})
+            notes = texts(self._spark, commit_metadata(timeline, instant).getExtraMetadata())
+            yield Commit(str(instant.requestedTime()), {key: notes[key] for key in notes.keys() - {"schema"}})
 
     def newest_note(self, key: str) -> str | None:
         """Return the value that the newest completed commit with this key carries.

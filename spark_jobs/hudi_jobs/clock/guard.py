@@ -5,6 +5,7 @@ written with an instant before the newest one are never seen again.
 """
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -18,13 +19,15 @@ from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
 from hudi_jobs.contract.instants import InstantFile, newest, wall_time
 from hudi_jobs.contract.zone import infer_offset
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 
 LONGEST_WAIT = timedelta(seconds=60)
 """How far the newest instant may be ahead of the clock for a write to wait."""
 
 _PROPERTY = "hoodie.table.timeline.timezone"
 _UTC, _LOCAL = "UTC", "LOCAL"
+_PATH = re.compile("path=([^;]*);")
+"""The path of a file in the text of its status (`FileStatus.toString`)."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -80,18 +83,30 @@ class _Table:
     def newest(self) -> str | None:
         """Return the greatest time in the active timelines of the table and of its metadata table."""
         metadata = f"{self.base_path}/.hoodie/metadata"
-        return newest(self.files() + (self._files(metadata) if self._has_table(metadata) else []))
+        names = self._names(self.base_path) + (self._names(metadata) if self._has_table(metadata) else [])
+        return newest(InstantFile(name, written_ms=0) for name in names)
 
     def _has_table(self, base_path: str) -> bool:
         folder = f"{base_path}/.hoodie/hoodie.properties"
         return any(self._filesystem.exists(self._path(name)) for name in (folder, f"{folder}.backup"))
 
     def _files(self, base_path: str) -> list[InstantFile]:
+        found = elements(self._listed(base_path))
+        return [InstantFile(str(each.getPath().getName()), int(each.getModificationTime())) for each in found]
+
+    def _names(self, base_path: str) -> list[str]:
+        """Return the names alone, in one call whatever their number; one that holds a semicolon is no instant's."""
+        listed = self._listed(base_path)
+        names = [path.rpartition("/")[2] for path in _PATH.findall(str(listed.toString()))]
+        return names if len(names) >= int(listed.size()) else [file.name for file in self._files(base_path)]
+
+    def _listed(self, base_path: str) -> JavaObject:
+        """Return the statuses of the files of the active timeline, as a Java list."""
+        jvm = classes(self._spark)
         folder = self._path(str(self._meta(base_path).getTimelinePath().toString()))
         if not self._filesystem.exists(folder):
-            return []
-        found = self._filesystem.listStatus(folder)
-        return [InstantFile(str(each.getPath().getName()), int(each.getModificationTime())) for each in found]
+            return jvm.java.util.ArrayList()
+        return jvm.org.apache.hadoop.util.functional.RemoteIterators.toList(self._filesystem.listStatusIterator(folder))
 
     def _meta(self, base_path: str) -> JavaObject:
         jvm = classes(self._spark)

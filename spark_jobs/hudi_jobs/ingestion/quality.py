@@ -4,11 +4,13 @@ They are counted in the same pass that materialises the rows for the writer, so 
 run that has bad rows reads the source again, to say where they are or to copy them to the quarantine.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
@@ -18,11 +20,12 @@ from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.types import column_named
-from hudi_jobs.jvm import fill_cache, query_execution
+from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
 
 _MOST_EXAMPLES = 3
 _SOURCE = "source"
 _KEPT = "kept"
+_LIMIT = re.compile("(Global|Local)Limit")
 
 
 @dataclass(frozen=True)
@@ -92,20 +95,22 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
     )
 
 
-def count(rows: SourceRows, kept: DataFrame) -> Counts:
-    """Fill the cache of the rows to write, and count them and their source in that one pass.
+def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) -> tuple[DataFrame, Counts]:
+    """Compute the rows to write once and keep them; return what reads them again, and what was counted on the way.
+
+    Rows that were shuffled after they had been counted lie in the files of the shuffle; others are kept in the cache.
 
     Spark leaves the source out, or reads only its beginning, where the transform needs no more of it (`WHERE false`,
     `LIMIT`). Its rows are then counted in their own pass, so that no bad row goes unnoticed.
     """
-    metrics = fill_cache(kept)
-    keyless, misplaced = (int(metrics.apply(_KEPT).getLong(place)) for place in (0, 1))
-    if metrics.contains(_SOURCE) and "Limit" not in str(query_execution(kept).analyzed().toString()):
-        row = metrics.apply(_SOURCE)
-        read, corrupt, passed_over = (int(row.getLong(place)) for place in range(3))
-    else:
-        read, corrupt, passed_over = _count_source(rows)
-    return Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced, passed_over=passed_over)
+    is_whole = not _LIMIT.search(str(query_execution(frame).analyzed().toString()))
+    kept, found = in_shuffle_files(frame) if shuffled else (frame, {})
+    if _KEPT not in found:
+        kept = (observed_faults(kept, faults) if shuffled else kept).persist(StorageLevel.MEMORY_AND_DISK)
+        found |= fill_cache(kept)
+    read, corrupt, passed_over = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
+    keyless, misplaced = found[_KEPT]
+    return kept, Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced, passed_over=passed_over)
 
 
 def count_unparsable(rows: SourceRows) -> Counts:

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from functools import cached_property
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
@@ -32,8 +31,8 @@ from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, req
 from hudi_jobs.ingestion.quality import (
     Counts,
     Faults,
-    count,
     count_unparsable,
+    keep,
     observed,
     observed_faults,
     quarantine,
@@ -41,7 +40,7 @@ from hudi_jobs.ingestion.quality import (
     require_quarantine,
     without_key,
 )
-from hudi_jobs.ingestion.rows import SourceRows
+from hudi_jobs.ingestion.rows import SEQUENCE, SourceRows
 from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
@@ -242,14 +241,14 @@ class _Run:
         frame = nullable(apply_transform(self._context.spark, observed(rows), self._task.transform_sql))
         self._require_columns(frame.schema)
         require_marks(rows, frame.schema, self._definition, self._task)
-        if rows.ordered:
-            unwritable = self._misplaced(frame.schema, deletes=rows.deletes)
-            frame = last_of_each(frame, self._definition, self._task, unwritable)
-        frame = self._gate(frame)
+        frame = self._gate(frame, rows)
         faults = self._faults(frame.schema, deletes=rows.deletes)
-        kept = observed_faults(frame, faults).persist(StorageLevel.MEMORY_AND_DISK)
+        frame = observed_faults(frame, faults)
+        shuffled = rows.ordered and SEQUENCE in frame.columns and self._task.operation is WriteOperation.UPSERT
+        if rows.ordered:
+            frame = last_of_each(frame, self._definition, self._task, faults.misplaced)
         with rows.reading():
-            counts = count(rows, kept)
+            kept, counts = keep(rows, frame, faults, shuffled=shuffled)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
@@ -292,7 +291,7 @@ class _Run:
         wanted |= dict.fromkeys(definition.record_key, "record key")
         require_columns(schema, wanted)
 
-    def _gate(self, frame: DataFrame) -> DataFrame:
+    def _gate(self, frame: DataFrame, rows: SourceRows) -> DataFrame:
         """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
         definition = self._definition
         if self._table_schema is None and self._task.operation is WriteOperation.DELETE:
@@ -302,11 +301,14 @@ class _Run:
             )
         if self._table_schema is None:
             return frame
-        rules = Rules.of(definition, self._task.schema_evolution)
-        if self._task.operation is WriteOperation.DELETE:
-            return cast(frame, conform_keys(self._table_schema, frame.schema, rules))
-        frame = with_mark_of_deletes(frame, self._table_schema)
-        return cast(frame, conform(self._table_schema, frame.schema, rules))
+        if self._task.operation is not WriteOperation.DELETE:
+            frame = with_mark_of_deletes(frame, self._table_schema)
+        marks = {SEQUENCE} if rows.ordered else set()
+        incoming = StructType([field for field in frame.schema if field.name not in marks])
+        conforms = conform_keys if self._task.operation is WriteOperation.DELETE else conform
+        kind = conforms(self._table_schema, incoming, Rules.of(definition, self._task.schema_evolution))
+        names = set(kind.names)
+        return cast(frame, StructType([kind[one.name] if one.name in names else one for one in frame.schema]))
 
     def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
         """Do with bad rows what the policy says, before anything is committed."""

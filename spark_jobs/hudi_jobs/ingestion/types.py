@@ -129,6 +129,8 @@ def cast(frame: DataFrame, kind: StructType) -> DataFrame:
 
 def _cast(field: StructField, kind: DataType) -> Column:
     column = column_named(field.name)
+    if field == StructField(field.name, kind):
+        return column
     if not field.nullable:
         # A CASE without ELSE may be null in Spark's eyes, whatever its condition.
         column = sf.when(sf.lit(True), column)  # noqa: FBT003

@@ -17,7 +17,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder, stays_below
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata
 
 _METADATA_TABLE = ".hoodie/metadata"
@@ -75,11 +75,11 @@ def require_partitions_inside(context: TaskContext) -> None:
 
 def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str, str]]:
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
-    for instant in timeline.getInstants():
+    for instant in elements(timeline.getInstants()):
         metadata = commit_metadata(timeline, instant)
         replaces = str(instant.getAction()) == REPLACE_ACTION
-        replaced = metadata.getPartitionToReplaceFileIds().keySet() if replaces else ()
-        for partition in (*metadata.getWritePartitionPaths(), *replaced):
+        replaced = elements(metadata.getPartitionToReplaceFileIds().keySet()) if replaces else ()
+        for partition in (*elements(metadata.getWritePartitionPaths()), *replaced):
             if folder.partition(str(partition)) is None:
                 yield str(instant.requestedTime()), str(partition)
 
@@ -169,7 +169,7 @@ def _require_properties(meta: JavaObject, base_path: str) -> None:
 def _require(spark: SparkSession, meta: JavaObject) -> None:
     base_path = str(meta.getBasePath().toString())
     _require_properties(meta, base_path)
-    for instant in meta.getActiveTimeline().filterInflightsAndRequested().getInstants():
+    for instant in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
         found = _plan_of(spark, meta, instant)
         if found is not None:
             kind, plan = found

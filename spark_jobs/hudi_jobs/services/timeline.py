@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.table import HudiTable
 
 
@@ -101,22 +101,24 @@ class Timeline:
         """Return what has not completed, oldest first; no savepoints, which have the times of their commits."""
         plans = {each.instant: each for each in (*self.pending_compactions(), *self.pending_clusterings())}
         found = self._active.filterInflightsAndRequested().getInstants()
-        pairs = sorted({(str(each.requestedTime()), str(each.getAction())) for each in found})
+        pairs = sorted({(str(each.requestedTime()), str(each.getAction())) for each in elements(found)})
         return [Begun(time, action, plans.get(time)) for time, action in pairs if action != "savepoint"]
 
     def unfinished_writes(self) -> list[str]:
         """Return the requested times of commits that have begun and not completed, services not counted."""
         timeline = self._active.getCommitsTimeline().filterPendingExcludingCompaction()
         utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
-        services = {str(each.requestedTime()) for each in utilities.getPendingClusteringInstantTimes(self.meta)}
-        times = [str(instant.requestedTime()) for instant in timeline.getInstants()]
+        services = {
+            str(each.requestedTime()) for each in elements(utilities.getPendingClusteringInstantTimes(self.meta))
+        }
+        times = [str(instant.requestedTime()) for instant in elements(timeline.getInstants())]
         return [time for time in times if time not in services]
 
     def unfinished_rollbacks(self) -> list[PendingRollback]:
         """Return rollbacks that have not completed; one whose plan cannot be read is of no use to anybody."""
         read = classes(self._spark).org.apache.hudi.table.action.rollback.RollbackUtils.getRollbackPlan
         found = []
-        for each in self._active.filterPendingRollbackTimeline().getInstants():
+        for each in elements(self._active.filterPendingRollbackTimeline().getInstants()):
             with suppress(Py4JJavaError):
                 target = read(self.meta, each).getInstantToRollback().getCommitTime()
                 found.append(PendingRollback(str(each.requestedTime()), str(target)))
@@ -125,17 +127,17 @@ class Timeline:
     def unfinished_cleans(self) -> list[str]:
         """Return the requested times of cleans that have not completed, oldest first."""
         instants = self._active.getCleanerTimeline().filterInflightsAndRequested().getInstants()
-        return sorted(str(each.requestedTime()) for each in instants)
+        return sorted(str(each.requestedTime()) for each in elements(instants))
 
     def unfinished_restores(self) -> list[str]:
         """Return the requested times of restores that have not completed, oldest first."""
         instants = self._active.getRestoreTimeline().filterInflightsAndRequested().getInstants()
-        return sorted(str(each.requestedTime()) for each in instants)
+        return sorted(str(each.requestedTime()) for each in elements(instants))
 
     def savepoints(self) -> list[Savepoint]:
         """Return the completed savepoints, oldest commit first."""
         found = []
-        for each in self._active.getSavePointTimeline().filterCompletedInstants().getInstants():
+        for each in elements(self._active.getSavePointTimeline().filterCompletedInstants().getInstants()):
             said = self._active.readSavepointMetadata(each)
             found.append(Savepoint(str(each.requestedTime()), str(said.getSavepointedBy()), str(said.getComments())))
         return found
@@ -143,7 +145,7 @@ class Timeline:
     def begun_savepoint(self, instant: str) -> str | None:
         """Return the file of a savepoint on an instant that was begun and has not completed."""
         names = self.meta.getInstantFileNameGenerator()
-        for each in self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants():
+        for each in elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants()):
             if str(each.requestedTime()) == instant:
                 return f"{self.meta.getTimelinePath().toString()}/{names.getFileName(each)}"
         return None
@@ -152,7 +154,7 @@ class Timeline:
         """Return the cleans of the active timeline, those that have not completed too."""
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
         generator, found = self.meta.getInstantGenerator(), []
-        for each in self._active.getCleanerTimeline().getInstants():
+        for each in elements(self._active.getCleanerTimeline().getInstants()):
             time = str(each.requestedTime())
             if each.isCompleted():
                 said = self._active.readCleanMetadata(each)
@@ -168,28 +170,28 @@ class Timeline:
     def commits(self) -> set[str]:
         """Return the requested times of all completed commits of the active timeline."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
-        return {str(each.requestedTime()) for each in commits}
+        return {str(each.requestedTime()) for each in elements(commits)}
 
     def drop_begun_savepoint(self, instant: str) -> None:
         """Remove what a run that was ended while it made a savepoint has left of it: Hudi would not begin another."""
-        for each in self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants():
+        for each in elements(self._active.getSavePointTimeline().filterInflightsAndRequested().getInstants()):
             if str(each.requestedTime()) == instant:
                 self._active.deletePending(each)
 
     def newest_commit(self) -> str | None:
         """Return the requested time of the newest completed commit, or None where nothing has been committed."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
-        return max((str(each.requestedTime()) for each in commits), default=None)
+        return max((str(each.requestedTime()) for each in elements(commits)), default=None)
 
     def has_writes_after(self, instant: str) -> bool:
         """Tell whether a commit has completed since an instant was requested."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
-        return any(str(commit.getCompletionTime()) > instant for commit in commits)
+        return any(str(commit.getCompletionTime()) > instant for commit in elements(commits))
 
     def completed(self) -> list[tuple[str, str]]:
         """Return the requested times and actions of all completed instants, oldest first."""
         instants = self._active.filterCompletedInstants().getInstants()
-        return sorted((str(instant.requestedTime()), str(instant.getAction())) for instant in instants)
+        return sorted((str(instant.requestedTime()), str(instant.getAction())) for instant in elements(instants))
 
     def _requested_replace(self, instant: JavaObject) -> JavaObject:
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
@@ -200,14 +202,14 @@ class Timeline:
     def written_by(self, instant: str) -> Written | None:
         """Return what the completed commit of an instant says, or None where it has not completed."""
         timeline = self._active.getCommitsTimeline().filterCompletedInstants()
-        found = [each for each in timeline.getInstants() if str(each.requestedTime()) == instant]
+        found = [each for each in elements(timeline.getInstants()) if str(each.requestedTime()) == instant]
         return _written(timeline, found[0]) if found else None
 
 
 def _pending(instants: JavaObject, read_plan: Callable[[JavaObject], JavaObject]) -> list[Pending]:
     found = [
         Pending(str(each.requestedTime()), InstantState(str(each.getState().name())), *_notes_of(each, read_plan))
-        for each in instants
+        for each in elements(instants)
     ]
     return sorted(found, key=lambda pending: pending.instant)
 

@@ -22,7 +22,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
 from hudi_jobs.jvm import inferred_json
 
 _ROOT = "value"
-_PARSED = "_parsed"
+_PARSED, _ROW = "_parsed", "_row"
 
 
 def require(_source: KafkaSource) -> None:
@@ -32,10 +32,11 @@ def require(_source: KafkaSource) -> None:
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
     """Parse the values; without declared columns an extra pass infers them from all values of the batch."""
     value = field("value")
-    text = sf.decode(value, "UTF-8")
+    # The bytes as they are, for a string of Spark: nothing is copied, and nothing is replaced that is no UTF-8.
+    text = value.cast("string")
     schema = declared_columns(context.spark, source.value.schema_ddl)
     if schema is None:
-        schema = inferred_json(messages.select(text.alias(_ROOT)).where(_looks_like_an_object(text)))
+        schema = inferred_json(messages.select(_decoded(value).alias(_ROOT)).where(_looks_like_an_object(text)))
     fields = [one for one in schema.fields if one.name != CORRUPT_RECORD] or [StructField(NO_COLUMN, StringType())]
     require_unreserved(one.name for one in fields)
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.
@@ -47,11 +48,19 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.
     first = sf.get(objects, sf.lit(0))
     whole = (sf.size(objects) == 1) & first.isNotNull() & sf.col(_PARSED)[CORRUPT_RECORD].isNull()
-    good = _looks_like_an_object(text) & (sf.encode(text, "UTF-8") == value) & whole.eqNullSafe(~never())
-    columns = [sf.when(good, first[one.name]).alias(one.name) for one in fields]
-    corrupt = sf.when(value.isNotNull() & ~good, corrupt_text(value)).alias(CORRUPT_RECORD)
+    good = _looks_like_an_object(text) & (_decoded(value) == text) & whole.eqNullSafe(~never())
+    # A column of its own: in the condition of each column it made Spark's planning the larger part of a small batch.
+    frame = frame.select(MESSAGE, sf.when(good, first).alias(_ROW))
+    columns = [sf.col(_ROW)[one.name].alias(one.name) for one in fields]
+    corrupt = sf.when(value.isNotNull() & sf.col(_ROW).isNull(), corrupt_text(value)).alias(CORRUPT_RECORD)
     return Decoded(frame.select(MESSAGE, *columns, corrupt))
 
 
+def _decoded(value: Column) -> Column:
+    """Return a value as text in which something else stands for what is no UTF-8."""
+    return sf.decode(value, "UTF-8")
+
+
 def _looks_like_an_object(text: Column) -> Column:
-    return text.rlike(r"^[ \t\r\n]*\{")
+    """Tell whether a text begins like an object; the pattern is only asked where white space comes first."""
+    return text.startswith("{") | text.rlike(r"^[ \t\r\n]*\{")
