@@ -105,7 +105,7 @@ class _Run:
         _require_no_restore(context, self._journal, ours=begun)
         with noting_affected(context, lambda: load_timeline(context)):
             if record is None or (begun is None and record.phase is OperationPhase.RUNNING):
-                record = self._begin(table)
+                record = self._begin(table, record)
             if record.phase is OperationPhase.DONE:
                 message = f"The table is at commit {record.target} already."
                 return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
@@ -123,8 +123,16 @@ class _Run:
                     history.drop_unreadable_restore(each.instant)
         return restore_of(self._context, record)
 
-    def _begin(self, table: HudiTable) -> OperationRecord:
-        record = checked(self._context, self._operation, table)
+    def _begin(self, table: HudiTable, earlier: OperationRecord | None) -> OperationRecord:
+        """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
+        try:
+            record = checked(self._context, self._operation, table)
+        except TaskFailed:
+            if earlier is not None:
+                remake_metadata_table(self._context, earlier)
+            raise
+        if earlier is not None:
+            record = record.following(earlier)
         if not record.removed:
             record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
         self._keep(record)
