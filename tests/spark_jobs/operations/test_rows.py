@@ -1,5 +1,6 @@
 """Rows of every shape, partitions and schemas that grow are compared by what they hold."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, ope
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
-from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.record import RECORD_FILE, Rows
 
 pytestmark = [pytest.mark.spark]
 
@@ -97,3 +98,19 @@ def test_tables_of_both_versions_go_back_with_and_without_a_lock(
     assert pending(lake) == []
     overwrite(lake, 5, version=version, metadata=kind == "MergeOnRead")
     assert {row[1] for row in rows(lake, metadata=True)} == {5}
+
+
+@pytest.mark.s3
+@pytest.mark.slow
+def test_a_table_on_s3_goes_back_and_its_record_is_written_on_a_condition(lake: Any, s3: Any) -> None:
+    bucket = f"operations-{time.monotonic_ns()}"
+    s3.create_bucket(Bucket=bucket)
+    lake.use_store(bucket, s3.meta.endpoint_url)
+    for value in (1, 2, 3):
+        overwrite(lake, value, version=9, metadata=True)
+    target = commits(lake)[1]
+    report = done(operate(lake, target))
+    assert {row[1] for row in rows(lake, metadata=True)} == {2}
+    record = s3.get_object(Bucket=bucket, Key=f"table/.hudi-operator/{RECORD_FILE}")["Body"].read()
+    assert str(report.restore) in record.decode()
+    assert done(operate(lake, target)) == report
