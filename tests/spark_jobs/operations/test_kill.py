@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import RESTORE, commits, done, files, operate, pending, request, rows, timeline
 from tests.spark_jobs.test_services import csv, succeeded
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
 from hudi_jobs.services.client import write_client
@@ -38,13 +38,10 @@ def begun(lake: Any, moment: str) -> Callable[[], bool]:
     return happened
 
 
-@pytest.mark.parametrize("reingest", [True, False])
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@crossed(("kind", ["CopyOnWrite", "MergeOnRead"]), ("reingest", [False, True]))
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], kind: str, reingest: bool
 ) -> None:
-    if not ALL and reingest is (kind == "CopyOnWrite"):
-        pytest.skip("each kind with one of them")
     lake.table, lake.metadata_table, lake.lease = {"type": kind}, True, LEASE
     fill(lake, 0, 2)
     expected, target = rows(lake), commits(lake)[-1]
