@@ -33,6 +33,14 @@ if TYPE_CHECKING:
         Tombstones,
     )
     from hudi_jobs.contract.location import Location, NotALocation, store_of
+    from hudi_jobs.contract.operation import (
+        MOST_LISTED,
+        NewerSavepoints,
+        OperationKind,
+        OperationPhase,
+        OperationReport,
+        TableOperation,
+    )
     from hudi_jobs.contract.order import (
         MOST_ABANDONED,
         ORDER_FILE,
@@ -108,6 +116,7 @@ __all__ = [
     "METADATA_PREFIX",
     "MOST_ABANDONED",
     "MOST_AFFECTED",
+    "MOST_LISTED",
     "OPERATOR_FILE_LIMIT",
     "OPERATOR_FOLDER",
     "OPERATOR_KEY",
@@ -145,8 +154,12 @@ __all__ = [
     "MessageFormat",
     "MessageValue",
     "NamedSavepoint",
+    "NewerSavepoints",
     "NotALocation",
     "OffsetReset",
+    "OperationKind",
+    "OperationPhase",
+    "OperationReport",
     "OrderState",
     "OtherSource",
     "Outcome",
@@ -170,6 +183,7 @@ __all__ = [
     "ServiceOrder",
     "StartingOffsets",
     "TableDefinition",
+    "TableOperation",
     "TableOwner",
     "TableTask",
     "TableType",
@@ -201,6 +215,7 @@ _MODULES = (  # those without pydantic first
     "checkpoint",
     "index",
     "kafka",
+    "operation",
     "order",
     "outcome",
     "ownership",

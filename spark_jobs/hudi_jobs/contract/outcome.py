@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from hudi_jobs.contract.affected import AffectedInstants
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.operation import OperationReport
 
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes that the kubelet keeps of a termination message."""
@@ -108,6 +109,12 @@ class FailureReason(StrEnum):
     SAVEPOINT_REFUSED = "SavepointRefused"
     """There can be no such savepoint: its commit is not there, was cleaned, or has one of somebody else."""
 
+    OPERATION_REFUSED = "OperationRefused"
+    """The operation cannot be done to this table, and nothing was changed."""
+
+    NOT_VERIFIED = "NotVerified"
+    """The rows after an operation are not those that were counted before it."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 
@@ -140,6 +147,7 @@ class TaskResult(Document):
     Of a continuous ingestion, `batches` are the commits that it made, rows, files and bytes are sums over them, and
     `instant` is the newest.
     `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
+    `operation` says how far an operation came, and what it did; without one the run wrote nothing.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
     pending beyond it is somebody else's. None in both says that it is not known.
     """
@@ -171,6 +179,7 @@ class TaskResult(Document):
     instants_archived: int | None = None
     affected: AffectedInstants = ()
     savepoint: str | None = None
+    operation: OperationReport | None = None
     newest_instant: str | None = None
     started_at: str | None = None
     finished_at: str | None = None
@@ -240,7 +249,26 @@ def _without_figures(result: TaskResult) -> TaskResult:
 
 
 def _essential(result: TaskResult) -> TaskResult:
-    return TaskResult(id=result.id, outcome=result.outcome, reason=result.reason, instant=result.instant)
+    return TaskResult(
+        id=result.id,
+        outcome=result.outcome,
+        reason=result.reason,
+        instant=result.instant,
+        operation=_essential_operation(result.operation),
+    )
+
+
+def _essential_operation(report: OperationReport | None) -> OperationReport | None:
+    """Keep how far an operation came, which decides what follows, and which instants are its own."""
+    if report is None:
+        return None
+    return OperationReport(
+        phase=report.phase,
+        target=report.target,
+        verified=report.verified,
+        restore=report.restore,
+        checkpoint_commit=report.checkpoint_commit,
+    )
 
 
 def _dump(outcome: JobOutcome) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.operation import TableOperation
 from hudi_jobs.contract.ownership import TableOwner
 from hudi_jobs.contract.savepoint import NamedSavepoint
 from hudi_jobs.contract.source import AnySource, FileSource
@@ -37,6 +38,9 @@ class Service(StrEnum):
 
     SAVEPOINT = "Savepoint"
     """Making or removing the savepoint that a HudiSavepoint asks for."""
+
+    OPERATION = "Operation"
+    """Doing once what a HudiOperation asks for."""
 
     COMPACTION = "Compaction"
     """Merging log files into base files."""
@@ -213,7 +217,8 @@ class TableTask(Document):
     them back. Of the others only plans that name a run of this table are its business; the rest another tool may be at
     work on. None comes from an operator that does not say: in a serialized table everything unfinished is dead then.
 
-    `savepoint` is what a table service does before its own work, `named_savepoint` the work of the service Savepoint.
+    `savepoint` is what a table service does before its own work, `named_savepoint` the work of the service Savepoint,
+    `operation` that of the service Operation.
     `planned` belongs to compaction and clustering. Cleaning, archival and deletion need nothing but the table.
     `owner` is whom the run is for; without it the run works only on tables that nobody owns. `take_over` is the
     identity of the operator whose table is taken over, because a person has said so.
@@ -231,6 +236,7 @@ class TableTask(Document):
     planned: PlannedServiceTask | None = None
     savepoint: SavepointTask | None = None
     named_savepoint: NamedSavepoint | None = None
+    operation: TableOperation | None = None
     owner: TableOwner | None = None
     take_over: str | None = None
     inside: str | None = None
