@@ -19,6 +19,10 @@ from hudi_operator.planning.model.circumstances import circumstances_of
 from hudi_operator.planning.model.decision import Decision, concealed, seconds_until
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.aftermath import has_changed_history, services_after, takeover_after
+from hudi_operator.planning.operations.assess import Held, Operations
+from hudi_operator.planning.operations.assess import assess as assess_operations
+from hudi_operator.planning.operations.assess import settled as settled_operations
 from hudi_operator.planning.policy.drift import drift_of
 from hudi_operator.planning.runs.continuous import STOPPED
 from hudi_operator.planning.runs.failures import reset_failures
@@ -27,6 +31,15 @@ from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
 from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, scheduled
+from hudi_operator.planning.services.blocking import (
+    Seen,
+    ServiceBlocker,
+    blocked_message,
+    operation_held,
+    table_blocker,
+    under_maintenance,
+    waits_for_stranger,
+)
 from hudi_operator.planning.services.case import Case, make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.freshness import freshness_changes_at
@@ -35,16 +48,7 @@ from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
 from hudi_operator.planning.services.rescan import rescan_after
 from hudi_operator.planning.services.savepoint import savepoints_change_at, settled
-from hudi_operator.planning.services.slots import (
-    ServiceBlocker,
-    Started,
-    blocked_message,
-    explained,
-    limit_reached,
-    start,
-    table_blocker,
-    waits_for_stranger,
-)
+from hudi_operator.planning.services.slots import Started, explained, limit_reached, start
 from hudi_operator.planning.services.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import Writers, check_writers
@@ -132,15 +136,28 @@ def _find(
         observation, table_class, tracked, services, takeover=takeover.status, circumstances=circumstances, now=now
     )
     drift = drift_of(observation)
-    blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    seen = Seen(observation=observation, writers=writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    quiet, stranger = _not_quiet(takeover), waits_for_stranger(case)
+    held = operation_held(seen, quiet, stranger)
+    operations = assess_operations(observation, active=tracked.active, finished=tracked.finished, held=held, now=now)
     return _Found(
-        case=case,
+        case=_with_operations(case, operations),
         history=history,
         takeover=takeover,
         ownership=ownership,
         writers=writers,
         drift=drift,
-        blocker=blocker or _not_quiet(takeover) or waits_for_stranger(case),
+        blocker=under_maintenance(operations.maintenance) or table_blocker(seen) or quiet or stranger,
+    )
+
+
+def _with_operations(case: Case, operations: Operations) -> Case:
+    """Return a case that knows of the operations, and no more of what those that have ended just now took away."""
+    case = replace(case, operations=operations)
+    if not has_changed_history(case.table.status, operations.entries):
+        return case
+    return replace(
+        case, services=services_after(case.services), takeover=takeover_after(case.takeover, case.observation)
     )
 
 
@@ -186,6 +203,7 @@ def _plan(
         tracked.late_at,
         found.takeover.until,
         savepoints_change_at(observation, now=now),
+        case.operations.at,
         schedule_changes_at(observation, now=now) if blocker is None else None,
     )
     why = blocker[1] if blocker is not None else None
@@ -208,6 +226,8 @@ def _plan(
         owner=found.ownership.remembered,
         takeover=case.takeover,
         savepoints=settled(case.savepoints, observation, services, launches=started.launches, blocked=why, now=now),
+        operations=settled_operations(case.operations, services, launches=started.launches, now=now),
+        maintenance=case.operations.maintenance,
         waits_for_quiet=found.takeover.waits,
     )
 
@@ -225,6 +245,9 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
     }
+    operations = assess_operations(
+        observation, active=tracked.active, finished=tracked.finished, held=Held(before=message, begun=message), now=now
+    )
     savepoints = assess(
         observation,
         active=stopped.active,
@@ -237,6 +260,8 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         actions=(*tracked.actions, *stopped.actions),
         services=services.replaced(blocked),
         savepoints=settled(savepoints, observation, services, blocked=message, now=now),
+        operations=operations.entries,
+        maintenance=operations.maintenance,
         active_jobs=stopped.active,
         left_behind=left_behind(observation, tracked.finished),
         history=_history(observation.table.status.history, tracked.finished),

@@ -11,6 +11,7 @@ from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.rescan import RescanStatus
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
@@ -334,6 +335,9 @@ class ServicesStatus(Model):
     savepoint: ServiceStatus | None = None
     """Making and removing the savepoints of HudiSavepoints; absent where none has asked for anything."""
 
+    operation: ServiceStatus | None = None
+    """Doing what HudiOperations ask for; absent where none has asked for anything."""
+
     compaction: ServiceStatus = ServiceStatus()
     """Merging of log files into base files."""
 
@@ -354,9 +358,10 @@ class ServicesStatus(Model):
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return these with some of them changed."""
         shown: dict[Service, ServiceStatus | None] = dict(changed)
-        savepoint = shown.get(Service.SAVEPOINT)
-        if savepoint is not None and not savepoint.due and savepoint.last_run is None:
-            shown[Service.SAVEPOINT] = None  # nothing was ever asked for
+        for service in (Service.SAVEPOINT, Service.OPERATION):
+            status = shown.get(service)
+            if status is not None and not status.due and status.last_run is None:
+                shown[service] = None  # nothing was ever asked for
         return self.model_copy(update={service.lower(): status for service, status in shown.items()})
 
 
@@ -412,6 +417,9 @@ class ActiveJob(Model):
 
     named_savepoint: NamedSavepointJob | None = None
     """The savepoint of a HudiSavepoint that the Job makes or removes."""
+
+    operation: NamedOperationJob | None = None
+    """What the Job does for a HudiOperation."""
 
     plan_bytes: int | None = None
     """Bytes that the plan of the pending instant reads, where it is known."""
@@ -482,6 +490,9 @@ class HudiTableStatus(Model):
 
     savepoints: Annotated[tuple[TableSavepoint, ...], Field(max_length=SAVEPOINTS_SHOWN)] = ()
     """Savepoints of HudiSavepoints, and those of others that the timeline holds; at most 64."""
+
+    operations: Annotated[tuple[TableOperation, ...], Field(max_length=OPERATIONS_SHOWN)] = ()
+    """HudiOperations of the table, and one that has begun although its resource is gone; at most 20."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""

@@ -47,6 +47,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         services=plan.services,
         active_jobs=plan.active_jobs,
         savepoints=plan.savepoints,
+        operations=plan.operations,
         left_behind=plan.left_behind,
         history=plan.history,
     )
