@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.beside.host import Host
 from hudi_jobs.beside.turns import Turns
-from hudi_jobs.contract import AffectedInstant, TableTask
+from hudi_jobs.contract import AffectedInstant, OperationReport, TableTask
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.totals import Totals
 
@@ -21,7 +21,8 @@ class TaskContext:
     """The task, the name of its run, and a Spark session that it shares with nobody.
 
     `affected` gathers what the run does to instants that it did not begin, and `totals` what a continuous run has
-    committed, so that a run that fails tells it too. `stopping` is set once the pod has been asked to end. `batch` is
+    committed, so that a run that fails tells it too; so does `operation`, whose last report is the one that holds.
+    `stopping` is set once the pod has been asked to end. `batch` is
     the number of the batch of a continuous run, from 1, and `repeats` counts how often batches have given way.
 
     `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
@@ -33,6 +34,7 @@ class TaskContext:
     task: TableTask
     affected: list[AffectedInstant] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
+    operation: list[OperationReport] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
     batch: int | None = None
     repeats: int = 0

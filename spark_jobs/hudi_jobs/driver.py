@@ -156,6 +156,8 @@ class Driver:
             result = _failed(task, failure, started)
         if _is_continuous(task):
             result = result.model_copy(update=context.totals.figures)
+        if context.operation:
+            result = result.model_copy(update={"operation": context.operation[-1]})
         made = _made_since(made_before, _newest_made(spark))
         result = result.model_copy(update={"affected": tuple(context.affected[:MOST_AFFECTED]), "newest_instant": made})
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})

@@ -8,6 +8,7 @@ from hudi_jobs.contract import FailureReason, Service, TableTask, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.continuous import ingest_continuously
 from hudi_jobs.ingestion.run import ingest
+from hudi_jobs.operations.run import operate
 from hudi_jobs.services.archival import archive
 from hudi_jobs.services.cleaning import clean
 from hudi_jobs.services.clustering import cluster
@@ -30,6 +31,8 @@ def runner_of(task: TableTask) -> Runner:
             runner = ingest_continuously if continues else ingest
         case Service.SAVEPOINT:
             runner = change_savepoint
+        case Service.OPERATION:
+            runner = operate
         case Service.COMPACTION:
             runner = compact
         case Service.CLUSTERING:

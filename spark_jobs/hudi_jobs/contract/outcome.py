@@ -249,7 +249,26 @@ def _without_figures(result: TaskResult) -> TaskResult:
 
 
 def _essential(result: TaskResult) -> TaskResult:
-    return TaskResult(id=result.id, outcome=result.outcome, reason=result.reason, instant=result.instant)
+    return TaskResult(
+        id=result.id,
+        outcome=result.outcome,
+        reason=result.reason,
+        instant=result.instant,
+        operation=_essential_operation(result.operation),
+    )
+
+
+def _essential_operation(report: OperationReport | None) -> OperationReport | None:
+    """Keep how far an operation came, which decides what follows, and which instants are its own."""
+    if report is None:
+        return None
+    return OperationReport(
+        phase=report.phase,
+        target=report.target,
+        verified=report.verified,
+        restore=report.restore,
+        checkpoint_commit=report.checkpoint_commit,
+    )
 
 
 def _dump(outcome: JobOutcome) -> str:

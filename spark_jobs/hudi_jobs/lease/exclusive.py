@@ -62,7 +62,8 @@ def _leases_of(task: TableTask) -> tuple[str, ...]:
     if task.service is Service.INGESTION:
         serialized = task.concurrency is ConcurrencyMode.SERIALIZED
         return (_INGESTION, SERVICES_LEASE) if serialized else (_INGESTION,)
-    return (_INGESTION, SERVICES_LEASE) if task.service is Service.DELETION else (SERVICES_LEASE,)
+    alone = task.service in {Service.DELETION, Service.OPERATION}
+    return (_INGESTION, SERVICES_LEASE) if alone else (SERVICES_LEASE,)
 
 
 def _release(lease: Lease) -> None:

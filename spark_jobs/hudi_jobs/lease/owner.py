@@ -49,6 +49,12 @@ def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
     )
 
 
+def require_not_owned_elsewhere(files: TableFiles, task: TableTask) -> None:
+    """Raise `TaskFailed` where `require_ownership` would, and write nothing."""
+    found = files.read(OWNER_FILE)
+    _require(None if found is None else _decode(found[0], task), task)
+
+
 def _decode(content: bytes, task: TableTask) -> OwnerRecord:
     try:
         return decode_owner(content)

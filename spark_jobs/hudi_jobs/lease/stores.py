@@ -60,22 +60,22 @@ class TableFile:
         return self.files.write(self.name, content, expected=expected)
 
 
-def open_table_files(spark: SparkSession, base_path: str) -> TableFiles:
+def open_table_files(spark: SparkSession, base_path: str, *, limit: int = OPERATOR_FILE_LIMIT) -> TableFiles:
     """Return the operator's folder of a table; raise `TaskFailed` where the store cannot write conditionally."""
-    return table_files(base_path, lambda key: hadoop_configuration(spark).get(key))
+    return table_files(base_path, lambda key: hadoop_configuration(spark).get(key), limit=limit)
 
 
-def table_files(base_path: str, setting: Callable[[str], object]) -> TableFiles:
+def table_files(base_path: str, setting: Callable[[str], object], *, limit: int = OPERATOR_FILE_LIMIT) -> TableFiles:
     """Return the operator's folder of a table by the settings of Hadoop's file systems; raise like the other."""
     try:
         location = Location.parse(base_path)
     except NotALocation as error:
         raise _not_in_such_a_store(base_path) from error
     if location.store == "file":
-        return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER))
+        return LocalFiles(Path("/", *location.names, OPERATOR_FOLDER), limit=limit)
     if location.store == "s3":
         store = _s3_store(location.bucket, lambda name: _s3a_setting(setting, location.bucket, name))
-        return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER))
+        return S3Files(store, posixpath.join(location.key, OPERATOR_FOLDER), limit=limit)
     raise _not_in_such_a_store(base_path)
 
 
@@ -90,17 +90,18 @@ def _not_in_such_a_store(base_path: str) -> TaskFailed:
 class LocalFiles:
     """The operator's folder as a local one. The lock on it is the kernel's, so it ends with the process that has it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, limit: int = OPERATOR_FILE_LIMIT) -> None:
         self._folder = folder
+        self._limit = limit
 
     def read(self, name: str) -> tuple[bytes, str] | None:
         """Return the content and its digest."""
         try:
             with (self._folder / name).open("rb") as file:
-                content = file.read(OPERATOR_FILE_LIMIT + 1)
+                content = file.read(self._limit + 1)
         except FileNotFoundError:
             return None
-        return content if len(content) <= OPERATOR_FILE_LIMIT else b"", _digest(content)
+        return content if len(content) <= self._limit else b"", _digest(content)
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:
         """Replace the file as a whole while nobody else can."""
@@ -128,9 +129,10 @@ class LocalFiles:
 class S3Files:
     """The operator's folder on S3; written with If-None-Match and If-Match, which the store is first seen to obey."""
 
-    def __init__(self, store: S3Store, prefix: str) -> None:
+    def __init__(self, store: S3Store, prefix: str, *, limit: int = OPERATOR_FILE_LIMIT) -> None:
         self._store = store
         self._prefix = prefix
+        self._limit = limit
         self._obeys: bool | None = None
 
     def read(self, name: str) -> tuple[bytes, str] | None:
@@ -139,7 +141,7 @@ class S3Files:
             found = obstore.get(self._store, self._path(name))
         except FileNotFoundError:
             return None
-        content = bytes(found.bytes()) if found.meta["size"] <= OPERATOR_FILE_LIMIT else b""
+        content = bytes(found.bytes()) if found.meta["size"] <= self._limit else b""
         return content, str(found.meta["e_tag"])
 
     def write(self, name: str, content: bytes, *, expected: str | None) -> str:

@@ -13,6 +13,7 @@ from hudi_jobs.table import HudiTable
 
 _UNPUBLISHED = True
 _NO_RESTORE = False
+_UNINITIALISED = False
 _LATER = False
 """`cluster` and `compact` leave the commit to its own call, which is where our notes go in."""
 
@@ -105,6 +106,15 @@ class WriteClient:
     def delete_savepoint(self, instant: str) -> None:
         """Delete a savepoint; its files go with the first clean that follows another commit."""
         self._client.deleteSavepoint(instant)
+
+    def restore(self, instant: str) -> None:
+        """Undo what completed after a commit, or finish a restore to it that was begun before."""
+        self._client.restoreToInstant(instant, _UNINITIALISED)
+
+    def initialise_metadata_table(self) -> None:
+        """Make the metadata table that the options of this client name, and nothing else."""
+        unknown = classes(self._spark).org.apache.hudi.common.model.WriteOperationType.UNKNOWN
+        self._client.initTable(unknown, self._option.empty())
 
     def archive(self) -> None:
         """Move the oldest instants from the active timeline into the archive."""

@@ -6,7 +6,7 @@ writer executes.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -71,6 +71,34 @@ def require_partitions_inside(context: TaskContext) -> None:
             "Nothing was executed: a service inside the writer would read and delete there. Have the services run as "
             "Async or Disabled, and move the rows.",
         )
+
+
+def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:
+    """Raise `TaskFailed` when a commit that is to be undone names a file outside of the table: Hudi would delete it."""
+    folder = Folder(table.base_path)
+    timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+    for instant in timeline.getInstants():
+        if str(instant.requestedTime()) not in instants:
+            continue
+        document = json.loads(str(commit_metadata(timeline, instant).toJsonString()))
+        outside = folder.strangers(_written(document))
+        if outside:
+            raise TaskFailed(
+                FailureReason.PATH_OUTSIDE_TABLE,
+                f"The commit {instant.requestedTime()} of {table.base_path} names files outside of it: "
+                f"{', '.join(outside[:_NAMED])}. Nothing was executed; look at who wrote it.",
+            )
+
+
+def _written(commit: Document) -> Iterator[File]:
+    """Yield the files that a commit says it has written, and the partitions in which it has replaced some."""
+    for partition, stats in (commit["partitionToWriteStats"] or {}).items():
+        for stat in stats:
+            yield str(partition), str(stat["fileId"] or _NO_FILE)
+            if stat.get("path"):
+                yield "", str(stat["path"])
+    for partition in commit.get("partitionToReplaceFileIds") or {}:
+        yield str(partition), _NO_FILE
 
 
 def _partitions_outside(table: HudiTable, folder: Folder) -> Iterator[tuple[str, str]]:

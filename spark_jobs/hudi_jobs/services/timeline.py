@@ -181,6 +181,10 @@ class Timeline:
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()
         return max((str(each.requestedTime()) for each in commits), default=None)
 
+    def newest_instant(self) -> str:
+        """Return the requested time of the newest instant of any kind and state, or nothing where there is none."""
+        return max((str(each.requestedTime()) for each in self._active.getInstants()), default="")
+
     def has_writes_after(self, instant: str) -> bool:
         """Tell whether a commit has completed since an instant was requested."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()

@@ -88,6 +88,15 @@ class Kafka:
             before_commit=partial(self._require_same, topics),
         )
 
+    def losses_after(self, checkpoint: Checkpoint) -> tuple[Loss, ...]:
+        """Return which messages that follow a checkpoint are no longer in their topics."""
+        before = KafkaProgress.of(checkpoint)
+        prepare_secrets(self._context.spark, self._source)
+        with Brokers.reached(self._context.spark, self._source) as brokers:
+            topics = brokers.topics(self._names(brokers))
+            starts = starting_points(brokers, self._source, topics, before)
+        return standing(before.topics, topics, starts).losses
+
     def _names(self, brokers: Brokers) -> list[str]:
         if self._source.topic_pattern is None:
             return sorted(self._source.topics)

@@ -1,0 +1,136 @@
+"""Whether an operation can be done, seen before anything is written, and what the table holds at its target."""
+
+from dataclasses import dataclass
+
+from hudi_jobs.as_found.metadata import metadata_options, metadata_partitions
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    MOST_LISTED,
+    FailureReason,
+    OperationKind,
+    OperationPhase,
+    OperationReport,
+    TableOperation,
+)
+from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
+from hudi_jobs.operations.checkpoints import checkpoint_at, require_input
+from hudi_jobs.operations.history import History, Write
+from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.operations.refusal import (
+    refused,
+    require_contiguous,
+    require_latest,
+    require_nobody_at_work,
+    require_savepoints,
+    require_target,
+    require_whole,
+)
+from hudi_jobs.operations.rows import count_rows, rows_at
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
+from hudi_jobs.services.timeline import Begun, Timeline
+from hudi_jobs.table import HudiTable
+
+_KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
+_NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where a table goes back to, and what goes."""
+
+    target: Write
+    gone: list[Write]
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(write.instant for write in self.gone if write.completed is not None)
+
+
+def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -> OperationRecord:
+    """Return the record of an operation that can be done; raise `TaskFailed` for one that cannot.
+
+    What is known so far is reported also where it is refused.
+    """
+    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
+        timeline = Timeline(context.spark, table)
+        history = History(context.spark, timeline)
+        require_plans_inside(context)
+        way = _way(history, operation)
+        saved = [each for each in timeline.savepoints() if each.instant in way.removed]
+        savepoints = tuple(sorted((each.instant for each in saved), reverse=True))
+        _report(context, way, savepoints)
+        require_nobody_at_work(_busy(context, timeline))
+        require_contiguous(history, way.target, way.gone)
+        require_whole(history, way.target, timeline.cleans())
+        require_savepoints(saved, operation.newer_savepoints)
+        require_commits_inside(table, way.removed)
+        _require_known_indexes(table)
+        before = newest_progress(table)
+        at_target = checkpoint_at(table, set(way.removed))
+    if operation.reingest:
+        require_input(context, at_target)
+    carried = before if before is not None and not operation.reingest and before != at_target else None
+    return OperationRecord(
+        uid=operation.uid,
+        resource=operation.resource,
+        kind=operation.kind,
+        phase=OperationPhase.RUNNING,
+        target=way.target.instant,
+        newest=timeline.newest_instant(),
+        removed=way.removed,
+        savepoints=savepoints,
+        rows_before=count_rows(context),
+        expected=rows_at(context, way.target.instant),
+        checkpoint=None if carried is None else encode_checkpoint(carried),
+        metadata_options=_metadata_options(table),
+    )
+
+
+def _way(history: History, operation: TableOperation) -> _Way:
+    restores = operation.kind is OperationKind.RESTORE
+    target = (require_target if restores else require_latest)(history, operation.instant)
+    return _Way(target, history.after(target))
+
+
+def _report(context: TaskContext, way: _Way, savepoints: tuple[str, ...]) -> None:
+    report = OperationReport(
+        phase=OperationPhase.CHECKING,
+        target=way.target.instant,
+        removed_count=len(way.removed),
+        removed=way.removed[:MOST_LISTED],
+        savepoints=savepoints[:MOST_LISTED],
+    )
+    context.operation.append(report)
+
+
+def _busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
+    """Return what has begun and may be somebody else's work; plans of this table's runs are its own business."""
+    others = Others(context)
+
+    def is_dead(each: Begun) -> bool:
+        if each.action in _NEVER_BESIDE:
+            return False
+        if each.plan is not None:
+            return others.may_touch(each.plan)
+        return others.is_abandoned(each.instant) and not others.is_alive(each.instant)
+
+    return [each for each in timeline.begun() if not is_dead(each)]
+
+
+def _require_known_indexes(table: HudiTable) -> None:
+    unknown = sorted(metadata_partitions(table.properties) - _KEPT_INDEXES)
+    if unknown:
+        raise refused(
+            f"The metadata table has the index {unknown[0]}, which cannot be made again after a restore; drop it first."
+        )
+
+
+def _metadata_options(table: HudiTable) -> dict[str, str]:
+    """Return the options that make the metadata table of a table again, none where it has none."""
+    present = metadata_partitions(table.properties)
+    if not present:
+        return {}
+    is_partitioned = "record_index" in present and table.has_partitioned_record_index()
+    return metadata_options(table.properties, {}, is_pending=False, is_partitioned=is_partitioned)

@@ -1,0 +1,120 @@
+"""A table's timeline as a restore sees it: what goes and what stays, by Hudi's own comparison of instants."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.services.timeline import Timeline
+
+_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_CLUSTERING, _COMPACTION = "clustering", "compaction"
+_SERVICES = frozenset({_CLUSTERING, _COMPACTION, "logcompaction"})
+
+
+@dataclass(frozen=True)
+class Write:
+    """An instant that writes rows or rewrites files; `completed` is when, None where it is pending."""
+
+    instant: str
+    action: str
+    completed: str | None
+    is_service: bool = False
+
+
+@dataclass(frozen=True)
+class Restore:
+    """A restore; `target` is None where its plan cannot be read. `undone` are all instants of its plan."""
+
+    instant: str
+    target: str | None
+    undone: tuple[str, ...] = ()
+    is_completed: bool = False
+
+
+class History:
+    """One read of the active timeline, as `RestorePlanActionExecutor` reads it."""
+
+    def __init__(self, spark: SparkSession, timeline: Timeline) -> None:
+        self._hudi = classes(spark).org.apache.hudi
+        self._meta = timeline.meta
+        self._active = timeline.meta.getActiveTimeline()
+
+    @cached_property
+    def _found(self) -> list[tuple[Write, JavaObject]]:
+        return [(self._write(each), each) for each in self._active.getWriteTimeline().getInstants()]
+
+    @property
+    def writes(self) -> list[Write]:
+        """Return all instants that write, pending ones too, the oldest request first."""
+        return sorted((write for write, _ in self._found), key=lambda write: write.instant)
+
+    def completed(self) -> list[Write]:
+        """Return the completed writes in the order of their completion."""
+        found = [write for write in self.writes if write.completed is not None and write.action in _WRITES]
+        return sorted(found, key=lambda write: (write.completed or "", write.instant))
+
+    def after(self, target: Write) -> list[Write]:
+        """Return what a restore to a completed commit undoes, the newest request first."""
+        comparator = self._hudi.table.action.rollback.RestoreInstantComparatorFactory.createComparator(self._meta)
+        state = self._hudi.common.table.timeline.HoodieInstant.State.COMPLETED
+        place = self._meta.getInstantGenerator().createNewInstant(state, "restore", target.instant, target.completed)
+        gone = [write for write, each in self._found if comparator.compare(each, place) > 0]
+        pending = [each for each in self._pending_clusterings() if each > target.instant]
+        gone += [write for write in self.writes if write.instant in pending and write not in gone]
+        return sorted(gone, key=lambda write: write.instant, reverse=True)
+
+    def actions_of(self, instant: str) -> set[str]:
+        """Return the actions that the active timeline has of an instant."""
+        found = self._active.getInstants()
+        return {str(each.getAction()) for each in found if str(each.requestedTime()) == instant}
+
+    def archived_from(self, instant: str) -> set[str]:
+        """Return the writes of the archive from an instant on."""
+        archived = self._meta.getArchivedTimeline(instant).getInstants()
+        times = {str(each.requestedTime()) for each in archived if str(each.getAction()) in _WRITES}
+        return {time for time in times if time >= instant}
+
+    def completed_savepoint(self, instant: str) -> str | None:
+        """Return when the savepoint of a commit was complete, None where it has none."""
+        for each in self._active.getSavePointTimeline().filterCompletedInstants().getInstants():
+            if str(each.requestedTime()) == instant:
+                return str(each.getCompletionTime())
+        return None
+
+    def restores(self) -> list[Restore]:
+        """Return the restores of the active timeline, oldest first."""
+        found = [self._restore(each) for each in self._active.getRestoreTimeline().getInstants()]
+        return sorted(found, key=lambda restore: restore.instant)
+
+    def drop_unreadable_restore(self, instant: str) -> None:
+        """Remove the request of a restore without a plan: its run was killed while it wrote it."""
+        for each in self._active.getRestoreTimeline().filterInflightsAndRequested().getInstants():
+            if str(each.requestedTime()) == instant:
+                self._active.deletePending(each)
+
+    def _restore(self, each: JavaObject) -> Restore:
+        time, is_completed = str(each.requestedTime()), bool(each.isCompleted())
+        try:
+            plan = self._hudi.table.action.restore.RestoreUtils.getRestorePlan(self._meta, each)
+        except Py4JJavaError:
+            return Restore(time, None, is_completed=is_completed)
+        undone = tuple(str(one.getCommitTime()) for one in plan.getInstantsToRollback())
+        return Restore(time, str(plan.getSavepointToRestoreTimestamp()), undone, is_completed)
+
+    def _pending_clusterings(self) -> set[str]:
+        utilities = self._hudi.common.util.ClusteringUtils
+        return {str(each.requestedTime()) for each in utilities.getPendingClusteringInstantTimes(self._meta)}
+
+    def _write(self, each: JavaObject) -> Write:
+        action = str(each.getAction())
+        completed = str(each.getCompletionTime()) if each.isCompleted() else None
+        return Write(str(each.requestedTime()), action, completed, action in _SERVICES or self._is_clustering(each))
+
+    def _is_clustering(self, each: JavaObject) -> bool:
+        if str(each.getAction()) != "replacecommit":
+            return False
+        utilities = self._hudi.common.util.ClusteringUtils
+        return bool(utilities.isClusteringInstant(self._active, each, self._meta.getInstantGenerator()))

@@ -1,0 +1,116 @@
+"""Why an operation is refused: one sentence for each case, by values of the timeline."""
+
+from collections.abc import Iterable, Sequence
+
+from hudi_jobs.contract import FailureReason, NewerSavepoints
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.history import History, Write
+from hudi_jobs.services.timeline import Begun, Clean, Savepoint
+
+_NAMED = 5
+_UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering", "compaction"})
+
+
+def refused(sentence: str) -> TaskFailed:
+    """Return the failure of an operation that has left everything as it was."""
+    return TaskFailed(FailureReason.OPERATION_REFUSED, f"{sentence} Nothing was changed.")
+
+
+def require_target(history: History, instant: str) -> Write:
+    """Return the completed commit of an instant; raise `TaskFailed` for everything else."""
+    found = [write for write in history.writes if write.instant == instant]
+    done = next((write for write in found if write.completed is not None), None)
+    if done is not None:
+        return done
+    if found:
+        raise refused(f"{instant} has not completed; name a completed commit, or wait until it is one.")
+    actions = sorted(history.actions_of(instant))
+    if actions:
+        raise refused(f"{instant} is a {actions[0]} and writes no rows; name a commit.")
+    if instant in history.archived_from(instant):
+        raise refused(
+            f"Commit {instant} is in the archive, and a restore needs it and all later ones in the active timeline; "
+            "name a newer commit, and keep one in future with a HudiSavepoint."
+        )
+    raise refused(f"The timeline has no instant {instant}; name a commit of the table.")
+
+
+def require_latest(history: History, instant: str) -> Write:
+    """Return the commit before the latest one, which is to be undone; raise `TaskFailed` where it is not the latest."""
+    latest = require_target(history, instant)
+    commits = history.completed()
+    if commits[-1] != latest:
+        raise refused(
+            f"Commit {instant} is not the latest: {commits[-1].instant} completed after it. Roll back the latest commit, "
+            "or restore the table to a commit."
+        )
+    if len(commits) == 1:
+        raise refused(f"Commit {instant} is the only one of the active timeline, so there is none to go back to.")
+    target = commits[-2]
+    also = [one.instant for one in history.after(target) if one.completed is not None and one != latest]
+    if also:
+        raise refused(f"A rollback of {instant} would undo {_listed(also)} too; restore the table to a commit instead.")
+    return target
+
+
+def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -> None:
+    """Refuse where the table as of the commit is not what a restore leaves: writes that overlapped with others.
+
+    A reader goes by the times of requests, a restore by those of completion.
+    """
+    undone = set(gone)
+    for write in history.writes:
+        stays_later = write not in undone and write.instant > target.instant
+        goes_earlier = write in undone and write.instant < target.instant and not write.is_service
+        if stays_later or goes_earlier:
+            raise refused(
+                f"The write {write.instant} overlapped with commit {target.instant}, so the rows at that commit cannot "
+                f"be told; name another commit, for example {write.instant}."
+            )
+    archived = history.archived_from(target.instant)
+    if archived:
+        raise refused(
+            f"Commits after {target.instant} are in the archive ({_listed(sorted(archived))}), and a restore does not "
+            "undo them; name a newer commit."
+        )
+    strange = [write for write in gone if write.action not in _UNDOABLE]
+    if strange:
+        raise refused(f"A restore cannot undo the {strange[0].action} {strange[0].instant}; finish it first.")
+
+
+def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> None:
+    """Refuse a commit whose files a clean has removed or may remove, unless a savepoint had kept them by then."""
+    kept_since = history.completed_savepoint(target.instant)
+    for clean in cleans:
+        is_kept = kept_since is not None and kept_since < clean.instant
+        if not is_kept and clean.instant > target.instant and target.instant < (clean.keeps_from or "9"):
+            kept = f"which keeps files from {clean.keeps_from} on" if clean.keeps_from else "which does not say what"
+            raise refused(
+                f"Files of commit {target.instant} went, or may go, with the clean {clean.instant}, {kept}; name a "
+                "newer commit, and keep one in future with a HudiSavepoint."
+            )
+
+
+def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints) -> None:
+    """Refuse to undo a commit that a savepoint keeps, unless that is what was asked for."""
+    if savepoints and policy is not NewerSavepoints.REMOVE:
+        named = [f"{each.instant} of {each.user!r}" for each in savepoints]
+        raise refused(
+            f"Savepoints keep commits that would be undone: {_listed(named)}. Delete them, or allow it with "
+            "newerSavepoints: Remove."
+        )
+
+
+def require_nobody_at_work(busy: Sequence[Begun]) -> None:
+    """Refuse beside what another tool may be at work on."""
+    if busy:
+        named = [f"{each.action} {each.instant}" for each in busy]
+        raise refused(
+            f"Another tool may be at work on the table ({_listed(named)}), and a restore would undo it or be undone; "
+            "stop it, or wait until it is done or counts as abandoned."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

@@ -1,0 +1,106 @@
+"""The restore itself, in steps that may each be done again: what Hudi 1.2.0 would trip over goes first.
+
+A newer savepoint ends a restore midway, so it is deleted before. A completed clustering that is undone stays pending,
+and no upsert to its files would succeed, so it is rolled back after. The metadata table is removed before and made
+again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in between.
+"""
+
+from contextlib import AbstractContextManager
+
+from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes, spark_session
+from hudi_jobs.operations.history import History, Restore
+from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline
+
+_WITHOUT_BACKUP = False
+
+
+def restore_of(context: TaskContext, record: OperationRecord) -> Restore | None:
+    """Return the restore that a run of this operation has begun or completed."""
+    found = [each for each in _history(context).restores() if each.instant > record.newest]
+    return next((each for each in reversed(found) if each.target == record.target), None)
+
+
+def prepare(context: TaskContext, record: OperationRecord) -> None:
+    """Remove what dead writers have left, the savepoints of the record, and the metadata table."""
+    Others(context).roll_back(load_timeline(context))
+    timeline = load_timeline(context)
+    present = {each.instant for each in timeline.savepoints()}
+    with stage("The newer savepoints cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        for instant in record.removed:
+            timeline.drop_begun_savepoint(instant)
+        with _client(context, {ENABLED: "false"}) as client:
+            for instant in record.savepoints:
+                if instant in present:
+                    client.delete_savepoint(instant)
+    remove_metadata_table(context)
+
+
+def remove_metadata_table(context: TaskContext) -> None:
+    """Remove the metadata table, if there is any."""
+    jvm = classes(context.spark)
+    with stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        meta = load_timeline(context).meta
+        spark = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+            spark_session(context.spark).sparkContext()
+        )
+        engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark)
+        jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable(meta, engine, _WITHOUT_BACKUP)
+
+
+def restore(context: TaskContext, record: OperationRecord) -> Restore:
+    """Restore the table to the target of the record, or finish that; return the restore as the timeline has it."""
+    context.log("restoring", target=record.target, removed=len(record.removed))
+    with (
+        stage(f"The restore to {record.target} did not complete", otherwise=FailureReason.HUDI_ERROR),
+        _client(context, {ENABLED: "false"}) as client,
+    ):
+        client.restore(record.target)
+    found = restore_of(context, record)
+    if found is None or not found.is_completed:
+        raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and no restore has completed.")
+    return found
+
+
+def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
+    """Roll clusterings back that the restore has undone and left pending."""
+    left = [each.instant for each in load_timeline(context).pending_clusterings() if each.instant in done.undone]
+    if not left:
+        return
+    context.log("rolling back clusterings that the restore has left pending", instants=left)
+    with (
+        stage("A clustering that was undone cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+        _client(context, {ENABLED: "false"}) as client,
+    ):
+        for instant in reversed(left):
+            client.rollback(instant)
+
+
+def remake_metadata_table(context: TaskContext, record: OperationRecord) -> bool:
+    """Make the metadata table again that the table had; tell whether it has what it had before.
+
+    Beside what is pending none is made (see `as_found`).
+    """
+    if not record.metadata_options:
+        return True
+    with (
+        stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
+        _client(context, record.metadata_options) as client,
+    ):
+        client.initialise_metadata_table()
+    return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
+
+
+def _client(context: TaskContext, options: dict[str, str]) -> AbstractContextManager[WriteClient]:
+    return write_client(context.spark, context.task.table.base_path, {**context.task.hudi_options, **options})
+
+
+def _history(context: TaskContext) -> History:
+    return History(context.spark, load_timeline(context))

@@ -1,0 +1,94 @@
+"""What a table holds at one of its commits, as counts and checksums by partition.
+
+The checksum is the sum of a hash of each row, so neither the order of rows nor the files that they lie in count. A
+column is hashed with its name, and one without a value counts for nothing: a schema that has grown since does not
+change the sum.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.operations.record import Part, Rows
+
+MOST_PARTS = 1_000
+"""Partitions that a record keeps by their names."""
+
+_LONGEST_NAMES = 200_000
+"""Characters of the names of all of them."""
+
+_HUDI = "_hoodie_"
+_PARTITION = "_hoodie_partition_path"
+_HASHES_OF_MAPS = "spark.sql.legacy.allowHashOnMapType"
+_SUM = "decimal(38,0)"
+
+
+def count_rows(context: TaskContext) -> int:
+    """Return how many rows the table has now."""
+    with stage("The rows of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
+        return int(_frame(context, None, metadata_table=False).count())
+
+
+def rows_at(context: TaskContext, instant: str | None, *, metadata_table: bool = False) -> Rows:
+    """Return what the table holds as of a commit, or now; with the metadata table or by listing the files."""
+    with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        # Spark refuses hashes of maps because equal ones may differ in order. Here the same stored maps are compared.
+        context.spark.conf.set(_HASHES_OF_MAPS, "true")
+        frame = _frame(context, instant, metadata_table=metadata_table)
+        partition = sf.col(_PARTITION) if _PARTITION in frame.columns else sf.lit("")
+        counted = frame.select(partition.alias("path"), _hash(frame).cast(_SUM).alias("hash"))
+        sums = counted.groupBy("path").agg(sf.count("*").alias("rows"), sf.sum("hash").alias("checksum"))
+        return _folded(sums)
+
+
+def _frame(context: TaskContext, instant: str | None, *, metadata_table: bool) -> DataFrame:
+    options = {ENABLED: str(metadata_table).lower()}
+    if instant is not None:
+        options["as.of.instant"] = instant
+    return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
+
+
+def _hash(frame: DataFrame) -> Column:
+    columns: list[Column] = []
+    for name in sorted(frame.columns):
+        if not name.startswith(_HUDI):
+            column = sf.col(f"`{name.replace('`', '``')}`")
+            # The hash leaves out what is null, so the name says in which column a value stands.
+            columns += [sf.when(column.isNotNull(), sf.lit(name)), column]
+    return sf.xxhash64(*columns)
+
+
+def _folded(sums: DataFrame) -> Rows:
+    """Add the partitions up, one at a time, and keep them apart while they are few."""
+    rows = checksum = partitions = names = 0
+    parts: list[Part] = []
+    for each in sums.toLocalIterator():
+        part = Part(path=str(each["path"] or ""), rows=int(each["rows"]), checksum=int(each["checksum"] or 0))
+        rows, checksum, partitions = rows + part.rows, checksum + part.checksum, partitions + 1
+        names += len(part.path)
+        if partitions <= MOST_PARTS and names <= _LONGEST_NAMES:
+            parts.append(part)
+    kept = sorted(parts, key=lambda part: part.path) if len(parts) == partitions else []
+    return Rows(rows=rows, checksum=checksum, partitions=partitions, parts=tuple(kept))
+
+
+def difference(expected: Rows, found: Rows) -> str | None:
+    """Return a sentence that says where rows differ, or None where they do not."""
+    if expected == found:
+        return None
+    before = {part.path: part for part in expected.parts}
+    after = {part.path: part for part in found.parts}
+    paths = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
+    shown = [f"{path or 'the table'} {_rows(before.get(path))} to {_rows(after.get(path))}" for path in paths[:3]]
+    where = f" Rows by partition: {'; '.join(shown)}{f'; and {len(paths) - 3:,} more' if len(paths) > 3 else ''}."
+    return (
+        f"{expected.rows:,} rows with the checksum {expected.checksum} were expected, and there are {found.rows:,} "
+        f"with {found.checksum}.{where if paths else ''}"
+    )
+
+
+def _rows(part: Part | None) -> str:
+    return "none" if part is None else f"{part.rows:,}"

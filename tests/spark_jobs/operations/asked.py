@@ -1,0 +1,105 @@
+"""What the tests of operations ask a driver for, and what they look at."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.spark_jobs.test_metadata_table import write as overwrite
+from tests.spark_jobs.test_services import timeline
+
+from hudi_jobs.contract import (
+    FailureReason,
+    JobRequest,
+    NewerSavepoints,
+    OperationKind,
+    OperationPhase,
+    OperationReport,
+    Outcome,
+    Service,
+    TableOperation,
+    TaskResult,
+)
+from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
+
+__all__ = ["overwrite", "timeline"]
+
+RESTORE, ROLLBACK = OperationKind.RESTORE, OperationKind.ROLLBACK
+LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
+"""Enough where all writers of a test are in one JVM."""
+
+
+def request(
+    lake: Any,
+    instant: str,
+    kind: OperationKind = RESTORE,
+    *,
+    uid: str = "uid-of-back",
+    dry_run: bool = False,
+    savepoints: NewerSavepoints = NewerSavepoints.REFUSE,
+    reingest: bool = True,
+    **changes: Any,
+) -> JobRequest:
+    operation = TableOperation(
+        kind=kind,
+        instant=instant,
+        resource="team/back",
+        uid=uid,
+        dry_run=dry_run,
+        newer_savepoints=savepoints,
+        reingest=reingest,
+    )
+    asked: JobRequest = lake.service_request(Service.OPERATION, **changes)
+    task = asked.tasks[0].model_copy(update={"operation": operation})
+    return asked.model_copy(update={"tasks": (task,)})
+
+
+def operate(lake: Any, instant: str, kind: OperationKind = RESTORE, **changes: Any) -> TaskResult:
+    result: TaskResult = lake.drive(request(lake, instant, kind, **changes))
+    return result
+
+
+def report_of(result: TaskResult) -> OperationReport:
+    assert result.operation is not None, result
+    return result.operation
+
+
+def done(result: TaskResult) -> OperationReport:
+    """The report of an operation that succeeded."""
+    assert result.outcome is Outcome.SUCCEEDED, result
+    report = report_of(result)
+    assert (report.phase, report.verified, report.rows_after) == (OperationPhase.DONE, True, report.rows_expected)
+    return report
+
+
+def refusal(result: TaskResult) -> str:
+    """The sentence of an operation that was refused."""
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.OPERATION_REFUSED), result
+    assert result.operation is None or result.operation.phase is OperationPhase.CHECKING
+    return result.message
+
+
+def commits(lake: Any) -> list[str]:
+    """The completed commits in the order of their requests."""
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return sorted(Timeline(lake.spark, table).commits())
+
+
+def pending(lake: Any) -> list[tuple[str, str]]:
+    """What has begun and not completed."""
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return [(each.action, each.instant) for each in Timeline(lake.spark, table).begun()]
+
+
+def rows(lake: Any, *, metadata: bool = False) -> list[tuple[Any, ...]]:
+    """The rows as a new session reads them, with the metadata table or by listing files."""
+    option = {"hoodie.metadata.enable": str(metadata).lower()}
+    frame = lake.spark.newSession().read.format("hudi").options(**option).load(lake.base_path)
+    return sorted(tuple(row) for row in frame.drop(*[n for n in frame.columns if n.startswith("_hoodie_")]).collect())
+
+
+def files(lake: Any) -> dict[str, tuple[int, int]]:
+    """Every file below the table, with its size and the time of its last change."""
+    found = (path for path in Path(lake.folder, "table").rglob("*") if path.is_file())
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}

@@ -1,0 +1,65 @@
+"""A restore: the rows of its target are there again, counted and compared, whatever services did in between."""
+
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import commits, done, operate, pending, rows
+from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+
+from hudi_jobs.contract import Outcome, Service
+
+pytestmark = [pytest.mark.spark]
+
+TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+
+
+@TYPES
+def test_the_rows_of_the_target_are_there_again_and_ingestion_reads_on_from_it(lake: Any, kind: str) -> None:
+    lake.table, lake.metadata_table = {"type": kind, "partitionBy": []}, True
+    fill(lake, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    fill(lake, 2, first=2)
+    newest = rows(lake)
+    gone = commits(lake)[-2:]
+
+    report = done(operate(lake, target))
+
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert (report.target, report.removed_count, report.removed) == (target, 2, tuple(reversed(gone)))
+    assert (report.rows_before, report.rows_expected) == (100, 100)
+    assert pending(lake) == []
+    assert (lake.folder / "table/.hoodie/metadata/.hoodie/hoodie.properties").exists()
+    result = lake.ingest()
+    assert (result.outcome, result.files_read) == (Outcome.SUCCEEDED, 2), result
+    assert rows(lake) == rows(lake, metadata=True) == newest
+
+
+def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
+    lake.table, lake.metadata_table = {"type": "MergeOnRead"}, True
+    fill(lake, 3)
+    expected, target = rows(lake), commits(lake)[-2]
+    succeeded(lake.serve(Service.COMPACTION))
+    fill(lake, 1, first=3)
+    print(commits(lake), target)
+    report = done(operate(lake, target))
+    print(report, pending(lake), lake.instants())
+    assert rows(lake) == rows(lake, metadata=True) == [(str(n), "1") for n in sorted(map(str, range(100)))]
+    fill(lake, 1, first=4)
+    print(pending(lake))
+    succeeded(lake.serve(Service.COMPACTION))
+
+
+@TYPES
+def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str) -> None:
+    lake.table, lake.spec, lake.metadata_table = {"type": kind}, SMALL, True
+    add(lake, 3)
+    expected, target = rows(lake), commits(lake)[-1]
+    succeeded(lake.serve(Service.CLUSTERING))
+    add(lake, 1, first=3)
+    print(commits(lake), target)
+    report = done(operate(lake, target))
+    print(report, pending(lake), lake.instants())
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert pending(lake) == []
+    fill(lake, 1, first=5, rows=300)
+    succeeded(lake.serve(Service.CLUSTERING))
