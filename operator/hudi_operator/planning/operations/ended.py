@@ -15,6 +15,7 @@ from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.failures import FailureKind, failure_kind
 
 _MESSAGE_LIMIT = 1024
+_UNCHANGED = "Nothing was changed."
 _REFUSALS = frozenset({FailureReason.OPERATION_REFUSED, FailureReason.INVALID_REQUEST})
 _NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
 
@@ -53,7 +54,7 @@ def _after(
         )
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_VERIFIED, message, now=now)
     if not entry.begun and run.reason in _REFUSALS:
-        message = f"{run.message} Nothing was changed."
+        message = run.message if _UNCHANGED in run.message else f"{run.message} {_UNCHANGED}"
         return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, message, now=now)
     settings = observation.table_class.spec.retry if observation.table_class is not None else RetrySettings()
     return after_failure(entry, run, settings, now=now)
