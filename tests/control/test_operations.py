@@ -261,7 +261,8 @@ async def test_what_is_over_goes_after_its_time() -> None:
 
 def test_a_job_whose_status_makes_no_sense_is_refused() -> None:
     target = observe(table())
-    for changes in ({}, {"operation": decided(instant="../..")}):
+    wrong: tuple[dict[str, Any], ...] = ({}, {"operation": decided(instant="../..")})
+    for changes in wrong:
         with pytest.raises(JobRefused):
             build_manifest(target, active(service="Operation", **changes), default_image=IMAGE)
 
