@@ -61,6 +61,11 @@ def frame_of(session: SparkSession, plan: JavaObject) -> DataFrame:
     return DataFrame(classes(session).org.apache.spark.sql.Dataset.ofRows(spark_session(session), plan), session)
 
 
+def frame_of_relation(session: SparkSession, relation: JavaObject) -> DataFrame:
+    """Return what a data source has made as a data frame of the session."""
+    return DataFrame(spark_session(session).sqlContext().baseRelationToDataFrame(relation), session)
+
+
 def java_objects(spark: SparkSession, *values: object) -> JavaObject:
     """Return a Java array of objects, which is what a reflective call takes."""
     gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001

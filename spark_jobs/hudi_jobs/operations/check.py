@@ -82,7 +82,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         removed=way.removed,
         savepoints=savepoints,
         rows_before=count_rows(context),
-        expected=rows_at(context, way.target.instant),
+        expected=rows_at(context, way.target.instant, {write.instant for write in way.gone}),
         checkpoint=None if carried is None else encode_checkpoint(carried),
         metadata_options=_metadata_options(table),
     )

@@ -5,6 +5,8 @@ column is hashed with its name, and one without a value counts for nothing: a sc
 change the sum.
 """
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
@@ -12,6 +14,7 @@ from hudi_jobs.as_found.metadata import ENABLED
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.operations.past import rows_as_of
 from hudi_jobs.operations.record import Part, Rows
 
 MOST_PARTS = 1_000
@@ -29,26 +32,32 @@ _SUM = "decimal(38,0)"
 def count_rows(context: TaskContext) -> int:
     """Return how many rows the table has now."""
     with stage("The rows of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
-        return int(_frame(context, None, metadata_table=False).count())
+        return int(_now(context, metadata_table=False).count())
 
 
-def rows_at(context: TaskContext, instant: str | None, *, metadata_table: bool = False) -> Rows:
-    """Return what the table holds as of a commit, or now; with the metadata table or by listing the files."""
+def rows_now(context: TaskContext, *, metadata_table: bool = False) -> Rows:
+    """Return what the table holds now, by its metadata table or by listing its files."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        # Spark refuses hashes of maps because equal ones may differ in order. Here the same stored maps are compared.
-        context.spark.conf.set(_HASHES_OF_MAPS, "true")
-        frame = _frame(context, instant, metadata_table=metadata_table)
-        partition = sf.col(_PARTITION) if _PARTITION in frame.columns else sf.lit("")
-        counted = frame.select(partition.alias("path"), _hash(frame).cast(_SUM).alias("hash"))
-        sums = counted.groupBy("path").agg(sf.count("*").alias("rows"), sf.sum("hash").alias("checksum"))
-        return _folded(sums)
+        return _summed(context, _now(context, metadata_table=metadata_table))
 
 
-def _frame(context: TaskContext, instant: str | None, *, metadata_table: bool) -> DataFrame:
+def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Rows:
+    """Return what the table holds as of a commit, after which there are the instants `without`."""
+    with stage(f"The rows as of commit {instant} cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        return _summed(context, rows_as_of(context.spark, context.task.table.base_path, instant, without))
+
+
+def _now(context: TaskContext, *, metadata_table: bool) -> DataFrame:
     options = {ENABLED: str(metadata_table).lower()}
-    if instant is not None:
-        options["as.of.instant"] = instant
     return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
+
+
+def _summed(context: TaskContext, frame: DataFrame) -> Rows:
+    # Spark refuses hashes of maps because equal ones may differ in order. Here the same stored maps are compared.
+    context.spark.conf.set(_HASHES_OF_MAPS, "true")
+    partition = sf.col(_PARTITION) if _PARTITION in frame.columns else sf.lit("")
+    hashed = frame.select(partition.alias("path"), _hash(frame).cast(_SUM).alias("hash"))
+    return _folded(hashed.groupBy("path").agg(sf.count("*").alias("rows"), sf.sum("hash").alias("checksum")))
 
 
 def _hash(frame: DataFrame) -> Column:

@@ -28,7 +28,7 @@ from hudi_jobs.operations.restore import (
     restore_of,
     roll_back_what_stayed,
 )
-from hudi_jobs.operations.rows import difference, rows_at
+from hudi_jobs.operations.rows import difference, rows_at, rows_now
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline, open_table
@@ -153,8 +153,8 @@ class _Run:
     def _verify(self, record: OperationRecord) -> OperationRecord:
         """Compare the rows with those that were counted before anything was changed."""
         context = self._context
-        as_of = record.target if self._is_followed(record) else None
-        found = rows_at(context, as_of)
+        later = self._later(record)
+        found = rows_at(context, record.target, later) if later else rows_now(context)
         record = record.model_copy(update={"rows_after": found.rows})
         wrong = difference(record.expected, found)
         if wrong is not None:
@@ -164,25 +164,23 @@ class _Run:
                 f"The restore to commit {record.target} is complete, and the table does not hold what it held: {wrong} "
                 "Look at what else has written to the table before anything else is written.",
             )
-        if load_timeline(context).meta.getTableConfig().isMetadataTableAvailable():
-            self._compare_through_metadata_table(record, as_of)
+        if not later and load_timeline(context).meta.getTableConfig().isMetadataTableAvailable():
+            self._compare_through_metadata_table(record)
         record = record.model_copy(update={"phase": OperationPhase.DONE})
         reach(Phase.VERIFIED)
         self._keep(record)
         return record
 
-    def _compare_through_metadata_table(self, record: OperationRecord, as_of: str | None) -> None:
-        wrong = difference(record.expected, rows_at(self._context, as_of, metadata_table=True))
+    def _compare_through_metadata_table(self, record: OperationRecord) -> None:
+        wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
         if wrong is not None:
             self._context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
             remove_metadata_table(self._context)
 
-    def _is_followed(self, record: OperationRecord) -> bool:
-        """Tell whether somebody has written since the restore: then the table is compared as of its target."""
-        commits = History(self._context.spark, load_timeline(self._context)).completed()
-        return any(
-            each.instant > (record.restore or "") for each in commits if each.instant != record.checkpoint_commit
-        )
+    def _later(self, record: OperationRecord) -> set[str]:
+        """Return what somebody has written since the restore: then the table is compared as of its target."""
+        writes = History(self._context.spark, load_timeline(self._context)).writes
+        return {each.instant for each in writes if each.instant > (record.restore or "")} - {record.checkpoint_commit}
 
     def _keep(self, record: OperationRecord) -> None:
         with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):

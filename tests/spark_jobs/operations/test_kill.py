@@ -1,0 +1,92 @@
+"""A driver that dies at any moment of an operation: the next run finishes it, once, and the rows are compared."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import RESTORE, commits, done, files, operate, pending, request, rows, timeline
+from tests.spark_jobs.test_services import csv, succeeded
+from tests.spark_jobs.trials import ALL, LEASE
+
+from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service
+from hudi_jobs.services.client import write_client
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+
+PHASES = ("recorded", "prepared", "restored", "after-commit", "verified", "before-outcome")
+MOMENTS = (*PHASES, "requested", "inflight", "undoing")
+FEW = {"CopyOnWrite": ("recorded", "undoing", "after-commit"), "MergeOnRead": ("prepared", "inflight", "restored")}
+
+
+def fill(lake: Any, first: int, last: int) -> None:
+    for number in range(first, last):
+        lake.put(f"{number}.csv", csv(0, 2_000, number), at=number)
+        succeeded(lake.ingest())
+
+
+def begun(lake: Any, moment: str) -> Callable[[], bool]:
+    """Tell whether Hudi's files show the moment."""
+
+    def happened() -> bool:
+        names = [path.name for path in timeline(lake).iterdir()]
+        if moment == "undoing":
+            return any(name.endswith(".rollback.inflight") for name in names)
+        return any(name.endswith(f".restore.{moment}") for name in names)
+
+    return happened
+
+
+@pytest.mark.parametrize("reingest", [True, False])
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+def test_the_next_run_finishes_what_a_killed_one_has_begun(
+    lake: Any, program: Callable[..., Any], kind: str, reingest: bool
+) -> None:
+    if not ALL and reingest is (kind == "CopyOnWrite"):
+        pytest.skip("each kind with one of them")
+    lake.table, lake.metadata_table, lake.lease = {"type": kind}, True, LEASE
+    fill(lake, 0, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    number, newest = 2, expected
+    for moment in MOMENTS if ALL else FEW[kind]:
+        fill(lake, number, number + 3)
+        number, newest = number + 3, rows(lake)
+        last = commits(lake)[-1]
+        with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+            client.savepoint(last, user="somebody", comment="mine")
+        asked = {"uid": f"uid-{moment}", "savepoints": NewerSavepoints.REMOVE, "reingest": reingest}
+        environment = {"HUDI_JOB_PAUSE_AT": moment} if moment in PHASES else {}
+        running = program(request(lake, target, RESTORE, run=f"killed-{moment}", **asked), **environment)
+        running.wait_until(running.has_stopped if moment in PHASES else begun(lake, moment))
+        running.kill()
+
+        report = done(operate(lake, target, **asked))
+
+        assert rows(lake) == rows(lake, metadata=True) == expected, moment
+        assert pending(lake) == [], moment
+        assert report.removed[0] == last if moment != "recorded" else report.removed, moment
+        before = files(lake)
+        again = operate(lake, target, **asked)
+        assert (again.outcome, again.operation) == (Outcome.SUCCEEDED, report), "it is done once"
+        assert {path for path in before if "/.hudi-operator/" not in path} == {
+            path for path in files(lake) if "/.hudi-operator/" not in path
+        }
+        result = lake.ingest()
+        assert result.outcome is (Outcome.SUCCEEDED if reingest else Outcome.NOTHING_TO_DO), result
+        assert rows(lake) == (newest if reingest else expected), moment
+        target = commits(lake)[-1]
+        expected = rows(lake)
+
+
+def test_a_run_that_is_asked_to_end_says_how_far_it_came(lake: Any, program: Callable[..., Any]) -> None:
+    lake.lease = LEASE
+    fill(lake, 0, 3)
+    running = program(request(lake, commits(lake)[0]), HUDI_JOB_PAUSE_AT="prepared")
+    running.wait_until(running.has_stopped)
+    os.kill(running.process.pid, signal.SIGTERM)
+    os.kill(running.process.pid, signal.SIGCONT)
+    (result,) = running.finish().results
+    assert result.operation is not None
+    assert result.operation.phase in {OperationPhase.RUNNING, OperationPhase.VERIFYING, OperationPhase.DONE}, result
+    assert result.outcome is Outcome.SUCCEEDED or result.reason is FailureReason.INTERRUPTED, result

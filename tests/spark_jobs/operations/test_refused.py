@@ -1,0 +1,155 @@
+"""Operations that are refused: each for its own reason, with not one byte of the table changed."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import (
+    LOCK,
+    ROLLBACK,
+    commits,
+    done,
+    files,
+    operate,
+    refusal,
+    report_of,
+    rows,
+    timeline,
+)
+from tests.spark_jobs.test_services import add, fill, succeeded
+
+from hudi_jobs.contract import (
+    ConcurrencyMode,
+    FailureReason,
+    NewerSavepoints,
+    OperationPhase,
+    Outcome,
+    Service,
+    TableOwner,
+)
+from hudi_jobs.operations.record import RECORD_FILE
+from hudi_jobs.services.client import write_client
+
+pytestmark = [pytest.mark.spark]
+
+OPTIMISTIC = ConcurrencyMode.OPTIMISTIC
+
+
+def savepoint(lake: Any, instant: str, user: str = "somebody") -> None:
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        client.savepoint(instant, user=user, comment="mine")
+
+
+def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(lake: Any) -> None:
+    assert "There is no table" in refusal(operate(lake, "20260101000000000"))
+    lake.spec = {"cleaning": {"retainCommits": 1}}
+    fill(lake, 3)
+    first, second, third = commits(lake)
+    cleaned = succeeded(lake.serve(Service.CLEANING)).instant
+    fill(lake, 1, first=3)
+    assert f"{cleaned} is a clean" in refusal(operate(lake, str(cleaned)))
+    assert "has no instant 20200101000000000" in refusal(operate(lake, "20200101000000000"))
+    assert f"with the clean {cleaned}" in refusal(operate(lake, first))
+    latest = commits(lake)[-1]
+    assert f"{third} is not the latest" in refusal(operate(lake, third, ROLLBACK))
+    begun = timeline(lake) / "20990101000000000.deltacommit.requested"
+    begun.touch()
+    assert "has not completed" in refusal(operate(lake, "20990101000000000"))
+    begun.unlink()
+    assert commits(lake)[-1] == latest
+    at_it = operate(lake, latest)
+    assert (at_it.outcome, report_of(at_it).removed_count) == (Outcome.NOTHING_TO_DO, 0)
+    assert second
+
+
+def test_a_dry_run_writes_not_one_byte_and_says_what_would_go_and_what_is_in_the_way(lake: Any) -> None:
+    fill(lake, 3)
+    target, second, third = commits(lake)
+    before = files(lake)
+    result = operate(lake, target, dry_run=True)
+    report = report_of(result)
+    assert (result.outcome, report.phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING), result
+    assert (report.removed, report.rows_before, report.rows_expected) == ((third, second), 100, 100)
+    assert files(lake) == before
+
+    savepoint(lake, third)
+    before = files(lake)
+    blocked = operate(lake, target, dry_run=True)
+    assert f"{third} of 'somebody'" in refusal(blocked)
+    assert report_of(blocked).savepoints == (third,)
+    assert files(lake) == before
+
+
+def test_newer_savepoints_refuse_a_restore_or_go_before_it_as_it_was_asked(lake: Any) -> None:
+    fill(lake, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    savepoint(lake, target)
+    fill(lake, 2, first=2)
+    savepoint(lake, commits(lake)[-1])
+    newest = commits(lake)[-1]
+    assert newest in refusal(operate(lake, target))
+    assert "Savepoints keep" in refusal(operate(lake, newest, ROLLBACK))
+    report = done(operate(lake, target, savepoints=NewerSavepoints.REMOVE))
+    assert report.savepoints == (newest,)
+    assert rows(lake) == expected
+
+
+def test_a_savepoint_from_before_a_clean_lets_the_table_go_back_to_it(lake: Any) -> None:
+    lake.spec = {"cleaning": {"retainCommits": 1}}
+    fill(lake, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    savepoint(lake, target)
+    fill(lake, 3, first=2)
+    succeeded(lake.serve(Service.CLEANING))
+    done(operate(lake, target))
+    assert rows(lake) == expected
+
+
+def test_beside_another_tool_nothing_is_undone(lake: Any) -> None:
+    lake.spec |= {"concurrency": {"mode": "Optimistic"}}
+    lake.options = LOCK
+    add(lake, 3)
+    target = commits(lake)[0]
+    with write_client(lake.spark, lake.base_path, lake.request().tasks[0].hudi_options) as client:
+        begun = str(client._client.startCommit())
+        for abandoned in ((), (begun,)):
+            busy = refusal(operate(lake, target, abandoned=abandoned, concurrency=OPTIMISTIC))
+            assert begun in busy, "it has a heartbeat"
+        client._client.getHeartbeatClient().stop(begun)
+    assert begun in refusal(operate(lake, target, abandoned=(), concurrency=OPTIMISTIC))
+    result = operate(lake, target, abandoned=(begun,), concurrency=OPTIMISTIC)
+    done(result)
+    assert [one.instant for one in result.affected] == [begun]
+    assert len(rows(lake)) == 100
+
+
+def test_a_restore_of_somebody_else_that_is_pending_is_left_alone(lake: Any) -> None:
+    fill(lake, 2)
+    restore = str(int(commits(lake)[-1]) + 1)
+    for state in ("requested", "inflight"):
+        (timeline(lake) / f"{restore}.restore.{state}").touch()
+    message = refusal(operate(lake, commits(lake)[0]))
+    assert f"restore {restore} is pending" in message
+
+
+def test_a_damaged_record_and_another_owner_are_refused(lake: Any) -> None:
+    lake.owner = TableOwner(operator="cluster/hudi-operator", table_uid="uid-1", table="team/flights")
+    fill(lake, 2)
+    target = commits(lake)[0]
+    record = lake.folder / "table/.hudi-operator" / RECORD_FILE
+    record.write_text(json.dumps({"version": 1, "records": [{"uid": "x"}]}))
+    assert "is damaged" in refusal(operate(lake, target))
+    record.unlink()
+    lake.owner = TableOwner(operator="another/operator", table_uid="uid-2", table="team/flights")
+    for dry_run in (False, True):
+        result = operate(lake, target, dry_run=dry_run)
+        assert result.reason is FailureReason.OWNED_ELSEWHERE, result
+    assert len(commits(lake)) == 2
+
+
+def test_a_commit_that_names_files_elsewhere_is_not_undone(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(lake, 2)
+    monkeypatch.setattr("hudi_jobs.services.plans._written", lambda _: iter([("../elsewhere", "f")]))
+    result = operate(lake, commits(lake)[0])
+    assert result.reason is FailureReason.PATH_OUTSIDE_TABLE, result
+    assert len(commits(lake)) == 2
