@@ -187,6 +187,15 @@ def test_a_dry_run_ends_with_its_report_and_never_begins() -> None:
     assert not of(died).begun
 
 
+def test_nothing_starts_on_a_deleted_table_once_its_operation_is_over() -> None:
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED)
+    going = seen.table.metadata.model_copy(update={"deletion_timestamp": at(NOW)})
+    spec = world(ingestion={}).table.spec
+    seen = replace(seen, table=seen.table.model_copy(update={"metadata": going, "spec": spec}))
+    assert of(seen).state is SUCCEEDED
+    assert launches(seen) == []
+
+
 def undone() -> Undoing:
     return Undoing(instant=Instant(ago(1), Action.RESTORE, State.COMPLETED, ago(0.9)), targets=(ago(10),))
 

@@ -117,6 +117,15 @@ def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
     assert launch.job.operation.instant == ago(20)
 
 
+def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
+    told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
+    seen = world(operation(status=told), **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (FAILED, "TableNotFound")
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
+    same = told.model_copy(update={"base_path": "s3a://lake/team-a/flights"})
+    assert [one.job.service for one in launches(world(operation(status=same)))] == [Service.OPERATION]
+
+
 REFUSED = {
     "a commit that is not there": ({"restore": {"instant": ago(25)}}, {}, "InstantNotFound"),
     "a clean": ({"restore": {"instant": ago(15)}}, {"files": (done("clean", 15),)}, "NotACommit"),

@@ -206,7 +206,8 @@ def _plan(
         case.operations.at,
         schedule_changes_at(observation, now=now) if blocker is None else None,
     )
-    why = blocker[1] if blocker is not None else None
+    # What waits for an operation waits for its turn, as for any other run.
+    why = blocker[1] if blocker is not None and case.operations.maintenance is None else None
     return Plan(
         services=services,
         drift=found.drift,

@@ -108,6 +108,9 @@ class HudiOperationStatus(Model):
     begun: bool = False
     """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""
 
+    base_path: Annotated[str, Field(max_length=1024)] | None = None
+    """Folder of the table that it is about: on another one of the name, what has begun is not gone on with."""
+
     started_at: Timestamp | None = None
     """When its first Job was decided."""
 

@@ -60,7 +60,7 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...]) -> tupl
     found = [
         Declared(
             resource=one,
-            entry=memory.get(one.metadata.uid) or _entry_of(one),
+            entry=memory.get(one.metadata.uid) or _entry_of(one, base_path=observation.table.spec.base_path),
             is_recorded=one.metadata.uid in memory,
             job=jobs.get(one.metadata.uid),
         )
@@ -80,9 +80,16 @@ def _age(one: HudiOperation) -> tuple[str, str]:
     return one.metadata.creation_timestamp or "", one.metadata.name
 
 
-def _entry_of(resource: HudiOperation) -> TableOperation:
-    """Return what is known of an operation that the table does not remember: what its own status says."""
+def _entry_of(resource: HudiOperation, *, base_path: str) -> TableOperation:
+    """Return what is known of an operation that the table does not remember: what its own status says.
+
+    One that has begun goes on also on a table that was declared again, but in the same folder alone.
+    """
     told, spec = resource.status, resource.spec
+    if told.begun and told.base_path not in {None, base_path} and told.phase not in FINISHED:
+        message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
+        changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
+        told = told.model_copy(update=changes)
     is_over = told.phase in FINISHED
     entry = TableOperation(
         resource=resource.metadata.name,

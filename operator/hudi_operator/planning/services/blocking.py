@@ -34,8 +34,9 @@ class Seen:
 
 def table_blocker(seen: Seen) -> ServiceBlocker | None:
     """Return why nothing new may be started for this table now, whatever runs."""
-    suspended = seen.observation.table.spec.suspend
-    if suspended:
+    if seen.observation.metadata.deletion_timestamp is not None:
+        return Waiting.BLOCKED, "The table is being deleted."
+    if seen.observation.table.spec.suspend:
         return Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
     return next(_blockers(seen), None)
 

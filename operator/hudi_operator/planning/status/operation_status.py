@@ -8,10 +8,9 @@ from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, Hudi
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import BlockerReason
-from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.status.conditions import ConditionMaker
@@ -113,6 +112,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
         conditions=tuple(one.carried_over(before.conditions) for one in conditions),
         instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
         begun=entry.begun if entry is not None else before.begun,
+        base_path=(table.spec.base_path if isinstance(table, HudiTable) and entry else None) or before.base_path,
         started_at=entry.started_at if entry is not None else before.started_at,
         finished_at=entry.finished_at if entry is not None else before.finished_at,
         report=entry.report if entry is not None else before.report,
@@ -123,7 +123,7 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
     if table is None:
         message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
         return OperationReason.TABLE_NOT_FOUND, message
-    if len(table.status.operations) >= MOST_RELATED:
+    if len(table.status.operations) >= OPERATIONS_SHOWN:
         return OperationReason.TOO_MANY, "The table looks at no further operations."
     return OperationReason.WAITING, "The table has not answered yet."
 
