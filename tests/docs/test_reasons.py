@@ -1,4 +1,4 @@
-"""The pages on status, failures, savepoints and operations explain every word that a status holds, and the registry has it."""
+"""The pages for users explain every word that a status holds, and the registry has it."""
 
 from __future__ import annotations
 

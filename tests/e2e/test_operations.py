@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tests.e2e.stage import Document, Stage, Table, Tenant, live_of
@@ -58,14 +59,24 @@ class Operation:
         self.table.kubectl("patch", "hop", self.name, "--type=merge", '--patch={"spec":{"approved":true}}')
 
 
-def ingested(tenant: Tenant, name: str, *, batches: int, **spec: object) -> Table:
+def ingested(tenant: Tenant, name: str, *, batches: int, **spec: Any) -> Table:
     """A table with so many commits of ten rows each."""
-    table = tenant.table(name, tableClassName=CLASS, **{"cleaning": {"mode": "Disabled"}, **spec})
+    declared: dict[str, Any] = {"tableClassName": CLASS, "cleaning": {"mode": "Disabled"}, **spec}
+    table = tenant.table(name, **declared)
     for batch in range(batches):
         table.deliver(range(batch * 10, batch * 10 + 10))
         assert table.ingest_now()["outcome"] == "Succeeded"
     assert len(table.commits()) == batches
     return table
+
+
+def wait_for(table: Table, *, rows: int) -> None:
+    """Wait until the table holds so many rows, each once."""
+
+    def complete(_status: Document) -> bool:
+        return table.ids() == Counter(range(rows))
+
+    table.wait(complete, what=f"{rows} rows, each once")
 
 
 def test_a_table_goes_back_and_its_driver_reads_what_was_removed_again(tenant: Tenant) -> None:
@@ -77,9 +88,8 @@ def test_a_table_goes_back_and_its_driver_reads_what_was_removed_again(tenant: T
         ingestion={"mode": "Continuous", "continuous": continuous, "schedule": None},
     )
     for batch in range(3):
-        rows = Counter(range(batch * 10 + 10))
         table.deliver(range(batch * 10, batch * 10 + 10))
-        table.wait(lambda _status, rows=rows: table.ids() == rows, what=f"{rows.total()} rows")
+        wait_for(table, rows=batch * 10 + 10)
     commits = table.commits()
 
     operation = Operation(table, "back")
@@ -90,9 +100,9 @@ def test_a_table_goes_back_and_its_driver_reads_what_was_removed_again(tenant: T
     assert report["rowsBefore"] == 30
     assert report["rowsAfter"] == report["rowsExpected"]
 
-    table.wait(lambda _status: table.ids() == Counter(range(30)), what="all rows again, each once")
+    wait_for(table, rows=30)
     table.deliver(range(30, 40))
-    table.wait(lambda _status: table.ids() == Counter(range(40)), what="the later rows, each once")
+    wait_for(table, rows=40)
     table.wait(live_of, what="a driver goes on after it")
     assert table.condition("Maintenance") == {}
     assert table.condition("ForeignWriter") == {}

@@ -7,7 +7,6 @@ from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
-from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time, parse_time
@@ -20,6 +19,7 @@ from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.services.blocking import Seen, table_blocker, under_maintenance, waits_for_stranger
 from hudi_operator.planning.services.case import make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
+from hudi_operator.planning.services.requests import open_request
 from hudi_operator.planning.services.slots import Started, explained
 from hudi_operator.planning.writers.foreign import Writers
 

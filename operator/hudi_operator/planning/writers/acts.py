@@ -9,13 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
-from hudi_operator.api.status.table import (
-    ActiveJob,
-    HudiTableStatus,
-    RunStatus,
-    ServicesStatus,
-    TimelineStatus,
-)
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs
