@@ -115,14 +115,14 @@ def place_of_lease(url: str) -> str | None:
     """Return the folder of the driver's files on a table, with its bucket, without asking any store."""
     places: list[str] = []
 
-    def s3(store: str, prefix: str) -> None:
+    def s3(store: str, prefix: str, *, limit: int) -> None:  # noqa: ARG001 - as the class has it
         places.append(f"{store}/{prefix}")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stores, "hadoop_configuration", lambda _spark: None)
         patch.setattr(stores, "_s3_store", lambda bucket, _settings: bucket)
         patch.setattr(stores, "S3Files", s3)
-        patch.setattr(stores, "LocalFiles", lambda folder: places.append(str(folder)))
+        patch.setattr(stores, "LocalFiles", lambda folder, *, limit: places.append(str(folder)))  # noqa: ARG005
         spark: Any = None
         try:
             stores.open_table_files(spark, url)

@@ -16,6 +16,8 @@ from hudi_jobs.contract import (
     Effect,
     FailureReason,
     JobOutcome,
+    OperationPhase,
+    OperationReport,
     Outcome,
     TaskResult,
     UnreadableOutcome,
@@ -232,3 +234,21 @@ def test_a_line_about_others_that_cannot_be_read_is_left_out_and_the_result_stay
     assert read.outcome is Outcome.SUCCEEDED
     assert len(read.affected) == expected
     assert all(one.run is None for one in read.affected)
+
+
+@pytest.mark.parametrize("limit", [4096, 700, 450])
+def test_how_far_an_operation_came_is_kept_when_the_message_is_shortened(limit: int) -> None:
+    instant = "20260310115900000"
+    report = OperationReport(
+        phase=OperationPhase.RUNNING,
+        target=instant,
+        removed=(instant,) * 20,
+        savepoints=(instant,) * 20,
+        restore=instant,
+    )
+    told = JobOutcome(results=(result(kind=Outcome.FAILED, message="x" * 9_000, operation=report),))
+    text = encode_outcome(told, limit=limit)
+    (kept,) = decode_outcome(text).results
+    assert size(text) <= limit
+    assert kept.operation is not None
+    assert (kept.operation.phase, kept.operation.restore) == (report.phase, report.restore)

@@ -52,9 +52,14 @@ class History:
         return sorted((write for write, _ in self._found), key=lambda write: write.instant)
 
     def completed(self) -> list[Write]:
-        """Return the completed writes in the order of their completion."""
-        found = [write for write in self.writes if write.completed is not None and write.action in _WRITES]
-        return sorted(found, key=lambda write: (write.completed or "", write.instant))
+        """Return the completed commits in the order of their completion, as Hudi has it."""
+        known = {write.instant: write for write in self.writes if write.completed is not None}
+        timeline = self._active.getCommitsTimeline().filterCompletedInstants()
+        newest_first = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
+        found = []
+        while newest_first.hasNext():
+            found.append(known[str(newest_first.next().requestedTime())])
+        return found[::-1]
 
     def after(self, target: Write) -> list[Write]:
         """Return what a restore to a completed commit undoes, the newest request first."""

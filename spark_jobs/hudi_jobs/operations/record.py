@@ -85,6 +85,15 @@ class OperationRecord(Document):
             checkpoint_commit=self.checkpoint_commit,
         )
 
+    def following(self, earlier: "OperationRecord") -> "OperationRecord":
+        """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it."""
+        saved = {*self.savepoints, *earlier.savepoints}
+        changes = {
+            "savepoints": tuple(instant for instant in self.removed if instant in saved),
+            "metadata_options": self.metadata_options or earlier.metadata_options,
+        }
+        return self.model_copy(update=changes)
+
     def without_what_is_done_with(self) -> "OperationRecord":
         """Return what is kept of an operation that is done."""
         expected = self.expected.model_copy(update={"parts": ()})

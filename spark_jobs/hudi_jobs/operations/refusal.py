@@ -41,8 +41,8 @@ def require_latest(history: History, instant: str) -> Write:
     commits = history.completed()
     if commits[-1] != latest:
         raise refused(
-            f"Commit {instant} is not the latest: {commits[-1].instant} completed after it. Roll back the latest commit, "
-            "or restore the table to a commit."
+            f"Commit {instant} is not the latest: {commits[-1].instant} completed after it. Roll that one back, or "
+            "restore the table to a commit."
         )
     if len(commits) == 1:
         raise refused(f"Commit {instant} is the only one of the active timeline, so there is none to go back to.")
@@ -67,7 +67,7 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
                 f"The write {write.instant} overlapped with commit {target.instant}, so the rows at that commit cannot "
                 f"be told; name another commit, for example {write.instant}."
             )
-    archived = history.archived_from(target.instant)
+    archived = history.archived_from(target.instant) - {write.instant for write in history.writes}
     if archived:
         raise refused(
             f"Commits after {target.instant} are in the archive ({_listed(sorted(archived))}), and a restore does not "

@@ -83,19 +83,20 @@ def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
             client.rollback(instant)
 
 
-def remake_metadata_table(context: TaskContext, record: OperationRecord) -> bool:
-    """Make the metadata table again that the table had; tell whether it has what it had before.
+def has_metadata_table(context: TaskContext) -> bool:
+    """Tell whether readers find a metadata table."""
+    return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
-    Beside what is pending none is made (see `as_found`).
-    """
+
+def remake_metadata_table(context: TaskContext, record: OperationRecord) -> None:
+    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
     if not record.metadata_options:
-        return True
+        return
     with (
         stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
         _client(context, record.metadata_options) as client,
     ):
         client.initialise_metadata_table()
-    return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
 def _client(context: TaskContext, options: dict[str, str]) -> AbstractContextManager[WriteClient]:

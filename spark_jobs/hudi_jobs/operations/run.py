@@ -21,6 +21,7 @@ from hudi_jobs.operations.history import History, Restore
 from hudi_jobs.operations.record import RECORD_LIMIT, Journal, OperationRecord
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore import (
+    has_metadata_table,
     prepare,
     remake_metadata_table,
     remove_metadata_table,
@@ -105,14 +106,15 @@ class _Run:
         _require_no_restore(context, self._journal, ours=begun)
         with noting_affected(context, lambda: load_timeline(context)):
             if record is None or (begun is None and record.phase is OperationPhase.RUNNING):
-                record = self._begin(table)
+                record = self._begin(table, record)
             if record.phase is OperationPhase.DONE:
                 message = f"The table is at commit {record.target} already."
                 return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
             if record.phase is OperationPhase.RUNNING:
                 record = self._change(record, begun)
             record = self._verify(record)
-        return _succeeded(context, f"Undid {_undone(record)}; {counted(record.expected.rows, 'row')} compared.")
+        message = f"Undid {_undone(record)}; {counted(record.expected.rows, 'row')} compared."
+        return _succeeded(context, f"{message} {self._lacking(record)}".rstrip())
 
     def _begun(self, record: OperationRecord) -> Restore | None:
         """Return the restore that an earlier run has begun; of one without a plan yet nothing is kept."""
@@ -123,8 +125,16 @@ class _Run:
                     history.drop_unreadable_restore(each.instant)
         return restore_of(self._context, record)
 
-    def _begin(self, table: HudiTable) -> OperationRecord:
-        record = checked(self._context, self._operation, table)
+    def _begin(self, table: HudiTable, earlier: OperationRecord | None) -> OperationRecord:
+        """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
+        try:
+            record = checked(self._context, self._operation, table)
+        except TaskFailed:
+            if earlier is not None:
+                remake_metadata_table(self._context, earlier)
+            raise
+        if earlier is not None:
+            record = record.following(earlier)
         if not record.removed:
             record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
         self._keep(record)
@@ -141,8 +151,7 @@ class _Run:
         roll_back_what_stayed(context, done)
         if begun is not None:
             remove_metadata_table(context)  # an earlier run may have been killed while it made a new one
-        if not remake_metadata_table(context, record):
-            context.log("the metadata table is not made again beside what is pending")
+        remake_metadata_table(context, record)
         commit = commit_checkpoint(context, record)
         reach(Phase.AFTER_COMMIT)
         changes = {"phase": OperationPhase.VERIFYING, "restore": done.instant, "checkpoint_commit": commit}
@@ -164,7 +173,7 @@ class _Run:
                 f"The restore to commit {record.target} is complete, and the table does not hold what it held: {wrong} "
                 "Look at what else has written to the table before anything else is written.",
             )
-        if not later and load_timeline(context).meta.getTableConfig().isMetadataTableAvailable():
+        if not later and has_metadata_table(context):
             self._compare_through_metadata_table(record)
         record = record.model_copy(update={"phase": OperationPhase.DONE})
         reach(Phase.VERIFIED)
@@ -176,6 +185,12 @@ class _Run:
         if wrong is not None:
             self._context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
             remove_metadata_table(self._context)
+
+    def _lacking(self, record: OperationRecord) -> str:
+        """Return a sentence where the table has lost its metadata table."""
+        if not record.metadata_options or has_metadata_table(self._context):
+            return ""
+        return "The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it."
 
     def _later(self, record: OperationRecord) -> set[str]:
         """Return what somebody has written since the restore: then the table is compared as of its target."""

@@ -55,7 +55,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
         last = commits(lake)[-1]
         with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
             client.savepoint(last, user="somebody", comment="mine")
-        asked = {"uid": f"uid-{moment}", "savepoints": NewerSavepoints.REMOVE, "reingest": reingest}
+        asked: dict[str, Any] = {"uid": f"uid-{moment}", "savepoints": NewerSavepoints.REMOVE, "reingest": reingest}
         environment = {"HUDI_JOB_PAUSE_AT": moment} if moment in PHASES else {}
         running = program(request(lake, target, RESTORE, run=f"killed-{moment}", **asked), **environment)
         running.wait_until(running.has_stopped if moment in PHASES else begun(lake, moment))

@@ -1,0 +1,119 @@
+"""The record of operations as a file: what is kept of whom, and what is no record."""
+
+from pathlib import Path
+
+import pytest
+
+from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.stores import LocalFiles
+from hudi_jobs.operations.history import Restore
+from hudi_jobs.operations.record import (
+    MOST_RECORDS,
+    RECORD_FILE,
+    RECORD_LIMIT,
+    Journal,
+    OperationRecord,
+    Part,
+    Rows,
+)
+from hudi_jobs.operations.rows import difference
+
+TARGET, LATER = "20260310115900000", "20260310120000000"
+ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)
+
+
+def record(uid: str, phase: OperationPhase = OperationPhase.RUNNING, **changes: object) -> OperationRecord:
+    fields = {
+        "uid": uid,
+        "resource": "team/back",
+        "kind": OperationKind.RESTORE,
+        "phase": phase,
+        "target": TARGET,
+        "newest": LATER,
+        "removed": (LATER,),
+        "rows_before": 4,
+        "expected": ROWS,
+        "checkpoint": '{"kind":"files"}',
+    }
+    return OperationRecord.model_validate({**fields, **changes})
+
+
+def journal(folder: Path) -> Journal:
+    return Journal(LocalFiles(folder, limit=RECORD_LIMIT), str(folder))
+
+
+def test_a_record_is_found_as_it_was_written_and_replaced_by_the_next(tmp_path: Path) -> None:
+    assert journal(tmp_path).find("a") is None
+    journal(tmp_path).keep(record("a"))
+    journal(tmp_path).keep(record("b"))
+    assert journal(tmp_path).find("a") == record("a")
+    done = record("a", OperationPhase.DONE, restore=LATER)
+    journal(tmp_path).keep(done)
+    found = journal(tmp_path).find("a")
+    assert found is not None
+    assert found.report() == done.report(), "a later run reports the same"
+    assert (found.checkpoint, found.expected.parts) == (None, ())
+    assert journal(tmp_path).find("b") == record("b")
+
+
+def test_the_oldest_operations_that_are_done_are_forgotten_and_no_other(tmp_path: Path) -> None:
+    journal(tmp_path).keep(record("open"))
+    for number in range(2 * MOST_RECORDS):
+        journal(tmp_path).keep(record(str(number), OperationPhase.DONE, removed=(LATER,) * 500))
+    assert journal(tmp_path).find("open") == record("open")
+    assert journal(tmp_path).find("0") is None
+    assert journal(tmp_path).find(str(2 * MOST_RECORDS - 1)) is not None
+    assert (tmp_path / RECORD_FILE).stat().st_size < 100_000
+
+
+def test_a_report_counts_all_instants_and_lists_some() -> None:
+    report = record("a", removed=(LATER,) * 500).report()
+    assert (report.removed_count, len(report.removed)) == (500, MOST_LISTED)
+    assert report.checksum == str(-(10**30))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b'{"version":2,"records":[]}', b'{"records":[{"uid":"a"}]}', b"[" * 9999]
+)
+def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / RECORD_FILE).write_bytes(content)
+    with pytest.raises(TaskFailed, match="is damaged") as failed:
+        journal(tmp_path).find("a")
+    assert failed.value.reason is FailureReason.OPERATION_REFUSED
+    with pytest.raises(TaskFailed, match="is damaged"):
+        journal(tmp_path).keep(record("a"))
+    assert (tmp_path / RECORD_FILE).read_bytes() == content
+
+
+def test_a_record_that_is_too_large_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    with pytest.raises(TaskFailed, match="bytes"):
+        journal(tmp_path).keep(record("a", checkpoint="x" * RECORD_LIMIT))
+    assert not (tmp_path / RECORD_FILE).exists()
+
+
+def test_a_pending_restore_is_told_to_be_that_of_an_operation_that_runs(tmp_path: Path) -> None:
+    journal(tmp_path).keep(record("a"))
+    later = Restore("20260310120100000", TARGET)
+    assert journal(tmp_path).beginner_of(later) == "team/back"
+    assert journal(tmp_path).beginner_of(Restore("20260310120100000", LATER)) is None
+    assert journal(tmp_path).beginner_of(Restore(LATER, TARGET)) is None, "it was there when the operation was checked"
+
+
+def test_a_second_run_keeps_what_the_first_has_removed_before_it_was_killed() -> None:
+    first = record("a", savepoints=(LATER,), metadata_options={"hoodie.metadata.enable": "true"})
+    again = record("a").following(first)
+    assert (again.savepoints, again.metadata_options) == (first.savepoints, first.metadata_options)
+
+
+def test_rows_that_differ_are_told_by_partition() -> None:
+    def rows(*parts: tuple[str, int, int]) -> Rows:
+        sums = sum(one[1] for one in parts), sum(one[2] for one in parts)
+        listed = tuple(Part(path=path, rows=count, checksum=checksum) for path, count, checksum in parts)
+        return Rows(rows=sums[0], checksum=sums[1], partitions=len(parts), parts=listed)
+
+    assert difference(rows(("a", 1, 5)), rows(("a", 1, 5))) is None
+    moved = difference(rows(("a", 1, 5), ("b", 2, 6)), rows(("a", 2, 6), ("b", 1, 5)))
+    assert moved is not None, "the sums are the same"
+    assert "a 1 to 2; b 2 to 1" in moved
+    assert "c none to 4" in str(difference(rows(), rows(("c", 4, 1))))

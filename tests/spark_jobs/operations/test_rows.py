@@ -1,0 +1,116 @@
+"""Rows of every shape, partitions and schemas that grow are compared by what they hold."""
+
+import time
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows
+from tests.spark_jobs.trials import ALL
+
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.operations.record import RECORD_FILE, Rows
+
+pytestmark = [pytest.mark.spark]
+
+SHAPES = """
+    CAST(id AS STRING) AS id, concat('p', id % 3) AS part, CAST('NaN' AS DOUBLE) AS nan, map('b', id, 'a', NULL) AS m,
+    array(struct(map(id, array(1, NULL)) AS inner, CAST(NULL AS STRING) AS nothing)) AS nested,
+    CAST(id AS DECIMAL(20, 3)) AS exact, CAST('2026-03-10 12:00:00.123456' AS TIMESTAMP) AS at,
+    CAST('a' AS BINARY) AS bytes, IF(id % 2 = 0, NULL, 'x') AS `odd.name`
+"""
+
+
+def write(lake: Any, *columns: str, ids: int = 30, operation: str = "upsert") -> None:
+    options = lake.hudi_options(Service.INGESTION) | {"hoodie.datasource.write.operation": operation}
+    frame = lake.spark.range(ids).selectExpr(f"inline(array(struct({SHAPES})))" if not columns else "*", *columns)
+    frame.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+
+
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+def test_maps_nested_values_and_partitions_that_were_overwritten_are_compared(lake: Any, kind: str) -> None:
+    lake.table = {"type": kind, "partitionBy": ["part"]}
+    write(lake)
+    expected, target = sorted(map(str, rows_of(lake))), commits(lake)[-1]
+    write(lake, ids=40)
+    lake.table = {"type": kind, "partitionBy": ["part"]}
+    write(lake, ids=2, operation="insert_overwrite")
+    report = done(operate(lake, target))
+    assert sorted(map(str, rows_of(lake))) == expected
+    assert (report.rows_before, report.rows_expected, report.partitions) == (14 + 2, 30, 3)
+
+
+def rows_of(lake: Any) -> list[Any]:
+    frame = lake.spark.newSession().read.format("hudi").load(lake.base_path)
+    found: list[Any] = frame.drop(*[name for name in frame.columns if name.startswith("_hoodie_")]).collect()
+    return found
+
+
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+def test_a_schema_that_has_grown_since_shrinks_again_and_the_rows_are_the_same(lake: Any, kind: str) -> None:
+    lake.table = {"type": kind}
+    schema = {"files": {"schemaDdl": "id STRING, v INT"}}
+    lake.put("a.csv", "id,v\na,1\nb,2\n")
+    assert lake.ingest(**schema).outcome is Outcome.SUCCEEDED
+    expected, target = rows(lake), commits(lake)[-1]
+    lake.put("b.csv", "id,v,w\na,3,x\n", at=1)
+    assert lake.ingest(files={"schemaDdl": "id STRING, v BIGINT, w STRING"}).outcome is Outcome.SUCCEEDED
+    done(operate(lake, target))
+    assert rows(lake) == expected
+
+
+def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.table = {"type": "CopyOnWrite"}
+    for value in (1, 2):
+        overwrite(lake, value, version=9)
+    target = commits(lake)[0]
+    wrong = Rows(rows=11, checksum=1, partitions=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.check.rows_at", lambda *_: wrong)
+        result = operate(lake, target)
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_VERIFIED), result
+    assert "11 rows" in result.message
+    assert "there are 10" in result.message
+    report = result.operation
+    assert report is not None
+    assert (report.phase, report.verified, report.rows_after) == (OperationPhase.VERIFYING, False, 10)
+    assert operate(lake, target).reason is FailureReason.NOT_VERIFIED, "a repetition compares again"
+
+
+@pytest.mark.parametrize("concurrency", ConcurrencyMode)
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("version", [6, 9] if ALL else [6])
+def test_tables_of_both_versions_go_back_with_and_without_a_lock(
+    lake: Any, version: int, kind: str, concurrency: ConcurrencyMode
+) -> None:
+    lake.table = {"type": kind}
+    if concurrency is ConcurrencyMode.OPTIMISTIC:
+        lake.spec |= {"concurrency": {"mode": "Optimistic"}}
+        lake.options = LOCK
+    for value in (1, 2, 3, 4):
+        overwrite(lake, value, version=version, metadata=kind == "MergeOnRead")
+    target, _, latest = commits(lake)[1:]
+    done(operate(lake, latest, ROLLBACK, uid="once", concurrency=concurrency, abandoned=()))
+    assert {row[1] for row in rows(lake)} == {3}
+    done(operate(lake, target, concurrency=concurrency, abandoned=()))
+    assert {row[1] for row in rows(lake, metadata=True)} == {2}
+    assert pending(lake) == []
+    overwrite(lake, 5, version=version, metadata=kind == "MergeOnRead")
+    assert {row[1] for row in rows(lake, metadata=True)} == {5}
+
+
+@pytest.mark.s3
+@pytest.mark.slow
+def test_a_table_on_s3_goes_back_and_its_record_is_written_on_a_condition(lake: Any, s3: Any) -> None:
+    bucket = f"operations-{time.monotonic_ns()}"
+    s3.create_bucket(Bucket=bucket)
+    lake.use_store(bucket, s3.meta.endpoint_url)
+    for value in (1, 2, 3):
+        overwrite(lake, value, version=9, metadata=True)
+    target = commits(lake)[1]
+    report = done(operate(lake, target))
+    assert {row[1] for row in rows(lake, metadata=True)} == {2}
+    record = s3.get_object(Bucket=bucket, Key=f"table/.hudi-operator/{RECORD_FILE}")["Body"].read()
+    assert str(report.restore) in record.decode()
+    assert done(operate(lake, target)) == report
