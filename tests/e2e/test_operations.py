@@ -65,8 +65,8 @@ def ingested(tenant: Tenant, name: str, *, batches: int, **spec: Any) -> Table:
     table = tenant.table(name, **declared)
     for batch in range(batches):
         table.deliver(range(batch * 10, batch * 10 + 10))
-        assert table.ingest_now()["outcome"] == "Succeeded"
-    assert len(table.commits()) == batches
+        table.ingest_now()  # finds nothing to do where the first run of the table has read the file by then
+        assert len(table.commits()) == batch + 1
     return table
 
 
