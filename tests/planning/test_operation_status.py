@@ -122,6 +122,14 @@ def test_one_that_cannot_be_read_is_told_so_and_held_while_it_has_begun() -> Non
     assert decide_operation(gone, saying(), now=NOW).released is not None
 
 
+def test_a_table_that_cannot_be_read_holds_only_what_has_begun() -> None:
+    metadata = ObjectMetadata(name="flights", uid="uid-of-flights")
+    waits = InvalidObject(metadata=metadata, message="Odd.", status=status(operations=(entry(),)))
+    assert decide_operation(operation(deleted=NOW), waits, now=NOW).released is not None
+    begun = InvalidObject(metadata=metadata, message="Odd.", status=status(operations=(entry(begun=True),)))
+    assert decide_operation(operation(deleted=NOW), begun, now=NOW).released is None
+
+
 def test_it_expires_after_its_end_unless_a_person_must_look_at_it() -> None:
     ended = {"state": "Succeeded", "reason": "Succeeded", "finished_at": at(NOW - minutes(9))}
     kept = operation(ttlAfterFinished="10m")

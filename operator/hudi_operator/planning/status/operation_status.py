@@ -13,6 +13,7 @@ from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.declared import has_begun
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.transitions import Transition, event_of
 
@@ -176,6 +177,8 @@ def _ending(
         unfinished = begun and not is_over and _is_open(operation)
         notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left) if unfinished else None
         return OperationStep(released=left if unfinished else message, notice=notice)
+    if isinstance(table, InvalidObject) and not begun and not has_begun(table.status):
+        return OperationStep(released="It had not begun, and nothing starts on a table that cannot be read.")
     if is_over or (entry is None and not (begun and _is_open(operation))):
         return OperationStep(released=entry.message if entry is not None else "It had not begun.")
     if isinstance(operation, InvalidObject):
