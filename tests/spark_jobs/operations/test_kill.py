@@ -65,7 +65,8 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
 
         assert rows(lake) == rows(lake, metadata=True) == expected, moment
         assert pending(lake) == [], moment
-        assert report.removed[0] == last if moment != "recorded" else report.removed, moment
+        assert (report.removed[0], report.savepoints) == (last, (last,)), moment
+        assert (lake.folder / "table/.hoodie/metadata/.hoodie/hoodie.properties").exists(), moment
         before = files(lake)
         again = operate(lake, target, **asked)
         assert (again.outcome, again.operation) == (Outcome.SUCCEEDED, report), "it is done once"

@@ -1,0 +1,72 @@
+"""Where a restore ends: at the archive, beside plans from before its target, with the indexes of the table."""
+
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import commits, done, operate, overwrite, pending, refusal, rows
+from tests.spark_jobs.test_services import succeeded
+
+from hudi_jobs.contract import RunMode, Service
+from hudi_jobs.table import HudiTable
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_commit_in_the_archive_is_refused_as_that(lake: Any, version: int) -> None:
+    lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
+    overwrite(lake, 0, version=version)
+    first = commits(lake)[0]
+    for value in range(1, 8):
+        overwrite(lake, value, version=version)
+    succeeded(lake.serve(Service.CLEANING))
+    succeeded(lake.serve(Service.ARCHIVAL))
+    assert first not in commits(lake)
+    assert "is in the archive" in refusal(operate(lake, first))
+    done(operate(lake, commits(lake)[-2]))
+    assert {row[1] for row in rows(lake)} == {6}
+
+
+@pytest.mark.parametrize("executed", [False, True])
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_compaction_that_was_planned_before_the_target_leaves_every_row(
+    lake: Any, version: int, executed: bool
+) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    for value in (1, 2):
+        overwrite(lake, value, version=version)
+    options = {"hoodie.compact.inline.max.delta.commits": "1"}
+    plan = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE, options=options)).instant
+    overwrite(lake, 3, version=version)
+    target = commits(lake)[-1]
+    overwrite(lake, 4, version=version)
+    if executed:
+        succeeded(lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=plan))
+    done(operate(lake, target))
+    assert {row[1] for row in rows(lake)} == {3}
+    if not executed:
+        assert [instant for _, instant in pending(lake)] == [plan]
+        succeeded(lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=plan))
+    assert {row[1] for row in rows(lake)} == {3}
+    assert pending(lake) == []
+    overwrite(lake, 5, version=version)
+    assert [row[1] for row in rows(lake)] == [5] * 10
+
+
+def test_the_index_of_record_keys_is_made_again_and_finds_every_key(lake: Any) -> None:
+    lake.metadata_table = True
+    lake.spec = {"index": {"type": "GlobalRecordLevel"}}
+    for value in (1, 2, 3):
+        overwrite(lake, value, version=9, metadata=True)
+    before = partitions(lake)
+    assert "record_index" in before
+    done(operate(lake, commits(lake)[0]))
+    assert partitions(lake) == before
+    overwrite(lake, 4, version=9, metadata=True)
+    assert [row[1] for row in rows(lake, metadata=True)] == [4] * 10
+
+
+def partitions(lake: Any) -> set[str]:
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return set(table.properties["hoodie.table.metadata.partitions"].split(","))

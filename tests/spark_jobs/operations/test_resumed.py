@@ -1,0 +1,58 @@
+"""A run that fails midway says how far it came, and the next one of the same operation goes on from there."""
+
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import commits, done, operate, refusal, report_of, rows, timeline
+from tests.spark_jobs.test_services import fill
+
+from hudi_jobs.contract import FailureReason, OperationPhase
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.history import History
+from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
+
+pytestmark = [pytest.mark.spark]
+
+
+def fail(*_: Any) -> Any:
+    raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "The store does not answer.")
+
+
+def restores(lake: Any) -> int:
+    table = HudiTable.open(lake.spark, lake.base_path)
+    assert table is not None
+    return len(History(lake.spark, Timeline(lake.spark, table)).restores())
+
+
+@pytest.mark.parametrize("step", ["prepare", "restore", "roll_back_what_stayed", "commit_checkpoint", "rows_now"])
+def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    lake.metadata_table = True
+    fill(lake, 2)
+    expected, target = rows(lake), commits(lake)[-1]
+    fill(lake, 1, first=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"hudi_jobs.operations.run.{step}", fail)
+        result = operate(lake, target)
+    assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
+    phase = report_of(result).phase
+    assert phase is (OperationPhase.VERIFYING if step == "rows_now" else OperationPhase.RUNNING)
+    done(operate(lake, target))
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert restores(lake) == 1, "it is restored once"
+
+
+def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(lake, 3)
+    target, newest = commits(lake)[0], commits(lake)[-1]
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.run.restore", fail)
+        operate(lake, target)
+    begun = timeline(lake) / f"{int(newest) + 1}.restore.requested"
+    begun.touch()
+    assert "is pending" in refusal(operate(lake, target, uid="uid-of-another"))
+    done(operate(lake, target))
+    assert not begun.exists()
+    assert {row[1] for row in rows(lake)} == {"0"}
