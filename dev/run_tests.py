@@ -72,7 +72,7 @@ PYTEST: dict[str, Sequence[str]] = {
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
         ("ingestion", "services", "shared_table"),
-        ("examples", "class_policy", "deletion", "savepoints", "driver_kills"),
+        ("examples", "class_policy", "deletion", "savepoints", "operations", "driver_kills"),
         ("continuous", "streams", "streams_chaos"),
     ),
     (("bad_input", "operator_kills", "afterwards"),),

@@ -24,6 +24,7 @@ S3_IN_CLUSTER = "http://s3.storage.svc:9000"
 
 PATHS = {
     "hudisavepoints": "apis/hudi-operator.io/v1alpha1",
+    "hudioperations": "apis/hudi-operator.io/v1alpha1",
     "huditables": "apis/hudi-operator.io/v1alpha1",
     "jobs": "apis/batch/v1",
     "leases": "apis/coordination.k8s.io/v1",

@@ -12,7 +12,7 @@ import yaml
 from kubernetes import client, config
 
 from hudi_operator.api.crd.definitions import crd_document
-from hudi_operator.api.crd.kinds import SAVEPOINT, TABLE, TABLE_CLASS, ResourceKind
+from hudi_operator.api.crd.kinds import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS, ResourceKind
 from hudi_operator.api.values.base import GROUP, VERSION
 
 Document = dict[str, Any]
@@ -21,6 +21,7 @@ Checks = tuple[set[str], set[str]]
 SMALLEST_SPECS = {
     TABLE: {"basePath": "s3a://lake/team-a/flights", "type": "MergeOnRead", "recordKey": ["carrier", "flight"]},
     SAVEPOINT: {"tableRef": {"name": "flights"}, "latest": True, "keepForever": True},
+    OPERATION: {"tableRef": {"name": "flights"}, "restore": {"instant": "20260310115900000"}},
     TABLE_CLASS: {"allowedBasePaths": ["s3a://lake/{namespace}"]},
 }
 
@@ -157,6 +158,11 @@ def tables(api_server: client.ApiClient, shared_namespace: str) -> Resources:
 @pytest.fixture
 def savepoints(api_server: client.ApiClient, shared_namespace: str) -> Resources:
     return Resources(api_server, kind=SAVEPOINT, namespace=shared_namespace)
+
+
+@pytest.fixture
+def operations(api_server: client.ApiClient, shared_namespace: str) -> Resources:
+    return Resources(api_server, kind=OPERATION, namespace=shared_namespace)
 
 
 @pytest.fixture

@@ -19,9 +19,11 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_operator.api.resources import (
+    HudiOperation,
     HudiSavepoint,
     HudiTable,
     HudiTableClass,
+    parse_operation,
     parse_savepoint,
     parse_table,
     parse_table_class,
@@ -48,6 +50,7 @@ PARSERS: dict[str, Any] = {
     "HudiTable": parse_table,
     "HudiTableClass": parse_table_class,
     "HudiSavepoint": parse_savepoint,
+    "HudiOperation": parse_operation,
 }
 DOCUMENTS: dict[str, Document] = {
     f"{path.relative_to(FOLDER)} {document['kind']}": document
@@ -61,7 +64,7 @@ TABLES = {name: document for name, document in DOCUMENTS.items() if document["ki
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_an_example_is_read(document: Document) -> None:
     parsed = PARSERS[document["kind"]](document)
-    assert isinstance(parsed, HudiTable | HudiTableClass | HudiSavepoint), parsed
+    assert isinstance(parsed, HudiTable | HudiTableClass | HudiSavepoint | HudiOperation), parsed
 
 
 @pytest.mark.parametrize("document", TABLES.values(), ids=TABLES)
@@ -71,8 +74,10 @@ def test_the_class_of_the_examples_allows_every_table(document: Document) -> Non
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_the_api_server_accepts_an_example(document: Document, tables: Any, classes: Any, savepoints: Any) -> None:
-    kind = {"HudiTable": tables, "HudiTableClass": classes, "HudiSavepoint": savepoints}[document["kind"]]
+def test_the_api_server_accepts_an_example(document: Document, request: pytest.FixtureRequest) -> None:
+    fixtures = {"HudiTable": "tables", "HudiTableClass": "classes"}
+    fixtures |= {"HudiSavepoint": "savepoints", "HudiOperation": "operations"}
+    kind = request.getfixturevalue(fixtures[document["kind"]])
     place = kind.smallest()["metadata"]
     assert kind.refusal_of_document({**document, "metadata": {**document["metadata"], **place}}) == ""
 

@@ -33,12 +33,16 @@ STATUS_MODELS = {
         "RunStatus",
         "ServiceStatus",
         "ServicesStatus",
+        "HudiOperationStatus",
+        "NamedOperationJob",
+        "OperationReportStatus",
+        "TableOperation",
         "TableSavepoint",
         "TakeoverStatus",
         "TimelineStatus",
     ),
 }
-ELSEWHERE = {"HudiSavepointSpec"}  # on the page on savepoints
+ELSEWHERE = {"HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"}  # on their own pages
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 
 ROWS = {

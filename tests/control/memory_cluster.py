@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
-from hudi_operator.control.keys import SAVEPOINT, TABLE, TABLE_CLASS
+from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
 from hudi_operator.kube.api import Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
@@ -213,7 +213,8 @@ class MemoryCluster:
     async def create_event(
         self, about: Document, *, kind: EventType, reason: str, message: str, once: bool = False
     ) -> None:
-        objects = self.tables if about.get("kind") in {None, "HudiTable"} else self.of_kind(SAVEPOINT)
+        kinds = {"HudiSavepoint": SAVEPOINT, "HudiOperation": OPERATION}
+        objects = self.of_kind(kinds[about["kind"]]) if about.get("kind") in kinds else self.tables
         assert about["metadata"]["name"] in objects, "an Event about an object that is gone"
         if once and any(one[1] == reason for one in self.events):
             return

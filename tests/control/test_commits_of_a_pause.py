@@ -11,7 +11,7 @@ import pytest
 from tests.planning.world import NOW, OPERATOR, UID, active, at, observe, plan_for, status, table
 
 from hudi_jobs.contract import OPERATOR_KEY, RUN_KEY, TABLE_KEY
-from hudi_operator.api.status.table import TimelineStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.control.observation.observer import _questions
 from hudi_operator.control.snapshots import reading
 from hudi_operator.control.snapshots.reading import Questions, read_snapshot

@@ -120,7 +120,8 @@ async def test_a_resync_finds_what_no_event_told_of_and_knows_what_is_seen_with_
     process.bookmarks["first"] = bookmark()
     await process.resync.resync()
     listed = [call for call in process.cluster.calls if call.startswith("list Hudi")]
-    assert listed == ["list HudiTableClass", "list HudiSavepoint", "list HudiBookmark", "list HudiTable"]
+    kinds = ("HudiTableClass", "HudiSavepoint", "HudiOperation", "HudiBookmark", "HudiTable")
+    assert listed == [f"list {kind}" for kind in kinds]
     assert {FIRST, KEY} <= await process.work()
     assert len(process.seen_with_the_table()) == 1
 
@@ -163,6 +164,7 @@ async def test_the_kind_is_listed_in_each_namespace_that_is_served(
     assert asked == [
         ("HudiTableClass", None),
         *(("HudiSavepoint", place) for place in places),
+        *(("HudiOperation", place) for place in places),
         *(("HudiBookmark", place) for place in places),
         *(("HudiTable", place) for place in places),
     ]
@@ -171,7 +173,7 @@ async def test_the_kind_is_listed_in_each_namespace_that_is_served(
 async def test_the_kind_is_watched_beside_the_others() -> None:
     informer = Informer(queue=KeyedQueue(), known=KnownObjects(REGISTRY))
     handlers = _KopfThread(REGISTRY, informer, ())._registry()._watching._handlers
-    kinds = ["huditables", "jobs", "pods", "huditableclasses", "hudisavepoints", "hudibookmarks"]
+    kinds = ["huditables", "jobs", "pods", "huditableclasses", "hudisavepoints", "hudioperations", "hudibookmarks"]
     assert [handler.id for handler in handlers] == kinds
     assert len(watch_settings(REGISTRY).watching.label_selectors) == 2
 

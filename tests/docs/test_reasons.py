@@ -1,4 +1,4 @@
-"""The pages on status, failures and savepoints explain every word that a status holds, and the registry has it."""
+"""The pages for users explain every word that a status holds, and the registry has it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
 from hudi_operator.planning.model.registry import KINDS, REGISTRY, Entry, retry_of_word
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("status.md", "failure-modes.md", "savepoints.md")
-STATUS, FAILURES, SAVEPOINTS = ((ROOT / "docs" / name).read_text() for name in PAGES)
+PAGES = ("status.md", "failure-modes.md", "savepoints.md", "operations.md")
+STATUS, FAILURES, SAVEPOINTS, OPERATIONS = ((ROOT / "docs" / name).read_text() for name in PAGES)
 EXPLAINED = {
-    word for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS) for word in re.findall(r"\w+", code)
+    word
+    for code in re.findall(r"`([^`\n]+)`", STATUS + FAILURES + SAVEPOINTS + OPERATIONS)
+    for word in re.findall(r"\w+", code)
 }
 NAMES = {str(entry.name) for entry in REGISTRY}
 TOLD_BY = {"make", "Transition", "Readiness", "_ready", "concealed"}

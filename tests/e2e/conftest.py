@@ -22,6 +22,7 @@ ORDER = (
     "test_class_policy",
     "test_deletion",
     "test_savepoints",
+    "test_operations",
     "test_driver_kills",
     "test_continuous",
     "test_streams",

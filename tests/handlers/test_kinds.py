@@ -85,7 +85,7 @@ def process_of(kube: object, election: Election, *more: Controller[Any]) -> Oper
 
 
 async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can_be_read() -> None:
-    cluster, election = Cluster("huditables", "huditableclasses"), Election()
+    cluster, election = Cluster("huditables", "huditableclasses", "hudisavepoints"), Election()
     process = process_of(cluster, election)
     running = asyncio.create_task(process.run())
     await asyncio.sleep(0.2)
@@ -93,8 +93,8 @@ async def test_a_process_stands_for_election_and_is_ready_once_all_its_kinds_can
     assert (election.stood.is_set(), status) == (False, 503)
     assert "hudi-operator crds" in why
 
-    cluster.forbidden = "hudisavepoints"
-    cluster.plurals.add("hudisavepoints")
+    cluster.forbidden = "hudioperations"
+    cluster.plurals.add("hudioperations")
     await asyncio.sleep(1.2)
     status, why = await _readiness(process)
     assert (election.stood.is_set(), status) == (False, 503)

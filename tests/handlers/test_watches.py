@@ -127,7 +127,10 @@ DISCOVERY = {
     "/api/v1": _resources(pods="Pod", namespaces="Namespace"),
     "/apis/batch/v1": _resources(jobs="Job"),
     "/apis/hudi-operator.io/v1alpha1": _resources(
-        huditables="HudiTable", huditableclasses="HudiTableClass", hudisavepoints="HudiSavepoint"
+        huditables="HudiTable",
+        huditableclasses="HudiTableClass",
+        hudisavepoints="HudiSavepoint",
+        hudioperations="HudiOperation",
     ),
 }
 

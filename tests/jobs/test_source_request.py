@@ -165,12 +165,15 @@ def test_limits_of_messages_and_of_files_are_told_apart() -> None:
     assert (task.max_files, task.max_records) == (3, None)
 
 
-def manifest(kafka: dict[str, Any], *, mode: str = "Local", service: Service = Service.INGESTION) -> dict[str, Any]:
+def manifest(
+    kafka: dict[str, Any], *, mode: str = "Local", service: Service = Service.INGESTION, **more: Any
+) -> dict[str, Any]:
     one = table(ingestion={"source": {"kafka": kafka}}, execution={"mode": mode})
     observation = observe(one, table_class=table_class())
     named = {"work": "Make", "instant": "20260310115900000", "resource": "daily", "uid": "uid-of-daily"}
-    more: dict[str, Any] = {"named_savepoint": named} if service is Service.SAVEPOINT else {}
-    return build_manifest(observation, active(service=service, **more), default_image=IMAGE)
+    asked = {"kind": "Restore", "instant": "20260310115900000", "resource": "back", "uid": "uid-of-back", **more}
+    given: dict[str, Any] = {Service.SAVEPOINT: {"named_savepoint": named}, Service.OPERATION: {"operation": asked}}
+    return build_manifest(observation, active(service=service, **given.get(service, {})), default_image=IMAGE)
 
 
 def driver(job: dict[str, Any]) -> dict[str, Any]:
@@ -241,9 +244,25 @@ def test_a_missing_secret_keeps_the_driver_from_starting_with_a_word_in_the_stat
     assert {key for _, key in asked} & {"password", "tls.key"} == set()
 
 
-@pytest.mark.parametrize("service", sorted(set(Service) - {Service.INGESTION, Service.DELETION}))
+@pytest.mark.parametrize("service", sorted(set(Service) - {Service.INGESTION, Service.DELETION, Service.OPERATION}))
 def test_no_other_service_gets_the_secrets_of_the_source(service: Service) -> None:
     assert mounted(driver(manifest(SECURED, service=service))) == {}
+
+
+def test_an_operation_that_reads_messages_again_asks_their_source_and_ingests_nothing() -> None:
+    job = manifest(SECURED, service=Service.OPERATION)
+    request = json.loads(job["spec"]["template"]["metadata"]["annotations"]["hudi-operator.io/request"])
+    (task,) = request["tasks"]
+    assert task["ingestion"]["source"]["topics"] == SECURED["topics"]
+    assert "continuous" not in task["ingestion"]
+    assert mounted(driver(job)) == mounted(driver(manifest(SECURED)))
+
+
+def test_an_operation_that_reads_nothing_again_is_told_of_no_source() -> None:
+    job = manifest(SECURED, service=Service.OPERATION, reingest=False)
+    request = json.loads(job["spec"]["template"]["metadata"]["annotations"]["hudi-operator.io/request"])
+    assert "ingestion" not in request["tasks"][0]
+    assert mounted(driver(job)) == {}
 
 
 def test_a_source_without_secrets_mounts_none() -> None:

@@ -81,6 +81,7 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "savepoint": None,
         "taken_over_at": None,
         "named_savepoint": None,
+        "operation": None,
         "driver_memory": "2Gi",
         "inside": None,
         "live": None,

@@ -30,7 +30,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.table import TimelineStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.timeline import Action, Instant, State, TableType, TimelineZone

@@ -25,7 +25,8 @@ def test_nothing_of_a_folder_is_shown_and_nothing_starts(observation: Observatio
     after = status_of(observation)
     if after.timeline is not None:
         assert set(after.timeline.model_dump(exclude_defaults=True)) == {"verified_up_to"}
-    for service in (one for one in SERVICES if one is not Service.SAVEPOINT or after.services.savepoint is not None):
+    asked = {Service.SAVEPOINT: after.services.savepoint, Service.OPERATION: after.services.operation}
+    for service in (one for one in SERVICES if one not in asked or asked[one] is not None):
         memory = after.services.of(service)
         assert (memory.counted, memory.threshold, memory.checkpoint, memory.blocked_by) == (None, None, None, None)
         assert (memory.pending, memory.due, memory.reason) == ((), False, "Blocked")

@@ -24,7 +24,8 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import OwnerRecord
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.api.status.table import OwnerStatus, TimelineStatus
+from hudi_operator.api.status.table import OwnerStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import LaunchJob, Mark, Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.timeline import Action, Instant, State
 

@@ -36,7 +36,7 @@ class Server:
         if request.path.endswith("huditableclasses"):
             found = [{"metadata": {"name": name, "generation": number}} for name, number in self.classes.items()]
             return web.json_response({"items": found})
-        if request.path.endswith("hudisavepoints"):
+        if request.path.endswith(("hudisavepoints", "hudioperations")):
             return web.json_response({"items": []})
         self.listings += 1
         if self.refusals:

@@ -16,7 +16,7 @@ from tests.spark_jobs.test_services import add, csv, fill, timeline
 from hudi_jobs.contract import RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TaskResult
 from hudi_jobs.jvm import java_objects
 from hudi_jobs.services.client import WriteClient, _method, write_client
-from hudi_operator.api.status.table import TimelineStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.control.snapshots.reading import NO_QUESTIONS, read_snapshot
 from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.storage.local import LocalFileSystem

@@ -13,9 +13,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from hudi_operator.api.crd.schema import Schema, structural_schema
+from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
@@ -56,6 +58,8 @@ _ROOTS: tuple[type[BaseModel], ...] = (
     HudiTableClassStatus,
     HudiSavepointSpec,
     HudiSavepointStatus,
+    HudiOperationSpec,
+    HudiOperationStatus,
 )
 
 

@@ -11,7 +11,7 @@ from toolkit.generated.fields import with_field_tables
 FOLDERS = (Path("crds"), Path("charts/hudi-operator/crds"))
 """Folders that hold the CRDs, relative to the root of the source tree."""
 
-PAGES = (Path("docs/spec.md"), Path("docs/status.md"), Path("docs/savepoints.md"))
+PAGES = tuple(Path("docs") / f"{name}.md" for name in ("spec", "status", "savepoints", "operations"))
 """Pages with tables of fields, relative to the root of the source tree."""
 
 REFERENCE = Path("docs/reference.md")

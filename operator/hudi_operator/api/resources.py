@@ -7,9 +7,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from hudi_jobs.contract import DataLossPolicy, InvalidRescan, parse_rescan
 from hudi_operator.api.salvage import read_by_parts
+from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import DEFAULT_CLASS_ANNOTATION, HudiTableClassSpec
+from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.rescan import RescanState
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
@@ -36,6 +38,12 @@ SCHEDULED_LABEL = "hudi-operator.io/scheduled"
 
 SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
 """On a HudiSavepoint: it goes once its savepoint was removed from the table, or is left there."""
+
+OPERATIONS = "HudiOperation"
+"""The name of the kind by which the observation of a table holds the operations that name it."""
+
+OPERATION_FINALIZER = "hudi-operator.io/operation"
+"""On a HudiOperation: it goes once it has not begun, or is finished."""
 
 FORMER_ANNOTATIONS = {
     "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,
@@ -84,13 +92,14 @@ class ObjectMetadata(Model):
 class InvalidObject:
     """An object that this version of the operator cannot read, with a sentence that says why.
 
-    What is known of a table is its `status`, what is known of a HudiSavepoint its `savepoint`.
+    What is known of a table is its `status`, of a HudiSavepoint its `savepoint`, of a HudiOperation its `operation`.
     """
 
     metadata: ObjectMetadata
     message: str
     status: HudiTableStatus = field(default_factory=HudiTableStatus)
     savepoint: HudiSavepointStatus = field(default_factory=HudiSavepointStatus)
+    operation: HudiOperationStatus = field(default_factory=HudiOperationStatus)
     unreadable: tuple[str, ...] = ()
 
 
@@ -145,6 +154,14 @@ class HudiSavepoint(Model):
     status: HudiSavepointStatus = HudiSavepointStatus()
 
 
+class HudiOperation(Model):
+    """One operation as its owner declared it, and what is known about it."""
+
+    metadata: ObjectMetadata
+    spec: HudiOperationSpec
+    status: HudiOperationStatus = HudiOperationStatus()
+
+
 def rescan_problem(value: str) -> str | None:
     """Return the sentence that says what is wrong with a request to read files once more, or None."""
     try:
@@ -192,6 +209,17 @@ def parse_savepoint(document: dict[str, Any]) -> HudiSavepoint | InvalidObject:
     except ValidationError as error:
         return InvalidObject(metadata=metadata, message=_sentence(error), savepoint=status)
     return HudiSavepoint(metadata=metadata, spec=spec, status=status)
+
+
+def parse_operation(document: dict[str, Any]) -> HudiOperation | InvalidObject:
+    """Read a HudiOperation from its document. What cannot be read of its status is left out, as that of a table is."""
+    metadata = _metadata(document)
+    status, _ = read_by_parts(HudiOperationStatus, document.get("status"))
+    try:
+        spec = HudiOperationSpec.model_validate(document.get("spec"))
+    except ValidationError as error:
+        return InvalidObject(metadata=metadata, message=_sentence(error), operation=status)
+    return HudiOperation(metadata=metadata, spec=spec, status=status)
 
 
 def _metadata(document: dict[str, Any]) -> ObjectMetadata:

@@ -1,6 +1,7 @@
 """The registry of controllers: one line for each kind. How to add one is in docs/architecture.md."""
 
 from hudi_operator.control.class_reporter import TABLE_CLASSES
+from hudi_operator.control.operations import OPERATIONS
 from hudi_operator.control.parts import Parts
 from hudi_operator.control.savepoints import SAVEPOINTS
 from hudi_operator.control.tables import TABLES
@@ -10,4 +11,5 @@ CONTROLLERS: tuple[Controller[Parts], ...] = (
     TABLES,
     TABLE_CLASSES,
     SAVEPOINTS,
+    OPERATIONS,
 )

@@ -8,6 +8,7 @@ from hudi_operator.kube.kinds import Kind, ObjectKey
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
 TABLE_CLASS = Kind(group=GROUP, version=VERSION, plural="huditableclasses", name="HudiTableClass", namespaced=False)
 SAVEPOINT = Kind(group=GROUP, version=VERSION, plural="hudisavepoints", name="HudiSavepoint")
+OPERATION = Kind(group=GROUP, version=VERSION, plural="hudioperations", name="HudiOperation")
 
 TableKey: TypeAlias = ObjectKey
 """The key of a HudiTable, where nothing else will do."""
@@ -21,6 +22,11 @@ def table_key(namespace: str, name: str) -> TableKey:
 def savepoint_key(namespace: str, name: str) -> ObjectKey:
     """Return the key of a HudiSavepoint."""
     return ObjectKey(SAVEPOINT, namespace, name)
+
+
+def operation_key(namespace: str, name: str) -> ObjectKey:
+    """Return the key of a HudiOperation."""
+    return ObjectKey(OPERATION, namespace, name)
 
 
 def class_key(name: str) -> ObjectKey:

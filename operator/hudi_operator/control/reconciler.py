@@ -20,7 +20,7 @@ from hudi_operator.control.actions.status_writer import StatusWriter
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.keys import TABLE, TableKey, savepoint_key, table_key
+from hudi_operator.control.keys import TABLE, TableKey, operation_key, savepoint_key, table_key
 from hudi_operator.control.observation.ending import FINALIZER, EndingObserver
 from hudi_operator.control.observation.observer import Observer
 from hudi_operator.control.observation.related import RelatedObjects
@@ -38,8 +38,10 @@ from hudi_operator.planning.life import refused_step, step_of
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.declared import has_begun
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.status.build import build_invalid_status
+from hudi_operator.planning.status.operation_status import moved_operations
 from hudi_operator.planning.status.savepoint_status import moved_savepoints
 from hudi_operator.planning.status.step import Step
 from hudi_operator.planning.status.transitions import transitions
@@ -138,7 +140,7 @@ class Reconciler:
 
     async def _reconcile(self, key: TableKey, document: Document, trigger: Trigger) -> float | None:
         parsed = parse_table(document)
-        if parsed.metadata.deletion_timestamp is not None:
+        if parsed.metadata.deletion_timestamp is not None and not await self._must_finish(document, parsed):
             return await self._end(key, document, parsed)
         document = await add_finalizer(self._kube, TABLE, document, FINALIZER)
         if parsed.unreadable:
@@ -156,7 +158,20 @@ class Reconciler:
         done = await self._pipeline.carry_out(key, document, step, target=observation, refuse=refuse)
         for one in moved_savepoints(parsed.status, done.status):
             self.wake(savepoint_key(key.namespace, one))
+        for one in moved_operations(parsed.status, done.status):
+            self.wake(operation_key(key.namespace, one))
         return self._remember(key, observation, plan) if done is step else self._settings.poll_seconds
+
+    async def _must_finish(self, document: Document, parsed: HudiTable | InvalidObject) -> bool:
+        """Whether a deleted table goes on as one that lives, because an operation has begun that must be finished.
+
+        In a namespace that goes no Job can start, and nothing is waited for.
+        """
+        if isinstance(parsed, InvalidObject) or FINALIZER not in parsed.metadata.finalizers:
+            return False
+        if not has_begun(parsed.status):
+            return False
+        return not await self._kube.namespace_is_terminating(document)
 
     async def _end(self, key: TableKey, document: Document, parsed: HudiTable | InvalidObject) -> float | None:
         """Take a deleted table one step closer to its end; return the seconds until the next one, None at the end."""

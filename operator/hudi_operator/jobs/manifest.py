@@ -61,8 +61,9 @@ def build_job(
 ) -> dict[str, Any]:
     """Return the Job of a run. Its retries are the operator's: the Job itself never starts a second pod.
 
-    A Job that removes the data has no owner: `kubectl delete --cascade=foreground`, and Argo CD, would have it deleted
-    at once because its table is. It goes by its time to live, so that its log outlives the table.
+    A Job that removes the data, or finishes an operation on a table that goes, has no owner: `kubectl delete
+    --cascade=foreground`, and Argo CD, would have it deleted at once because its table is. It goes by its time to live,
+    so that its log outlives the table.
     """
     service = request.tasks[0].service
     labels = job_labels(table=table.metadata.name, table_uid=table.metadata.uid, service=service)
@@ -76,7 +77,7 @@ def build_job(
     continuous = _continuous(request)
     if continuous is not None:
         annotations[CONTINUOUS_ANNOTATION] = class_version or ""
-    job, secrets = table_class.job, _secrets(table, service)
+    job, secrets = table_class.job, _secrets(table, request)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -85,7 +86,7 @@ def build_job(
             "namespace": table.metadata.namespace,
             "labels": {**labels, CLASS_LABEL: label_value(class_name)},
             "annotations": annotations,
-            **({} if service is Service.DELETION else {"ownerReferences": [owner_reference(table)]}),
+            **({"ownerReferences": [owner_reference(table)]} if _has_owner(table, service) else {}),
         },
         "spec": {
             "backoffLimit": 0,
@@ -110,9 +111,14 @@ def build_job(
     }
 
 
-def _secrets(table: HudiTable, service: Service) -> tuple[SourceSecret, ...]:
+def _has_owner(table: HudiTable, service: Service) -> bool:
+    goes = table.metadata.deletion_timestamp is not None
+    return service is not Service.DELETION and not (goes and service is Service.OPERATION)
+
+
+def _secrets(table: HudiTable, request: JobRequest) -> tuple[SourceSecret, ...]:
     """Return the Secrets of the source, which no pod gets but those that read it."""
-    if service is not Service.INGESTION or table.spec.ingestion is None:
+    if request.tasks[0].ingestion is None or table.spec.ingestion is None:
         return ()
     return secrets_of(table.spec.ingestion.source)
 

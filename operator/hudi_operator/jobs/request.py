@@ -12,6 +12,7 @@ from hudi_jobs.contract import (
     SavepointTask,
     Service,
     TableDefinition,
+    TableOperation,
     TableOwner,
     TableTask,
 )
@@ -41,6 +42,7 @@ def build_request(
     savepoint: SavepointStep | None = None,
     taken_over_at: str | None = None,
     named_savepoint: NamedSavepoint | None = None,
+    operation: TableOperation | None = None,
     inside: str | None = None,
 ) -> JobRequest:
     """Return the request for one run of one service of one table.
@@ -48,7 +50,7 @@ def build_request(
     `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
     pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
     `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
-    `named_savepoint` is what a run of the service Savepoint does.
+    `named_savepoint` is what a run of the service Savepoint does, `operation` what one of the service Operation does.
     `inside` is the run of the continuous ingestion that the service is handed over to; such an ingestion is told all
     services that it may be asked for.
     """
@@ -58,9 +60,15 @@ def build_request(
             "planned": _planned(run_mode, instant) if makes_plans(service) else None,
             "savepoint": SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
             "named_savepoint": named_savepoint,
+            "operation": operation,
             "inside": inside,
         }
     )
+    if operation is not None and reads_source(table, operation):
+        # The source is asked whether it still holds what is to be read again; nothing is ingested.
+        ingestion = _ingestion(table, table_class)
+        told = ingestion.model_copy(update={"continuous": None, "rescan": None}) if ingestion is not None else None
+        task = task.model_copy(update={"ingestion": told})
     beside = services_inside(table.spec) if service is Service.INGESTION else ()
     return JobRequest(
         run=run,
@@ -68,6 +76,12 @@ def build_request(
         tasks=(task,),
         beside=tuple(_task(table, table_class, one, operator=operator) for one in beside),
     )
+
+
+def reads_source(table: HudiTable, operation: TableOperation) -> bool:
+    """Whether the run of an operation asks the source: offsets of Kafka may be gone by the time they are read again."""
+    ingestion = table.spec.ingestion
+    return ingestion is not None and ingestion.source.kafka is not None and operation.reingest
 
 
 def _task(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> TableTask:

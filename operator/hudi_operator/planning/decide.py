@@ -9,42 +9,45 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hudi_jobs.contract import Difference, Outcome, Service
-from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable, HudiTableClass
+from hudi_operator.api.resources import HudiTableClass
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table import HISTORY_LENGTH, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import parse_duration
-from hudi_operator.planning.model import LaunchJob, Observation, Plan
+from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
 from hudi_operator.planning.model.decision import Decision, concealed, seconds_until
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.aftermath import has_changed_history, services_after, takeover_after
+from hudi_operator.planning.operations.assess import Held, Operations
+from hudi_operator.planning.operations.assess import assess as assess_operations
+from hudi_operator.planning.operations.assess import settled as settled_operations
 from hudi_operator.planning.policy.drift import drift_of
-from hudi_operator.planning.runs.continuous import STOPPED
-from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.runs.memory import remember
 from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
 from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, scheduled
+from hudi_operator.planning.services.blocking import (
+    Seen,
+    ServiceBlocker,
+    blocked_message,
+    operation_held,
+    table_blocker,
+    under_maintenance,
+    waits_for_stranger,
+)
 from hudi_operator.planning.services.case import Case, make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.freshness import freshness_changes_at
 from hudi_operator.planning.services.inside import services_apart
 from hudi_operator.planning.services.pending import overdue
 from hudi_operator.planning.services.protection import reported_by_runs, with_removal
+from hudi_operator.planning.services.requests import after_request, answered_by, open_request, reset_all
 from hudi_operator.planning.services.rescan import rescan_after
 from hudi_operator.planning.services.savepoint import savepoints_change_at, settled
-from hudi_operator.planning.services.slots import (
-    ServiceBlocker,
-    Started,
-    blocked_message,
-    explained,
-    limit_reached,
-    start,
-    table_blocker,
-    waits_for_stranger,
-)
+from hudi_operator.planning.services.slots import Started, explained, limit_reached, start
 from hudi_operator.planning.services.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import Writers, check_writers
@@ -95,9 +98,9 @@ def decide(observation: Observation, *, default_image: str, now: datetime) -> Pl
     )
     case = replace(case, active=stopped.active)
     started = start(case, decisions, blocker)
-    answered = _answered(observation.table, started.launches, active=stopped.active)
+    answered = answered_by(observation.table, started.launches, active=stopped.active)
     if answered is not None:
-        case = replace(case, services=_reset_all(case.services))
+        case = replace(case, services=reset_all(case.services))
         decisions = with_removal(case, evaluate_all(case))
     plan = _plan(replace(found, case=case), decisions, started, tracked, now=now)
     asked = scheduled(observation, plan.savepoints, now=now) if blocker is None else ()
@@ -132,15 +135,28 @@ def _find(
         observation, table_class, tracked, services, takeover=takeover.status, circumstances=circumstances, now=now
     )
     drift = drift_of(observation)
-    blocker = table_blocker(observation, writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    seen = Seen(observation=observation, writers=writers, drift=drift, owned_elsewhere=ownership.elsewhere)
+    quiet, stranger = _not_quiet(takeover), waits_for_stranger(case)
+    held = operation_held(seen, quiet, stranger)
+    operations = assess_operations(observation, active=tracked.active, finished=tracked.finished, held=held, now=now)
     return _Found(
-        case=case,
+        case=_with_operations(case, operations),
         history=history,
         takeover=takeover,
         ownership=ownership,
         writers=writers,
         drift=drift,
-        blocker=blocker or _not_quiet(takeover) or waits_for_stranger(case),
+        blocker=under_maintenance(operations.maintenance) or table_blocker(seen) or quiet or stranger,
+    )
+
+
+def _with_operations(case: Case, operations: Operations) -> Case:
+    """Return a case that knows of the operations, and no more of what those that have ended just now took away."""
+    case = replace(case, operations=operations)
+    if not has_changed_history(case.table.status, operations.entries):
+        return case
+    return replace(
+        case, services=services_after(case.services), takeover=takeover_after(case.takeover, case.observation)
     )
 
 
@@ -154,7 +170,7 @@ def _case(
     circumstances: str | None,
     now: datetime,
 ) -> Case:
-    asked, active = _asked_for(observation.table, services), tracked.active
+    asked, active = after_request(observation.table, services), tracked.active
     reported = reported_by_runs(takeover, observation, tracked.finished, now=now)
     savepoints = assess(
         observation, active=active, finished=tracked.finished, services=asked, takeover=reported, now=now
@@ -186,9 +202,11 @@ def _plan(
         tracked.late_at,
         found.takeover.until,
         savepoints_change_at(observation, now=now),
+        case.operations.at,
         schedule_changes_at(observation, now=now) if blocker is None else None,
     )
-    why = blocker[1] if blocker is not None else None
+    # What waits for an operation waits for its turn, as for any other run.
+    why = blocker[1] if blocker is not None and case.operations.maintenance is None else None
     return Plan(
         services=services,
         drift=found.drift,
@@ -208,6 +226,8 @@ def _plan(
         owner=found.ownership.remembered,
         takeover=case.takeover,
         savepoints=settled(case.savepoints, observation, services, launches=started.launches, blocked=why, now=now),
+        operations=settled_operations(case.operations, services, launches=started.launches, now=now),
+        maintenance=case.operations.maintenance,
         waits_for_quiet=found.takeover.waits,
     )
 
@@ -225,6 +245,9 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
     blocked = {
         service: concealed(services.of(service), reason=Waiting.BLOCKED, message=message) for service in SERVICES
     }
+    operations = assess_operations(
+        observation, active=tracked.active, finished=tracked.finished, held=Held(before=message, begun=message), now=now
+    )
     savepoints = assess(
         observation,
         active=stopped.active,
@@ -237,11 +260,13 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         actions=(*tracked.actions, *stopped.actions),
         services=services.replaced(blocked),
         savepoints=settled(savepoints, observation, services, blocked=message, now=now),
+        operations=operations.entries,
+        maintenance=operations.maintenance,
         active_jobs=stopped.active,
         left_behind=left_behind(observation, tracked.finished),
         history=_history(observation.table.status.history, tracked.finished),
         finished=tracked.finished,
-        answered=_answered(observation.table, ()),
+        answered=answered_by(observation.table, ()),
         rescan=rescan_after(observation, tracked.finished, ()),
         owner=own_record(observation.table),
         takeover=hidden(observation.table.status.takeover),
@@ -255,41 +280,6 @@ def _not_quiet(takeover: Takeover) -> ServiceBlocker | None:
 def spark_image(table_class: HudiTableClass | None, default_image: str) -> str:
     """Return the image that runs of this table use."""
     return (table_class.spec.spark_image if table_class else None) or default_image
-
-
-def open_request(table: HudiTable) -> str | None:
-    """Return the value of the annotation requested-at if it has not been answered."""
-    requested = table.metadata.annotations.get(REQUESTED_AT_ANNOTATION)
-    return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
-
-
-def _answered(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iterable[ActiveJob] = ()) -> str | None:
-    """Answer a request when ingestion is launched, or at once when there is no ingestion that could be.
-
-    A continuous driver that goes on looks at the source before long anyway.
-    """
-    launched = any(launch.job.service is Service.INGESTION for launch in launches)
-    goes_on = any(job.live is not None and job.state not in STOPPED for job in active)
-    return open_request(table) if launched or goes_on or table.spec.ingestion is None else None
-
-
-def _asked_for(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
-    """Reset the failures of what a request is about: of all services where there is no ingestion.
-
-    Such a request is answered at once. Otherwise those of the others are reset only when ingestion starts: a request
-    may be open for long, and a service that fails meanwhile must back off.
-    """
-    if open_request(table) is None:
-        return services
-    if table.spec.ingestion is None:
-        return _reset_all(services)
-    return services.replaced({Service.INGESTION: reset_failures(services.ingestion)})
-
-
-def _reset_all(services: ServicesStatus) -> ServicesStatus:
-    """Reset failures, and have services tried that found nothing to do: somebody asked for it."""
-    never = {"last_no_op_instant": None}
-    return services.replaced({one: reset_failures(services.of(one)).model_copy(update=never) for one in SERVICES})
 
 
 def _overdue(case: Case) -> tuple[tuple[PendingStatus, ...], datetime | None]:

@@ -11,16 +11,17 @@ from hudi_operator.planning.services.slots import QUOTAS_REACHED
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.freshness import freshness_figures
 from hudi_operator.planning.status.step import Step
-from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.planning.status.transitions import operations_ended, transitions
 
 
 def step_of(observation: Observation, plan: Plan, *, now: datetime, written: HudiTableStatus | None = None) -> Step:
     """Return what carries a plan out; `written` is the status that is stored by now, if not the one observed."""
-    status = build_status(observation, plan, now=now)
+    status, before = build_status(observation, plan, now=now), written or observation.table.status
     return Step(
         status=status,
         finished=plan.finished,
-        notices=transitions(written or observation.table.status, status),
+        notices=transitions(before, status),
+        operations=tuple(operations_ended(before, status)),
         actions=plan.actions,
         class_name=observation.table_class.metadata.name if observation.table_class else "",
         running=_running(observation, plan),

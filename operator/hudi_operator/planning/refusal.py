@@ -3,19 +3,24 @@
 from dataclasses import replace
 from datetime import datetime
 
+from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import HISTORY_LENGTH, ActiveJob, RunStatus
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
-from hudi_operator.planning.decide import open_request
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.operations.assess import Operations
+from hudi_operator.planning.operations.ended import after_failure
 from hudi_operator.planning.runs.failures import next_attempt_at
 from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import refused_run
 from hudi_operator.planning.savepoints.assess import Savepoints
+from hudi_operator.planning.services.blocking import Seen, table_blocker, under_maintenance, waits_for_stranger
 from hudi_operator.planning.services.case import make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
-from hudi_operator.planning.services.slots import Started, explained, table_blocker, waits_for_stranger
+from hudi_operator.planning.services.requests import open_request
+from hudi_operator.planning.services.slots import Started, explained
 from hudi_operator.planning.writers.foreign import Writers
 
 
@@ -29,6 +34,7 @@ def refused(plan: Plan, job: ActiveJob, *, observation: Observation, message: st
         history=(run, *plan.history)[:HISTORY_LENGTH],
         finished=(*plan.finished, run),
         savepoints=tuple(_failed(one, job, run, observation, now=now) for one in plan.savepoints),
+        operations=tuple(_not_begun(one, job, run, observation, now=now) for one in plan.operations),
     )
     return _explained_again(after, run, observation=observation, now=now)
 
@@ -59,11 +65,12 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         now=now,
         takeover=plan.takeover,
         savepoints=_after(plan, now=now),
+        operations=Operations(entries=plan.operations, maintenance=plan.maintenance),
     )
     started = Started(active=plan.active_jobs)
     writers = Writers(foreign=plan.foreign, unknown=plan.unknown, ignored=plan.acceptance_ignored)
-    blocker = table_blocker(observation, writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
-    blocker = blocker or waits_for_stranger(case)
+    seen = Seen(observation=observation, writers=writers, drift=plan.drift, owned_elsewhere=plan.owned_elsewhere)
+    blocker = under_maintenance(plan.maintenance) or table_blocker(seen) or waits_for_stranger(case)
     return replace(plan, services=explained(case, evaluate_all(case), started, blocker))
 
 
@@ -81,6 +88,17 @@ def _failed(
         "message": "Its Job was refused.",
     }
     return entry.model_copy(update=changes)
+
+
+def _not_begun(
+    entry: TableOperation, job: ActiveJob, run: RunStatus, observation: Observation, *, now: datetime
+) -> TableOperation:
+    """Return what is remembered of an operation whose Job was refused: the next attempt waits, as after a failure."""
+    if job.operation is None or entry.uid != job.operation.uid or observation.table_class is None:
+        return entry
+    state = OperationState.RUNNING if entry.begun else OperationState.DRAINING
+    waits = entry.model_copy(update={"state": state})
+    return after_failure(waits, run, observation.table_class.spec.retry, now=now)
 
 
 def _after(plan: Plan, *, now: datetime) -> Savepoints:

@@ -11,13 +11,14 @@ from hudi_operator.services.clustering import CLUSTERING
 from hudi_operator.services.compaction import COMPACTION
 from hudi_operator.services.definition import ServiceDefinition, TableServiceDefinition
 from hudi_operator.services.ingestion import INGESTION
+from hudi_operator.services.operation import OPERATION
 from hudi_operator.services.savepoint import SAVEPOINT
 from hudi_operator.timeline import PendingInstant
 
 TABLE_SERVICES: tuple[TableServiceDefinition, ...] = (COMPACTION, CLUSTERING, CLEANING, ARCHIVAL)
 """The table services, in the order in which equally urgent ones go."""
 
-DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, *TABLE_SERVICES)
+DEFINITIONS: tuple[ServiceDefinition, ...] = (INGESTION, SAVEPOINT, OPERATION, *TABLE_SERVICES)
 """All services of a table's life, in that order."""
 
 SERVICES = tuple(one.service for one in DEFINITIONS)
@@ -35,6 +36,8 @@ def definition_of(service: Service) -> ServiceDefinition | None:
             found = INGESTION
         case Service.SAVEPOINT:
             found = SAVEPOINT
+        case Service.OPERATION:
+            found = OPERATION
         case Service.COMPACTION:
             found = COMPACTION
         case Service.CLUSTERING:

@@ -23,7 +23,9 @@ from prometheus_client import (
     generate_latest,
 )
 
+from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table import RunStatus, service_name
+from hudi_operator.api.status.table_operations import TableOperation
 
 # Without this every counter brings a second series, which nothing here needs.
 disable_created_metrics()
@@ -82,6 +84,13 @@ class Metrics:
         self._launched = self._counter("jobs_launched", "Jobs that were created, by service.", "service")
         self._jobs = self._counter(
             "jobs", "Jobs that have ended or were refused, by service and outcome.", "service", "outcome"
+        )
+        self._operations = self._counter(
+            "operations",
+            "HudiOperations that have ended, except dry runs, by kind and outcome: Succeeded, Failed where nothing was "
+            "changed, or NotVerified.",
+            "kind",
+            "outcome",
         )
         self._launch_delay = self._histogram(
             "launch_delay_seconds", "From when a run was due until its Job was created.", _DELAY_BUCKETS, "service"
@@ -163,6 +172,13 @@ class Metrics:
     def run_finished(self, run: RunStatus) -> None:
         """Count a Job that has ended."""
         self._jobs.labels(service_name(run.service), run.outcome.value).inc()
+
+    def operation_finished(self, operation: TableOperation) -> None:
+        """Count an operation that has ended."""
+        is_left = operation.begun and operation.state is OperationState.FAILED
+        if not operation.dry_run:
+            outcome = "NotVerified" if is_left else operation.state.value
+            self._operations.labels(operation.kind.value, outcome).inc()
 
     def set_active_jobs(self, table: str, services: Iterable[str]) -> None:
         """Say which services have a Job for this table now; none forgets the table."""

@@ -50,8 +50,8 @@ class TableOperation(Document):
     """The operation of one HudiOperation; `resource` is namespace/name, `uid` the resource's.
 
     The first run writes a record of the operation below the table before it changes anything: what the table held at
-    `instant`, what is to be removed, and the checkpoint. Another run with the same `uid` goes on from that record, so an
-    operation runs at most once however often its Job is started.
+    `instant`, what is to be removed, and the checkpoint. Another run with the same `uid` goes on from that record, so
+    an operation runs at most once however often its Job is started.
 
     `instant` is the commit that a restore goes to, or the latest commit that a rollback removes. With `dry_run` nothing
     is written. Without `reingest` the checkpoint from before the restore is committed after it, so that input whose

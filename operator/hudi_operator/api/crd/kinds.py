@@ -5,10 +5,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from hudi_operator.api.spec.operation import HudiOperationSpec
 from hudi_operator.api.spec.savepoint import HudiSavepointSpec
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.conditions import ConditionType
+from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.savepoint import HudiSavepointStatus
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.table_class import HudiTableClassStatus
@@ -223,5 +225,51 @@ SAVEPOINT = ResourceKind(
     ),
 )
 
-KINDS = (TABLE, TABLE_CLASS, SAVEPOINT)
+OPERATION = ResourceKind(
+    kind="HudiOperation",
+    short_name="hop",
+    namespaced=True,
+    description="Work that is done once to a HudiTable, while nothing else is at work on it: a restore or a rollback.",
+    spec=HudiOperationSpec,
+    status=HudiOperationStatus,
+    columns=(
+        PrinterColumn(name="Table", json_path=".spec.tableRef.name", description="The HudiTable"),
+        PrinterColumn(name="Phase", json_path=".status.phase", description="How far it has come"),
+        PrinterColumn(name="Reason", json_path=".status.reason", description="Why, as a word"),
+        PrinterColumn(name="Instant", json_path=".status.instant", description="The commit that it is about"),
+        PrinterColumn(
+            name="Removed",
+            json_path=".status.report.removedCount",
+            type="integer",
+            description="Number of instants that are removed",
+        ),
+        PrinterColumn(
+            name="Verified",
+            json_path=".status.report.verified",
+            type="boolean",
+            description="Whether the rows are those that were expected",
+        ),
+        PrinterColumn(name="Status", json_path=".status.message", description="The state in one sentence"),
+        _AGE,
+        PrinterColumn(
+            name="Dry run",
+            json_path=".spec.dryRun",
+            type="boolean",
+            description="Whether nothing is written",
+            wide=True,
+        ),
+        PrinterColumn(
+            name="Approved", json_path=".spec.approved", type="boolean", description="Whether it may begin", wide=True
+        ),
+        PrinterColumn(
+            name="Rows",
+            json_path=".status.report.rowsAfter",
+            type="integer",
+            description="Rows of the table afterwards",
+            wide=True,
+        ),
+    ),
+)
+
+KINDS = (TABLE, TABLE_CLASS, SAVEPOINT, OPERATION)
 """All kinds of the group."""

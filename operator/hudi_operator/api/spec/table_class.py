@@ -5,8 +5,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.concurrency import Lock
+from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.source import OptionValue
 from hudi_operator.api.spec.table import Execution
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, RenamedModel, at_least, not_less, rules
@@ -175,6 +177,21 @@ class SavepointSettings(Model):
     """Savepoints of one table, those of others counted, from which on HudiSavepoints make no further one."""
 
 
+class OperationSettings(Model):
+    """What HudiOperations may do to tables."""
+
+    allowed: Annotated[
+        tuple[OperationKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
+    ] = ()
+    """Kinds of operations that tables of the class may have; none by default."""
+
+    approval: OperationApproval = OperationApproval.AUTOMATIC
+    """Whether an operation waits for a person to set its spec.approved."""
+
+    max_per_table: Annotated[int, Field(ge=1, le=20)] = 5
+    """HudiOperations of one table that may wait or run at once; the table looks at no further ones."""
+
+
 class JobQuota(Model):
     """How many jobs may run at once."""
 
@@ -231,6 +248,9 @@ class HudiTableClassSpec(RenamedModel):
 
     savepoints: SavepointSettings = SavepointSettings()
     """What tables may keep by HudiSavepoints."""
+
+    operations: OperationSettings = OperationSettings()
+    """What HudiOperations may do to tables."""
 
     job_quota: JobQuota = JobQuota()
     """How many jobs may run at once."""

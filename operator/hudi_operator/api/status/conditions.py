@@ -1,7 +1,7 @@
 """Conditions by the rules of Kubernetes and kstatus.
 
 Ready is always present. Reconciling, Stalled, Suspended, PendingInstantOverdue, Drift, ForeignWriter, InputSkipped,
-OwnedElsewhere and UnsafeSettings are abnormal-true: they stand only while true. Source: cli-utils
+OwnedElsewhere, Maintenance and UnsafeSettings are abnormal-true: they stand only while true. Source: cli-utils
 `pkg/kstatus/README.md` and Flux's conformance checks (`fluxcd/pkg/runtime/conditions/check`).
 """
 
@@ -60,6 +60,9 @@ class ConditionType(StrEnum):
 
     PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
     """An instant has been pending for longer than the class allows; only there while true."""
+
+    MAINTENANCE = "Maintenance"
+    """A HudiOperation has the table to itself, or a person has to look at what it left; only there while true."""
 
     DRIFT = "Drift"
     """The table has what the spec declares otherwise, and no run can change it; only there while true."""

@@ -6,16 +6,17 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, Service
-from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus, AffectedStatus, PendingOwner
+from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.rescan import RescanStatus
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.api.status.table_savepoints import SAVEPOINTS_SHOWN, NamedSavepointJob, TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
+from hudi_operator.api.status.timeline import CountRange, TimelineStatus
 from hudi_operator.api.values.base import InstantTime, Model, RenamedModel, Timestamp
 
-INSTANTS_SHOWN = 20
 HISTORY_LENGTH = 10
 PENDING_SHOWN = 10
 PENDING_REMEMBERED = 100
@@ -23,109 +24,6 @@ EXPLANATION_LIMIT = 1024
 
 Reason = Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)]
 """A word that becomes the reason of a condition."""
-
-
-class InstantStatus(Model):
-    """One instant of the timeline, as Hudi spells it."""
-
-    time: InstantTime
-    """Requested time of the instant."""
-
-    action: Annotated[str, Field(max_length=32)]
-    """Action, for example commit, deltacommit, replacecommit or clean."""
-
-    state: Annotated[str, Field(max_length=16)]
-    """REQUESTED, INFLIGHT or COMPLETED."""
-
-    completed_at: Annotated[str, Field(max_length=32)] | None = None
-    """Completion time, where the timeline records one."""
-
-
-class FilesStatus(Model):
-    """Base files that the newest commits wrote and that no later one replaced; the data itself is never listed."""
-
-    commits: int
-    """Number of newest commits that these figures come from; files that only older ones wrote are not in them."""
-
-    base_files: int
-    """Number of base files."""
-
-    small_files: int
-    """Base files below the small file limit: that of clustering where it is on, else that of fileSizing."""
-
-    average_bytes: int
-    """Average size of a base file."""
-
-
-class CountRange(Model):
-    """Between which two numbers a count lies that a file of the timeline leaves open."""
-
-    at_least: int
-    """The number that is certain."""
-
-    at_most: int
-    """The number if everything that is not certain counts."""
-
-
-class TimelineStatus(Model):
-    """What the table's timeline holds."""
-
-    table_type: Annotated[str, Field(max_length=16)] | None = None
-    """CopyOnWrite or MergeOnRead, as the table itself has it."""
-
-    table_version: int | None = None
-    """Version of the table's format."""
-
-    layout_version: int | None = None
-    """Version of the timeline's layout."""
-
-    time_zone: Annotated[str, Field(max_length=8)] | None = None
-    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
-
-    latest_completed: InstantStatus | None = None
-    """The newest completed instant."""
-
-    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=100)] = ()
-    """Instants that are requested or inflight, oldest first; at most 100."""
-
-    pending_count: int = 0
-    """Number of all pending instants."""
-
-    instants: Annotated[tuple[InstantStatus, ...], Field(max_length=INSTANTS_SHOWN)] = ()
-    """The newest 20 instants, oldest first."""
-
-    completed_commits: int | None = None
-    """Completed commits, delta commits and replace commits in the active timeline."""
-
-    delta_commits_since_compaction: int | None = None
-    """Completed delta commits since the last completed compaction; nothing where that is not certain."""
-
-    delta_commits_since_compaction_range: CountRange | None = None
-    """Between which numbers it lies then."""
-
-    commits_since_clustering: int | None = None
-    """Completed commits since the latest clustering; nothing where that is not certain."""
-
-    commits_since_clustering_range: CountRange | None = None
-    """Between which numbers it lies then."""
-
-    commits_since_clean: int | None = None
-    """Completed commits since the last clean; nothing where that is not certain."""
-
-    commits_since_clean_range: CountRange | None = None
-    """Between which numbers it lies then."""
-
-    verified_up_to: InstantTime | None = None
-    """Completion of the newest commit or clean that is known to be ours, or accepted; later ones are checked."""
-
-    acts: Annotated[tuple[ActStatus, ...], Field(max_length=ACTS_SHOWN)] | None = None
-    """Savepoints, restores and rollbacks of completed commits in the active timeline, newest first; at most 10."""
-
-    files: FilesStatus | None = None
-    """Base files, as far as the newest commits tell."""
-
-    problems: Annotated[tuple[str, ...], Field(max_length=10)] = ()
-    """Files of the timeline that could not be understood, with the reason; at most 10."""
 
 
 class OwnerStatus(Model):
@@ -334,6 +232,9 @@ class ServicesStatus(Model):
     savepoint: ServiceStatus | None = None
     """Making and removing the savepoints of HudiSavepoints; absent where none has asked for anything."""
 
+    operation: ServiceStatus | None = None
+    """Doing what HudiOperations ask for; absent where none has asked for anything."""
+
     compaction: ServiceStatus = ServiceStatus()
     """Merging of log files into base files."""
 
@@ -354,9 +255,10 @@ class ServicesStatus(Model):
     def replaced(self, changed: Mapping[Service, ServiceStatus]) -> Self:
         """Return these with some of them changed."""
         shown: dict[Service, ServiceStatus | None] = dict(changed)
-        savepoint = shown.get(Service.SAVEPOINT)
-        if savepoint is not None and not savepoint.due and savepoint.last_run is None:
-            shown[Service.SAVEPOINT] = None  # nothing was ever asked for
+        for service in (Service.SAVEPOINT, Service.OPERATION):
+            status = shown.get(service)
+            if status is not None and not status.due and status.last_run is None:
+                shown[service] = None  # nothing was ever asked for
         return self.model_copy(update={service.lower(): status for service, status in shown.items()})
 
 
@@ -412,6 +314,9 @@ class ActiveJob(Model):
 
     named_savepoint: NamedSavepointJob | None = None
     """The savepoint of a HudiSavepoint that the Job makes or removes."""
+
+    operation: NamedOperationJob | None = None
+    """What the Job does for a HudiOperation."""
 
     plan_bytes: int | None = None
     """Bytes that the plan of the pending instant reads, where it is known."""
@@ -482,6 +387,9 @@ class HudiTableStatus(Model):
 
     savepoints: Annotated[tuple[TableSavepoint, ...], Field(max_length=SAVEPOINTS_SHOWN)] = ()
     """Savepoints of HudiSavepoints, and those of others that the timeline holds; at most 64."""
+
+    operations: Annotated[tuple[TableOperation, ...], Field(max_length=OPERATIONS_SHOWN)] = ()
+    """HudiOperations of the table, and one that has begun although its resource is gone; at most 20."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""

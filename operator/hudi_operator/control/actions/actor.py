@@ -7,8 +7,8 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from hudi_jobs.contract import NamedSavepoint, Service
-from hudi_operator.api.resources import HudiTable
+from hudi_jobs.contract import NamedSavepoint, Service, TableOperation
+from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
 from hudi_operator.control.claims.claims import Claims
@@ -136,7 +136,7 @@ class Actor:
         except ApiUnavailable:
             # Says nothing about the Job. Perhaps only the reply was lost; else the creation is tried again.
             existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
-            if existing is None or not (_is_ours(existing, metadata.uid, job) and _is_of_run(existing, job)):
+            if existing is None or not (_is_ours(existing, metadata, job) and _is_of_run(existing, job)):
                 raise
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
         return True
@@ -147,17 +147,19 @@ class Actor:
         existing = await self._kube.get(ObjectKey(JOB, metadata.namespace, job.name))
         if existing is None:
             raise Conflict(f"Job {job.name} comes and goes")
-        if not _is_ours(existing, metadata.uid, job):
+        if not _is_ours(existing, metadata, job):
             raise JobRefused(job, f"another Job named {job.name} exists that is not this table's; remove it")
         if not _is_of_run(existing, job):
             raise Conflict(f"Job {job.name} is that of another run")
 
 
-def _is_ours(existing: Document, table_uid: str, job: ActiveJob) -> bool:
-    """Whether a Job of a run's name is the table's own; one that removes the data has no owner, by which to tell."""
+def _is_ours(existing: Document, table: ObjectMetadata, job: ActiveJob) -> bool:
+    """Whether a Job of a run's name is the table's own; one of a table that goes has no owner, by which to tell."""
     labels = part(existing, "metadata", "labels")
-    labelled = labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table_uid
-    return labelled and (job.service is Service.DELETION or controller_of(existing) == ("HudiTable", table_uid))
+    labelled = labels.get(MANAGED_BY_LABEL) == MANAGED_BY and labels.get(TABLE_UID_LABEL) == table.uid
+    goes = table.deletion_timestamp is not None
+    without_owner = job.service is Service.DELETION or (goes and job.service is Service.OPERATION)
+    return labelled and (without_owner or controller_of(existing) == ("HudiTable", table.uid))
 
 
 def _is_of_run(existing: Document, job: ActiveJob) -> bool:
@@ -211,6 +213,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
         named_savepoint=_named_savepoint(table, job),
+        operation=_operation(table, job),
         inside=job.inside,
     )
     return build_job(
@@ -246,6 +249,27 @@ def _named_savepoint(table: HudiTable, job: ActiveJob) -> NamedSavepoint | None:
         )
     except ValidationError as error:
         raise JobRefused(job, "what the status says of its savepoint makes no sense") from error
+
+
+def _operation(table: HudiTable, job: ActiveJob) -> TableOperation | None:
+    """Return what a run does for a HudiOperation; without that it would be for nothing."""
+    named = job.operation
+    if named is None:
+        if job.service is Service.OPERATION:
+            raise JobRefused(job, "the status does not say which operation it is for")
+        return None
+    try:
+        return TableOperation(
+            kind=named.kind,
+            instant=named.instant,
+            resource=f"{table.metadata.namespace}/{named.resource}",
+            uid=named.uid,
+            dry_run=named.dry_run,
+            newer_savepoints=named.newer_savepoints,
+            reingest=named.reingest,
+        )
+    except ValidationError as error:
+        raise JobRefused(job, "what the status says of its operation makes no sense") from error
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

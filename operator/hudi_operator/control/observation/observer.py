@@ -17,7 +17,7 @@ from hudi_operator.control.identity import OperatorIdentity
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.control.jobs.running import RunningJobs
-from hudi_operator.control.keys import TableKey
+from hudi_operator.control.keys import OPERATION, TableKey
 from hudi_operator.control.observation.classes import TableClasses
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
@@ -25,7 +25,7 @@ from hudi_operator.control.snapshots.reader import Snapshots
 from hudi_operator.control.snapshots.reading import Questions
 from hudi_operator.jobs.names import table_selector
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.kinds import JOB, POD
+from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
@@ -34,12 +34,15 @@ from hudi_operator.planning.model import (
     TimelineSnapshot,
     is_hidden,
 )
+from hudi_operator.planning.operations import declared as operations
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.planning.savepoints.declared import may_choose_again, reading_rank
 from hudi_operator.planning.status.build import small_file_limit
 from hudi_operator.planning.status.class_status import class_problem
 from hudi_operator.runtime.controller import Trigger
+
+_REWRITE = frozenset({Service.SAVEPOINT, Service.OPERATION})
 
 
 class Observer:
@@ -98,7 +101,7 @@ class Observer:
     async def _related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
         if self._related is None:
             return {}
-        return await self._related.of(key, rank=partial(reading_rank, table.status))
+        return await self._related.of(key, rank=partial(_rank, table.status))
 
     async def _snapshot(
         self, table: HudiTable, table_class: HudiTableClass | None, blockers: tuple[Blocker, ...]
@@ -146,6 +149,12 @@ class Observer:
         return parsed, policy_blockers(table, parsed)
 
 
+def _rank(status: HudiTableStatus, key: ObjectKey) -> int:
+    """Return when an object that names a table is read of very many of its kind."""
+    rank = operations.reading_rank if key.kind == OPERATION else reading_rank
+    return rank(status, key.name)
+
+
 def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     archives = spec.archival.mode is ServiceMode.ASYNC
     continues = spec.ingestion is not None and spec.ingestion.continues
@@ -153,7 +162,8 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
         # A savepoint has the time of its commit, so that of an old one shows only where the whole timeline is listed.
-        live=any(job.service is Service.SAVEPOINT for job in status.active_jobs) or may_choose_again(status),
+        # An operation rewrites all of it.
+        live=any(job.service in _REWRITE for job in status.active_jobs) or may_choose_again(status),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
         progress=continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),

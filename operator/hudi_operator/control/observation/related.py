@@ -22,9 +22,9 @@ class RelatedObjects:
         self._known = known
         self._observed = {one.kind: one for one in controllers if one.observed_as is not None}
 
-    async def of(self, key: ObjectKey, *, rank: Callable[[str], int]) -> dict[str, tuple[object, ...]]:
-        """Return the objects that name a table, by the name of their kind; `rank` says by name which come first."""
-        known = sorted(self._known.referring_to(key), key=lambda one: rank(one.name))
+    async def of(self, key: ObjectKey, *, rank: Callable[[ObjectKey], int]) -> dict[str, tuple[object, ...]]:
+        """Return the objects that name a table, by the name of their kind; `rank` says which come first."""
+        known = sorted(self._known.referring_to(key), key=rank)
         found: dict[str, tuple[object, ...]] = {}
         for kind, controller in self._observed.items():
             keys = [one for one in known if one.kind == kind][:MOST_RELATED]

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
 from hudi_jobs.contract import RunMode
-from hudi_operator.api.status.table import EXPLANATION_LIMIT, CountRange, PendingStatus, ServiceStatus
+from hudi_operator.api.status.table import EXPLANATION_LIMIT, PendingStatus, ServiceStatus
+from hudi_operator.api.status.timeline import CountRange
 from hudi_operator.planning.model import TimelineTrouble
 from hudi_operator.timeline import Bounds
 
@@ -53,10 +54,13 @@ class Reason(StrEnum):
     """Due: a write that a dead run left behind is rolled back."""
 
     NOT_ASKED = "NotAsked"
-    """No HudiSavepoint waits for a run."""
+    """No HudiSavepoint, or no HudiOperation, waits for a run."""
 
     SAVEPOINT_ASKED = "SavepointAsked"
     """Due: the savepoint of a HudiSavepoint is to be made or removed."""
+
+    OPERATION_ASKED = "OperationAsked"
+    """Due: a HudiOperation is to be carried out, and has the table to itself."""
 
     FIRST_CYCLE_OVER = "FirstCycleOver"
     """Due: the savepoint of the takeover is removed, because every table service has done its first work."""

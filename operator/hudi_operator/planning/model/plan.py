@@ -6,6 +6,7 @@ from datetime import datetime
 from hudi_jobs.contract import Difference
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.table import ActiveJob, OwnerStatus, PendingStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.api.status.table_savepoints import TableSavepoint
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model.observation import PodReference
@@ -90,6 +91,7 @@ class Plan:
     `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
     `circumstances` the fingerprint of those under which it was decided.
     `left_behind` are pending instants that ended runs of ours began.
+    `operations` are those of HudiOperations, and `maintenance` says why nothing else starts for one.
     `savepoints` are those of HudiSavepoints, and all others that the table has.
     `takeover` is what is remembered of the takeover from others, and `waits_for_quiet` says why it waits.
     `owned_elsewhere` says whose the table is when it is not this operator's, and `owner` what is remembered of that.
@@ -115,4 +117,6 @@ class Plan:
     owner: OwnerStatus | None = None
     takeover: TakeoverStatus | None = None
     savepoints: tuple[TableSavepoint, ...] = ()
+    operations: tuple[TableOperation, ...] = ()
+    maintenance: str | None = None
     waits_for_quiet: str | None = None

@@ -89,6 +89,9 @@ class Waiting(StrEnum):
     WAITING_FOR_QUIET = "WaitingForQuiet"
     """Others wrote the table, and it has not been still for as long as its class asks."""
 
+    MAINTENANCE = "Maintenance"
+    """A HudiOperation has the table to itself, or has left what a person must look at."""
+
     CHECKING_COMMITS = "CheckingCommits"
     """A Serialized table has more new commits than one reconcile checks for another writer."""
 
@@ -146,7 +149,7 @@ class TableEvent(StrEnum):
     """What an Event tells that is the reason of no condition."""
 
     RESUMED = "Resumed"
-    """The table is suspended no longer."""
+    """The table is suspended no longer, or no operation has it to itself any more."""
 
     STATUS_UNREADABLE = "StatusUnreadable"
     """Parts of the stored status cannot be read by this version of the operator, and are rebuilt; a Warning."""
@@ -217,6 +220,86 @@ class SavepointReason(StrEnum):
 
     RETAINED = "SavepointRetained"
     """The savepoint stays although the resource goes; as an Event, a Warning where nothing could remove it."""
+
+
+class OperationReason(StrEnum):
+    """What is said of a HudiOperation, in its status and in that of its table."""
+
+    WAITING = "Waiting"
+    """It waits for its turn; the message says for what."""
+
+    AWAITING_APPROVAL = "AwaitingApproval"
+    """The class asks for approval: a person has to set `spec.approved`."""
+
+    BLOCKED = "Blocked"
+    """Nothing may start on the table; the message says why."""
+
+    DRAINING = "Draining"
+    """No other Job of the table starts, and those that run come to their end."""
+
+    AT_WORK = "Running"
+    """Its Job is at work."""
+
+    VERIFYING = "Verifying"
+    """The table was changed, and its rows are being compared."""
+
+    RETRYING = "Retrying"
+    """A run did not finish it; the message says why, and when the next one begins."""
+
+    SUCCEEDED = "Succeeded"
+    """It is done."""
+
+    NOT_VERIFIED = "NotVerified"
+    """The rows afterwards are not those that were counted before; nothing starts until the resource is deleted."""
+
+    REFUSED = "OperationRefused"
+    """The driver has seen that it cannot be done to this table; nothing was changed."""
+
+    NOT_ALLOWED = "OperationNotAllowed"
+    """The class of the table does not allow operations of this kind."""
+
+    OTHER_WRITERS = "OtherWriters"
+    """The table is Optimistic, and nobody has said that its other writers are stopped."""
+
+    NOT_LATEST = "NotLatest"
+    """The commit that a rollback names is not the latest one."""
+
+    TOO_MANY = "TooManyOperations"
+    """As many operations of the table wait as its class allows."""
+
+    TABLE_NOT_FOUND = "TableNotFound"
+    """There is no HudiTable of the name in the namespace."""
+
+    SAVEPOINT_NOT_FOUND = "SavepointNotFound"
+    """The table has no savepoint of the HudiSavepoint that a restore names."""
+
+    INSTANT_NOT_FOUND = "InstantNotFound"
+    """The active timeline does not hold the instant."""
+
+    INSTANT_PENDING = "InstantPending"
+    """The commit has not completed."""
+
+    NOT_A_COMMIT = "NotACommit"
+    """The instant is a clean, a rollback or another that writes no data."""
+
+    INSTANT_CLEANED = "InstantCleaned"
+    """A clean may have removed files of the commit."""
+
+
+class OperationEvent(StrEnum):
+    """How an operation ended, as the reason of an Event about it and about its table."""
+
+    SUCCEEDED = "OperationSucceeded"
+    """It is done; of a dry run, the report is in its status."""
+
+    FAILED = "OperationFailed"
+    """It came to nothing, and nothing was changed; a Warning."""
+
+    NOT_VERIFIED = "OperationNotVerified"
+    """The rows afterwards are not those that were counted before; a Warning."""
+
+    LEFT = "OperationLeft"
+    """The resource goes although the operation has begun and is not finished, because its table is gone; a Warning."""
 
 
 class EndingReason(StrEnum):

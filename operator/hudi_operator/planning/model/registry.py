@@ -16,6 +16,8 @@ from hudi_operator.planning.model.reasons import (
     ClassReason,
     EndingEvent,
     EndingReason,
+    OperationEvent,
+    OperationReason,
     Retry,
     RunRemark,
     RunTrouble,
@@ -38,6 +40,8 @@ AnyReason = (
     | TableReason
     | ClassReason
     | SavepointReason
+    | OperationReason
+    | OperationEvent
     | TableEvent
     | Effect
     | EndingReason
@@ -47,6 +51,7 @@ AnyReason = (
 
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
+_ANOTHER_OPERATION = "Create another HudiOperation."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing up to the limit of the class: the driver gets half as much again each time."
 _NOTHING = "Nothing."
@@ -150,6 +155,8 @@ _FAILURES: _Table = {
     FailureReason.ROLLBACK_OF_SAVEPOINT: (Retry.JOB, "Delete the savepoint, or the rollback."),
     FailureReason.RESTORE_PENDING: (Retry.JOB, "Finish the restore with the tool that began it."),
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
+    FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
+    FailureReason.NOT_VERIFIED: (Retry.NEVER, "Look at the table, then delete the HudiOperation."),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
     FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),
@@ -176,6 +183,7 @@ _SERVICES: _Table = {
     Reason.REQUESTED: (Retry.NEVER, ""),
     Reason.NOT_ASKED: (Retry.NEVER, ""),
     Reason.SAVEPOINT_ASKED: (Retry.NEVER, ""),
+    Reason.OPERATION_ASKED: (Retry.NEVER, ""),
     Reason.SCHEDULED: (Retry.NEVER, ""),
     Reason.CONTINUOUS: (Retry.NEVER, ""),
     Reason.MORE_INPUT: (Retry.NEVER, ""),
@@ -215,6 +223,7 @@ _WAITING: _Table = {
         Retry.WHEN_CLEARED,
         "Stop the other writers, or make all of them Optimistic under a lock.",
     ),
+    Waiting.MAINTENANCE: (Retry.WHEN_CLEARED, "See the HudiOperation that the message names."),
     Waiting.CHECKING_COMMITS: (Retry.WHEN_CLEARED, _NOTHING),
 }
 
@@ -270,6 +279,32 @@ _SAVEPOINTS: _Table = {
     SavepointReason.RETAINED: (Retry.NEVER, "Adopt it by a HudiSavepoint with its instant, or remove it by hand."),
 }
 
+_OPERATIONS: _Table = {
+    OperationReason.WAITING: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.AWAITING_APPROVAL: (Retry.INTERVENTION, "Set `spec.approved: true`, or delete the HudiOperation."),
+    OperationReason.BLOCKED: (Retry.WHEN_CLEARED, "See the message, and the conditions of the table."),
+    OperationReason.DRAINING: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.AT_WORK: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.VERIFYING: (Retry.WHEN_CLEARED, _NOTHING),
+    OperationReason.RETRYING: (Retry.JOB, "Remove the cause that the message names: the next run goes on."),
+    OperationReason.SUCCEEDED: (Retry.NEVER, ""),
+    OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Look at the table, then delete the HudiOperation."),
+    OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
+    OperationReason.NOT_ALLOWED: (Retry.INTERVENTION, "Add the kind to `operations.allowed` of the class."),
+    OperationReason.OTHER_WRITERS: (
+        Retry.NEVER,
+        "Stop the other writers, then create another HudiOperation with `acceptOtherWriters: true`.",
+    ),
+    OperationReason.NOT_LATEST: (Retry.NEVER, _ANOTHER_OPERATION),
+    OperationReason.TOO_MANY: (Retry.WHEN_CLEARED, "Delete operations that wait, or raise `operations.maxPerTable`."),
+    OperationReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the HudiTable, or another HudiOperation."),
+    OperationReason.SAVEPOINT_NOT_FOUND: (Retry.WHEN_CLEARED, "Wait for the savepoint, or name another."),
+    OperationReason.INSTANT_NOT_FOUND: (Retry.NEVER, _ANOTHER_OPERATION),
+    OperationReason.INSTANT_PENDING: (Retry.NEVER, _ANOTHER_OPERATION),
+    OperationReason.NOT_A_COMMIT: (Retry.NEVER, _ANOTHER_OPERATION),
+    OperationReason.INSTANT_CLEANED: (Retry.NEVER, _ANOTHER_OPERATION),
+}
+
 _ENDINGS: _Table = {
     EndingReason.STOPPING_JOBS: (Retry.WHEN_CLEARED, "For a pod on a lost node: repair or delete the node."),
     EndingReason.DELETING_DATA: (Retry.WHEN_CLEARED, "Nothing; `deletionPolicy: Retain` stops it."),
@@ -294,7 +329,9 @@ _KINDS: Mapping[type[AnyReason], tuple[str, _Table]] = {
     TableReason: ("Condition of a table", _TABLES),
     ClassReason: ("Condition of a class", _CLASSES),
     SavepointReason: ("Savepoint", _SAVEPOINTS),
+    OperationReason: ("Operation", _OPERATIONS),
     EndingReason: ("Deletion", _ENDINGS),
+    OperationEvent: ("Event about an operation", dict.fromkeys(OperationEvent, _EVENT)),
     TableEvent: ("Event", dict.fromkeys(TableEvent, _EVENT)),
     Effect: ("Event about an instant", dict.fromkeys(Effect, _EVENT)),
     EndingEvent: ("Event at the end of a table", dict.fromkeys(EndingEvent, _EVENT)),

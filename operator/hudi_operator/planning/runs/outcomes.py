@@ -7,7 +7,7 @@ driver's word is all there is.
 
 from datetime import datetime
 
-from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, TaskResult
+from hudi_jobs.contract import FailureReason, Outcome, SavepointStep, SavepointWork, Service, TaskResult
 from hudi_operator.api.status.table import ActiveJob, RunStatus
 from hudi_operator.planning.model import START_TROUBLES, Failure, JobObservation, PodTrouble, TimelineSnapshot
 from hudi_operator.planning.model.reasons import Retry, RunTrouble
@@ -15,6 +15,7 @@ from hudi_operator.planning.model.registry import words
 from hudi_operator.planning.runs.confirmation import confirmed_instant, may_be_damaged
 from hudi_operator.planning.runs.continuous_end import conclude_continuous
 from hudi_operator.planning.runs.ended import ended_run
+from hudi_operator.planning.runs.restored import is_restored
 from hudi_operator.services.registry import leaves_no_instant
 from hudi_operator.timeline import Action
 
@@ -40,7 +41,9 @@ def conclude(
     if job.live is not None:
         failure = _failure(job, observed=observed, result=result)
         return conclude_continuous(job, result, snapshot, failure, now=now)
-    instant = None if job.savepoint is SavepointStep.REMOVE else confirmed_instant(job, result, snapshot)
+    # A commit of an operation's run is not the whole of it.
+    completes_none = job.savepoint is SavepointStep.REMOVE or job.service is Service.OPERATION
+    instant = None if completes_none else confirmed_instant(job, result, snapshot)
     if instant is not None or _needs_no_instant(job, result, snapshot):
         message = _success_message(result)
         return ended_run(job, result, outcome=Outcome.SUCCEEDED, now=now, message=message, instant=instant)
@@ -69,6 +72,8 @@ def _is_confirmed(job: ActiveJob, result: TaskResult | None, snapshot: TimelineS
 def _needs_no_instant(job: ActiveJob, result: TaskResult | None, snapshot: TimelineSnapshot) -> bool:
     if job.named_savepoint is not None:
         return _is_confirmed(job, result, snapshot)
+    if job.service is Service.OPERATION:
+        return is_restored(job, result, snapshot)
     leaves_none = leaves_no_instant(job.service) or job.savepoint is SavepointStep.REMOVE
     return leaves_none and result is not None and result.outcome is Outcome.SUCCEEDED
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from hudi_jobs.contract import SavepointWork, Service
-from hudi_operator.api.resources import SAVEPOINTS, HudiSavepoint
+from hudi_operator.api.resources import OPERATIONS, SAVEPOINTS, HudiOperation, HudiSavepoint
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.spec.table_class import JobSettings
 from hudi_operator.api.status.live import LiveStatus
@@ -152,7 +152,8 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
     if job.service is None or unread or not _is_asked_for(job, observation):
         return False  # only a later version of the operator knows what is to be created, or nobody asks for it
     spec, spec_generation = observation.table.spec, observation.table.metadata.generation
-    if observation.blockers or spec.suspend or spec.management_policy is ManagementPolicy.OBSERVE:
+    suspended = spec.suspend and job.service is not Service.OPERATION  # which a person asks for by name
+    if observation.blockers or suspended or spec.management_policy is ManagementPolicy.OBSERVE:
         return False
     if stops(drift_of(observation)):
         return False
@@ -167,6 +168,8 @@ def _may_still_be_created(job: ActiveJob, observation: Observation, *, now: date
 
 def _is_asked_for(job: ActiveJob, observation: Observation) -> bool:
     """Whether the HudiSavepoint of a run is still there, and wants what was decided; of any other run, yes."""
+    if job.service is Service.OPERATION:
+        return _is_operation_asked_for(job, observation)
     named = job.named_savepoint
     if named is None:
         return job.service is not Service.SAVEPOINT
@@ -175,6 +178,17 @@ def _is_asked_for(job: ActiveJob, observation: Observation) -> bool:
     if metadata is None:
         return False
     return named.work is SavepointWork.REMOVE or metadata.deletion_timestamp is None
+
+
+def _is_operation_asked_for(job: ActiveJob, observation: Observation) -> bool:
+    """Whether the HudiOperation of a run is still there, or it has begun and must be finished."""
+    if job.operation is None:
+        return False
+    uid = job.operation.uid
+    if any(one.begun for one in observation.table.status.operations if one.uid == uid):
+        return True
+    found = [one.metadata for one in observation.related.get(OPERATIONS, ()) if isinstance(one, HudiOperation)]
+    return any(one.uid == uid and one.deletion_timestamp is None for one in found)
 
 
 def _must_stop(found: JobObservation, observation: Observation, *, desired_image: str, now: datetime) -> bool:

@@ -10,6 +10,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import ActiveJob, PendingStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.operations.assess import Operations
 from hudi_operator.planning.savepoints.assess import Savepoints
 from hudi_operator.planning.services.pending import pending_statuses
 from hudi_operator.planning.writers.unfinished import watch_of
@@ -34,6 +35,7 @@ class Case:
     busy: frozenset[str] = frozenset()
     takeover: TakeoverStatus | None = None
     savepoints: Savepoints = field(default_factory=Savepoints)
+    operations: Operations = field(default_factory=Operations)
 
     @property
     def table(self) -> HudiTable:
@@ -76,6 +78,7 @@ def make_case(
     now: datetime,
     takeover: TakeoverStatus | None = None,
     savepoints: Savepoints | None = None,
+    operations: Operations | None = None,
 ) -> Case:
     """Return what services are decided by, with the pending instants of each."""
     snapshot = observation.snapshot
@@ -96,6 +99,7 @@ def make_case(
         busy=frozenset(busy),
         takeover=takeover,
         savepoints=savepoints or Savepoints(),
+        operations=operations or Operations(),
     )
 
 

@@ -11,7 +11,7 @@ from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
-from hudi_operator.planning.services import ingestion, savepoint
+from hudi_operator.planning.services import ingestion, operation, savepoint
 from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.freshness import before_services
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
@@ -26,6 +26,8 @@ def evaluate(case: Case, service: Service) -> Decision:
     evaluation = evaluation_of(service)
     if service is Service.SAVEPOINT:
         return savepoint.evaluate(case.savepoints)  # backs off for each HudiSavepoint by itself
+    if service is Service.OPERATION:
+        return operation.evaluate(case.operations)  # likewise
     if evaluation is None:
         found = ingestion.evaluate(
             memory,

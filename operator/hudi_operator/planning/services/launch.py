@@ -28,6 +28,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
     sizing = resolve_sizing(table.spec, case.table_class, driver_memory=memory.driver_memory)
     last, step = memory.last_run, savepoint_step(case, service, decision)
     named = case.savepoints.following if service is Service.SAVEPOINT else None
+    operation = case.operations.following if service is Service.OPERATION else None
     decided = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, and its executors not.
@@ -39,6 +40,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         sizing.driver.memory,
         attempt,
         *((named.work, named.instant, named.uid) if named is not None else ()),
+        *((operation.kind, operation.instant, operation.uid) if operation is not None else ()),
         *((inside,) if inside else ()),
         # What a run follows is gone once it has ended, so that no later decision is the same.
         last.job if last else None,
@@ -65,6 +67,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         savepoint=step,
         taken_over_at=case.takeover.since if case.takeover and step else None,
         named_savepoint=named,
+        operation=operation,
         plan_bytes=plan.bytes if plan else None,
         plan_groups=plan.groups if plan else None,
         driver_memory=sizing.driver.memory,

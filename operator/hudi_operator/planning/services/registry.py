@@ -59,7 +59,7 @@ ARCHIVAL = Evaluation(
 
 
 def evaluation_of(service: Service) -> Evaluation | None:
-    """Return how a table service is evaluated; ingestion, savepoints and deletion are none."""
+    """Return how a table service is evaluated; ingestion, savepoints, operations and deletion are none."""
     found: Evaluation | None
     match service:
         case Service.COMPACTION:
@@ -70,7 +70,7 @@ def evaluation_of(service: Service) -> Evaluation | None:
             found = CLEANING
         case Service.ARCHIVAL:
             found = ARCHIVAL
-        case Service.INGESTION | Service.SAVEPOINT | Service.DELETION:
+        case Service.INGESTION | Service.SAVEPOINT | Service.OPERATION | Service.DELETION:
             found = None
         case _:
             assert_never(service)

@@ -1,35 +1,24 @@
 """Which of the due services start now, and what keeps the others waiting."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_jobs.contract import ConcurrencyMode, Difference, Service, differences_message
-from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.spec.table_class import JobQuota
 from hudi_operator.api.status.table import ActiveJob, ServicesStatus, ServiceStatus
-from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model import LaunchJob, Observation, TimelineTrouble
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import words
-from hudi_operator.planning.policy.drift import (
-    drift_reason,
-    stops,
-)
 from hudi_operator.planning.runs.failures import reset_failures
 from hudi_operator.planning.services.alone import kept_apart
-from hudi_operator.planning.services.case import Case, stranger_at_work
+from hudi_operator.planning.services.blocking import ServiceBlocker
+from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.evaluation import surroundings
 from hudi_operator.planning.services.explanation import explain
 from hudi_operator.planning.services.freshness import misses_freshness
 from hudi_operator.planning.services.inside import host_for
 from hudi_operator.planning.services.launch import launch
-from hudi_operator.planning.services.view import left_alone
-from hudi_operator.planning.writers.foreign import (
-    Writers,
-    foreign_message,
-    unknown_message,
-)
-from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES
 
 RESTING = words((Waiting, TableReason, TimelineTrouble), Retry.INTERVENTION)
@@ -43,9 +32,6 @@ _BEFORE_THE_WRITER = Priority.BEHIND - 1
 
 PATIENCE = 10
 """How often a due service is passed over before it goes first, whatever else is pending, requested or late."""
-
-ServiceBlocker = tuple[str, str]
-"""Why nothing may be started, as a word and a sentence."""
 
 
 def in_order(
@@ -97,6 +83,8 @@ def occupied(
     for job in active:
         if host is not None and job.name == host:
             continue
+        if Service.OPERATION in {job.service, service}:
+            return Waiting.RUNNING, f"Job {job.name}: {job.state}. An operation has the table to itself."
         if job.service is None:
             return (
                 Waiting.RUNNING,
@@ -120,7 +108,9 @@ def start(case: Case, decisions: Mapping[Service, Decision], blocker: ServiceBlo
     """Return what may start now, the most urgent first, beside the Jobs that are active."""
     active, launches = case.active, list[LaunchJob]()
     order = in_order(decisions, case.services, apart=kept_apart(case.table.spec, case.services))
-    for service in order if blocker is None else ():
+    for service in order:
+        if _blocked(service, blocker) is not None:
+            continue
         decision = decisions[service]
         if _waits_for(case, service, decision, active) is None:
             launches.append(launch(case, service, decision, inside=host_for(case, service, decision, active)))
@@ -139,7 +129,8 @@ def explained(
         if _is_due_no_more(case, service, decision):
             memory = reset_failures(memory)  # what failed is not due any more: somebody else has done it
         passed_over = _passed_over(case, service, decision, launched)
-        waits = None if service in launched else _waits_for(case, service, decision, started.active, blocker)
+        own = _blocked(service, blocker)
+        waits = None if service in launched else _waits_for(case, service, decision, started.active, own)
         if waits is not None and blocker is None and passed_over and _ingestion_goes_first(case, service, started):
             waits = _behind_ingestion(waits, passed_over)
         beside = surroundings(case, service)
@@ -148,9 +139,16 @@ def explained(
     return case.services.replaced(after)
 
 
+def _blocked(service: Service, blocker: ServiceBlocker | None) -> ServiceBlocker | None:
+    """Return why a service may not start; whether an operation may was found out with it."""
+    return None if service is Service.OPERATION else blocker
+
+
 def _is_due_no_more(case: Case, service: Service, decision: Decision) -> bool:
     """Whether what has failed is not to be done any more; while it is at work it may be that by its own plan."""
     if decision.reason is Reason.NOT_ASKED:
+        if service is Service.OPERATION:
+            return case.operations.maintenance is None
         return not any(one.failures for one in case.savepoints.entries)
     return decision.reason is Reason.BELOW_THRESHOLD and not any(job.service is service for job in case.active)
 
@@ -198,60 +196,6 @@ def _waits_for(
     )
 
 
-def table_blocker(
-    observation: Observation,
-    writers: Writers,
-    *,
-    drift: tuple[Difference, ...],
-    owned_elsewhere: str | None,
-) -> ServiceBlocker | None:
-    """Return why nothing new may be started for this table now, whatever runs."""
-    return next(_blockers(observation, writers, drift, owned_elsewhere), None)
-
-
-def waits_for_stranger(case: Case) -> ServiceBlocker | None:
-    """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
-    stranger = stranger_at_work(case)
-    if stranger is None:
-        return None
-    return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
-
-
-def _blockers(
-    observation: Observation, writers: Writers, drift: tuple[Difference, ...], owned_elsewhere: str | None
-) -> Iterator[ServiceBlocker]:
-    spec = observation.table.spec
-    if spec.suspend:
-        yield Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
-    if spec.management_policy is ManagementPolicy.OBSERVE:
-        yield Waiting.OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
-    if observation.blockers or observation.table_class is None:
-        yield Waiting.BLOCKED, blocked_message(observation)
-    if owned_elsewhere is not None:
-        yield TableReason.OWNED_ELSEWHERE, owned_elsewhere
-    if stops(drift):
-        yield drift_reason(drift), differences_message(drift)
-    if writers.foreign:
-        yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
-    if writers.unknown:
-        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
-    yield from _blockers_in(observation.snapshot)
-
-
-def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
-    """Yield what the timeline itself has in the way, or does not show."""
-    if (stuck := in_the_way(snapshot)) is not None:
-        yield stuck
-    if snapshot.trouble is not None:
-        yield snapshot.trouble.value, snapshot.message
-    if snapshot.read_up_to is not None:
-        yield (
-            Waiting.CHECKING_COMMITS,
-            "There are more new commits than one reconcile reads; nothing starts until all of them are checked for "
-            "another writer, because two writers without a lock lose data.",
-        )
-
-
 def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> ServiceBlocker | None:
     """Return the limit of the class that one more Job would exceed; `active` are this table's own."""
     table_class = observation.table_class
@@ -263,8 +207,3 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Serv
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
         return Waiting.NAMESPACE_QUOTA_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
     return None
-
-
-def blocked_message(observation: Observation) -> str:
-    """Return the sentence of what blocks the table."""
-    return observation.blockers[0].message if observation.blockers else "The table's class is not known."

@@ -7,14 +7,8 @@ from hudi_operator.api.resources import InvalidObject
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.conditions import Condition
-from hudi_operator.api.status.table import (
-    INSTANTS_SHOWN,
-    FilesStatus,
-    HudiTableStatus,
-    InstantStatus,
-    TimelineStatus,
-    service_name,
-)
+from hudi_operator.api.status.table import HudiTableStatus, service_name
+from hudi_operator.api.status.timeline import INSTANTS_SHOWN, FilesStatus, InstantStatus, TimelineStatus
 from hudi_operator.api.values.base import quantity_bytes
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.decision import count_range
@@ -47,6 +41,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         services=plan.services,
         active_jobs=plan.active_jobs,
         savepoints=plan.savepoints,
+        operations=plan.operations,
         left_behind=plan.left_behind,
         history=plan.history,
     )

@@ -20,9 +20,10 @@ from hudi_operator.planning.runs.failures import attempts, failure_kind
 from hudi_operator.planning.services.rescan import skipped_input
 from hudi_operator.planning.services.slots import QUOTAS_REACHED, RESTING
 from hudi_operator.planning.status.freshness import fresh_answers
-from hudi_operator.planning.status.readiness import Readiness, live_message, readiness
+from hudi_operator.planning.status.readiness import Readiness, live_message, maintenance_reason, readiness
 from hudi_operator.planning.writers.foreign import foreign_message
 from hudi_operator.services.ingestion import INGESTION
+from hudi_operator.services.operation import OPERATION
 from hudi_operator.services.registry import DEFINITIONS, mode_of
 from hudi_operator.services.savepoint import SAVEPOINT
 
@@ -77,6 +78,8 @@ def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: Cond
     if observation.table.spec.suspend:
         message = "No new job starts until spec.suspend is false; running jobs finish."
         yield make(ConditionType.SUSPENDED, ConditionStatus.TRUE, Waiting.SUSPENDED, message)
+    if plan.maintenance is not None:
+        yield make(ConditionType.MAINTENANCE, ConditionStatus.TRUE, maintenance_reason(plan), plan.maintenance)
     if plan.owned_elsewhere is not None:
         yield make(
             ConditionType.OWNED_ELSEWHERE, ConditionStatus.TRUE, TableReason.OWNED_ELSEWHERE, plan.owned_elsewhere
@@ -110,8 +113,8 @@ def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
 def _services(spec: HudiTableSpec, plan: Plan, make: ConditionMaker) -> Iterator[Condition]:
     for definition in DEFINITIONS:
         memory = plan.services.of(definition.service)
-        if definition is SAVEPOINT and plan.services.savepoint is None:
-            continue
+        if definition is OPERATION or (definition is SAVEPOINT and plan.services.savepoint is None):
+            continue  # of an operation the condition Maintenance tells, and its own status
         if definition is INGESTION:
             if spec.ingestion is not None:
                 live = live_message(plan)

@@ -7,10 +7,12 @@ from hudi_jobs.contract import Outcome, Service, differences_message
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.conditions import ConditionStatus
+from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ServiceStatus
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import START_TROUBLES, Observation, Plan, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
-from hudi_operator.planning.model.reasons import Retry, TableReason, Waiting
+from hudi_operator.planning.model.reasons import OperationReason, Retry, TableReason, Waiting
 from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.continuous import is_healthy
@@ -42,6 +44,7 @@ def readiness(observation: Observation, plan: Plan) -> Readiness:
         or _owned_elsewhere(plan)
         or _drifted(plan)
         or _foreign(plan)
+        or _maintained(plan)
         or _stuck(observation)
         or _waiting_for_quiet(plan)
         or _starting_trouble(plan)
@@ -86,6 +89,32 @@ def _foreign(plan: Plan) -> Readiness | None:
         return None
     message = foreign_message(plan.foreign, plan.acceptance_ignored)
     return Readiness(ready=ConditionStatus.FALSE, reason=TableReason.FOREIGN_WRITER, message=message, stalled=True)
+
+
+def maintenance_reason(plan: Plan) -> str:
+    """Return the word for what an operation is at, or for what it has left to a person."""
+    current = next((one.reason for one in plan.operations if one.state not in FINISHED and _has_table(one)), None)
+    return current or OperationReason.NOT_VERIFIED
+
+
+def _has_table(one: TableOperation) -> bool:
+    return one.state in {OperationState.DRAINING, OperationState.RUNNING, OperationState.VERIFYING}
+
+
+def _maintained(plan: Plan) -> Readiness | None:
+    """Return how a table is that an operation has to itself, or that waits for a person after one."""
+    if plan.maintenance is None:
+        return None
+    reason = maintenance_reason(plan)
+    if reason == OperationReason.NOT_VERIFIED:
+        return Readiness(ready=ConditionStatus.FALSE, reason=reason, message=plan.maintenance, stalled=True)
+    return Readiness(
+        ready=ConditionStatus.FALSE,
+        reason=Waiting.MAINTENANCE,
+        message=plan.maintenance,
+        reconciling=Waiting.MAINTENANCE,
+        work=plan.maintenance,
+    )
 
 
 def _waiting_for_quiet(plan: Plan) -> Readiness | None:
@@ -146,8 +175,9 @@ def _failing(observation: Observation, plan: Plan) -> Readiness | None:
 
 def _in_trouble(plan: Plan) -> Iterator[tuple[Service, ServiceStatus]]:
     """Yield services whose runs fail, those that need a person first; table services may well give way to a writer."""
-    # A savepoint that cannot be made says so itself, and is nothing that the table lacks.
-    services = [(service, plan.services.of(service)) for service in SERVICES if service is not Service.SAVEPOINT]
+    # A savepoint that cannot be made says so itself, and is nothing that the table lacks; so does an operation.
+    own = {Service.SAVEPOINT, Service.OPERATION}
+    services = [(service, plan.services.of(service)) for service in SERVICES if service not in own]
     for service, memory in sorted(services, key=lambda pair: pair[1].reason not in _HOPELESS):
         kind = failure_kind(memory.last_run) if memory.last_run else None
         harmless = kind is None or (kind is FailureKind.CONFLICT and service is not Service.INGESTION)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.api.status.table import HudiTableStatus, RunStatus
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Action, Release
 from hudi_operator.planning.status.transitions import Transition
 
@@ -26,7 +27,8 @@ class Step:
 
     The step that releases the table leaves its status as it is. `running` Jobs count towards the limits of the class
     `class_name`; with `waits_for_place` the table is woken when one of the class ends. `overdue` says that an instant
-    has been pending for too long, and `freshness` how far the table is behind. `requeue` are the seconds until the next
+    has been pending for too long, and `freshness` how far the table is behind. `operations` are
+    those that have ended. `requeue` are the seconds until the next
     reconcile, None after the last one and where `requeue_after` says it.
     """
 
@@ -39,6 +41,7 @@ class Step:
     waits_for_place: bool = False
     overdue: bool = False
     freshness: Freshness = Freshness()
+    operations: tuple[TableOperation, ...] = ()
     requeue: float | None = None
 
     @property

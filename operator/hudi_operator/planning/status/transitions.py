@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from hudi_jobs.contract import Effect
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.planning.model.reasons import TableEvent, TableReason, current_name
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.model.reasons import (
+    OperationEvent,
+    OperationReason,
+    TableEvent,
+    TableReason,
+    current_name,
+)
 from hudi_operator.planning.runs.affected import affected_message
 from hudi_operator.planning.runs.failures import has_passed_over
 from hudi_operator.planning.services.rescan import losses
@@ -30,7 +38,10 @@ _ALARMS = (
     ConditionType.DRIFT,
     ConditionType.PENDING_INSTANT_OVERDUE,
 )
-_WATCHED = (ConditionType.READY, ConditionType.SUSPENDED, ConditionType.FRESH, *_ALARMS)
+_ENDS = frozenset({ConditionType.SUSPENDED, ConditionType.MAINTENANCE})
+"""What is told of when it is over, too."""
+
+_WATCHED = (ConditionType.READY, *sorted(_ENDS), ConditionType.FRESH, *_ALARMS)
 _MAY_BE_FALSE = frozenset({ConditionType.READY, ConditionType.FRESH})
 
 
@@ -41,7 +52,13 @@ def transitions(before: HudiTableStatus, after: HudiTableStatus) -> tuple[Transi
         for kind in _WATCHED
         if (transition := _transition(find_condition(before.conditions, kind), find_condition(after.conditions, kind)))
     ]
-    return (*found, *_affected(before, after), *_losses(before, after), *_acts(before, after))
+    return (
+        *found,
+        *_operations(before, after),
+        *_affected(before, after),
+        *_losses(before, after),
+        *_acts(before, after),
+    )
 
 
 def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -51,6 +68,26 @@ def _affected(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Trans
         for one in run.affected or () if run.job not in reported else ():
             warning = one.owner is PendingOwner.OTHER and one.effect is not Effect.FINISHED
             yield Transition(warning=warning, reason=one.effect, message=affected_message(one))
+
+
+def operations_ended(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[TableOperation]:
+    """Yield the operations that have ended since; one that was over when it was first seen is no news."""
+    open_before = {one.uid for one in before.operations if one.state not in FINISHED}
+    return (one for one in after.operations if one.uid in open_before and one.state in FINISHED)
+
+
+def event_of(operation: TableOperation) -> OperationEvent:
+    """Return the Event about the end of an operation."""
+    if operation.state is OperationState.SUCCEEDED:
+        return OperationEvent.SUCCEEDED
+    is_left = operation.reason == OperationReason.NOT_VERIFIED
+    return OperationEvent.NOT_VERIFIED if is_left else OperationEvent.FAILED
+
+
+def _operations(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
+    for one in operations_ended(before, after):
+        message = f"HudiOperation {one.resource}: {one.message}"
+        yield Transition(warning=one.state is OperationState.FAILED, reason=event_of(one), message=message)
 
 
 def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transition]:
@@ -80,7 +117,7 @@ def _acts(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transitio
 
 def _transition(before: Condition | None, after: Condition | None) -> Transition | None:
     if after is None:
-        if before is not None and before.type is ConditionType.SUSPENDED:
+        if before is not None and before.type in _ENDS:
             return Transition(warning=False, reason=TableEvent.RESUMED, message="New jobs may start again.")
         return None
     if before is not None and before.status is after.status and _word(before) == _word(after):

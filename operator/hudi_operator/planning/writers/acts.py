@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
-from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus, TimelineStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
+from hudi_operator.api.status.timeline import TimelineStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot, Undoing
 from hudi_operator.planning.model.reasons import TableEvent
 from hudi_operator.planning.runs.windows import known_runs
@@ -87,6 +88,7 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
         return ()
     known = {(one.time, one.action): one for one in (status.timeline.acts or () if status.timeline else ())}
     owner = PendingOwner.THIS_TABLE if status.active_jobs else PendingOwner.OTHER
+    restores = _own_restores(status)
     undoings = {one.instant: one for one in observation.snapshot.undoings}
     were_completed = _were_completed(observation)
     found: list[Instant] = []
@@ -97,11 +99,24 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
             found.append(one)
     newest = sorted(found, key=lambda one: (one.completion, one.time), reverse=True)[:ACTS_SHOWN]
     return tuple(
-        known.get((one.time, one.action.value)) or _act(one, undoings.get(one), owner, timeline) for one in newest
+        known.get((one.time, one.action.value)) or _act(one, undoings.get(one), owner, restores, timeline)
+        for one in newest
     )
 
 
-def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timeline: Timeline) -> ActStatus:
+def _own_restores(status: HudiTableStatus) -> PendingOwner:
+    """Return whose a new restore or rollback of completed commits is: ours while an operation is at work or has begun.
+
+    Nothing else of ours restores. One of somebody else in this time would be taken for ours, and fail the operation.
+    """
+    at_work = any(job.service is Service.OPERATION for job in status.active_jobs)
+    begun = any(one.begun and one.finished_at is None for one in status.operations)
+    return PendingOwner.THIS_TABLE if at_work or begun else PendingOwner.OTHER
+
+
+def _act(
+    instant: Instant, undoing: Undoing | None, owner: PendingOwner, restores: PendingOwner, timeline: Timeline
+) -> ActStatus:
     targets = sorted(undoing.targets) if undoing else []
     commits = [one for one in timeline.completed if one.action in COMMITS]
     followed = any(targets and targets[-1] < one.time and one.completion < instant.completion for one in commits)
@@ -109,8 +124,7 @@ def _act(instant: Instant, undoing: Undoing | None, owner: PendingOwner, timelin
         time=instant.time,
         action=instant.action.value,
         completed_at=instant.completed_at,
-        # No run of ours restores, or rolls back what has completed.
-        owner=owner if instant.action is Action.SAVEPOINT else PendingOwner.OTHER,
+        owner=owner if instant.action is Action.SAVEPOINT else restores,
         undone=tuple(targets[:UNDONE_SHOWN]),
         undone_count=len(targets),
         input_lost=followed and instant.action is Action.ROLLBACK,

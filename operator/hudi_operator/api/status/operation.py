@@ -1,0 +1,125 @@
+"""The status of a `HudiOperation`: how far it has come, and what it did to the table."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hudi_jobs.contract import MOST_LISTED
+from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+
+class OperationState(StrEnum):
+    """How far an operation has come; it is finished once, and never begins again."""
+
+    PENDING = "Pending"
+    """It waits: for its turn, or for what the message says."""
+
+    AWAITING_APPROVAL = "AwaitingApproval"
+    """A person has to set spec.approved."""
+
+    DRAINING = "Draining"
+    """No other Job of the table starts, and those that run come to their end."""
+
+    RUNNING = "Running"
+    """Its Job is at work, or is tried again."""
+
+    VERIFYING = "Verifying"
+    """The table was changed, and its rows are being compared."""
+
+    SUCCEEDED = "Succeeded"
+    """It is done, and the rows are those that were expected; of a dry run, the report is there."""
+
+    FAILED = "Failed"
+    """It was refused and nothing was changed, or the rows are not those that were expected; the reason says which."""
+
+
+FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})
+
+
+class OperationReportStatus(Model):
+    """What an operation did, or would do."""
+
+    target: InstantTime | None = None
+    """The commit that the table is at afterwards."""
+
+    removed_count: int | None = None
+    """Number of instants that are removed."""
+
+    removed: Annotated[tuple[InstantTime, ...], Field(max_length=MOST_LISTED)] = ()
+    """The newest of them, newest first; at most 20."""
+
+    savepoints: Annotated[tuple[InstantTime, ...], Field(max_length=MOST_LISTED)] = ()
+    """Savepoints that are removed before; at most 20."""
+
+    rows_before: int | None = None
+    """Rows of the table before."""
+
+    rows_expected: int | None = None
+    """Rows of the table at the commit that it goes back to."""
+
+    rows_after: int | None = None
+    """Rows of the table afterwards."""
+
+    partitions: int | None = None
+    """Partitions whose rows were compared."""
+
+    checksum: Annotated[str, Field(max_length=64)] | None = None
+    """Checksum of all rows at the commit."""
+
+    verified: bool | None = None
+    """Whether count and checksum of every partition were equal afterwards."""
+
+    restore: InstantTime | None = None
+    """The instant of the restore itself."""
+
+    checkpoint_commit: InstantTime | None = None
+    """The commit that carries the checkpoint on, where no input is read again."""
+
+
+class HudiOperationStatus(Model):
+    """What the operator says of one operation."""
+
+    observed_generation: int = -1
+    """Generation of the spec that this status speaks about; -1 before the first reconcile."""
+
+    phase: OperationState = OperationState.PENDING
+    """How far it has come."""
+
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] | None = None
+    """Why, as a word."""
+
+    message: Annotated[str, Field(max_length=1024)] | None = None
+    """The state in one sentence."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=8,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = ()
+    """Ready once it has succeeded; Reconciling and Stalled while they are true."""
+
+    instant: InstantTime | None = None
+    """The commit that a restore goes back to, or that a rollback removes."""
+
+    begun: bool = False
+    """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""
+
+    base_path: Annotated[str, Field(max_length=1024)] | None = None
+    """Folder of the table that it is about: on another one of the name, what has begun is not gone on with."""
+
+    started_at: Timestamp | None = None
+    """When its first Job was decided."""
+
+    finished_at: Timestamp | None = None
+    """When its end was seen."""
+
+    report: OperationReportStatus | None = None
+    """What it did, or would do, as its last run has said."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the status as it is written to the API server: absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,0 +1,83 @@
+"""What the status of a `HudiTable` remembers of operations: all that is needed to finish one that has begun."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_jobs.contract import NewerSavepoints, OperationKind
+from hudi_operator.api.status.conditions import REASON_PATTERN
+from hudi_operator.api.status.operation import OperationReportStatus, OperationState
+from hudi_operator.api.values.base import InstantTime, Model, Timestamp
+
+OPERATIONS_SHOWN = 20
+
+
+class NamedOperationJob(Model):
+    """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""
+
+    kind: OperationKind
+    """Restore or Rollback."""
+
+    instant: InstantTime
+    """The commit that a restore goes back to, or that a rollback removes."""
+
+    resource: Annotated[str, Field(max_length=253)]
+    """The HudiOperation."""
+
+    uid: Annotated[str, Field(max_length=64)]
+    """Its uid."""
+
+    dry_run: bool = False
+    """Only report what would be done."""
+
+    newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
+    """What becomes of savepoints on commits that are removed."""
+
+    reingest: bool = True
+    """Read the input of removed commits again."""
+
+
+class TableOperation(Model):
+    """One HudiOperation of the table, as far as it has come."""
+
+    resource: Annotated[str, Field(max_length=253)]
+    """The HudiOperation."""
+
+    uid: Annotated[str, Field(max_length=64)]
+    """Its uid."""
+
+    kind: OperationKind
+    """Restore or Rollback."""
+
+    dry_run: bool = False
+    """Whether it only reports what would be done."""
+
+    state: OperationState = OperationState.PENDING
+    """Pending, AwaitingApproval, Draining, Running, Verifying, Succeeded or Failed."""
+
+    reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Waiting"
+    """Why, as a word."""
+
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """Why, as a sentence."""
+
+    job: NamedOperationJob | None = None
+    """What its Jobs do, from the decision on the first one on."""
+
+    begun: bool = False
+    """Whether the table may have been changed: then it is finished, whatever becomes of the resource."""
+
+    started_at: Timestamp | None = None
+    """When its first Job was decided."""
+
+    finished_at: Timestamp | None = None
+    """When its end was seen."""
+
+    failures: int = 0
+    """Runs in a row that did not finish it."""
+
+    retry_at: Timestamp | None = None
+    """When the next run may begin, after one that did not finish it."""
+
+    report: OperationReportStatus | None = None
+    """What its last run has said."""

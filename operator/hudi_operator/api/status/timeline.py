@@ -1,0 +1,113 @@
+"""What the status of a `HudiTable` shows of its timeline."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_operator.api.status.acts import ACTS_SHOWN, ActStatus
+from hudi_operator.api.values.base import InstantTime, Model
+
+INSTANTS_SHOWN = 20
+
+
+class InstantStatus(Model):
+    """One instant of the timeline, as Hudi spells it."""
+
+    time: InstantTime
+    """Requested time of the instant."""
+
+    action: Annotated[str, Field(max_length=32)]
+    """Action, for example commit, deltacommit, replacecommit or clean."""
+
+    state: Annotated[str, Field(max_length=16)]
+    """REQUESTED, INFLIGHT or COMPLETED."""
+
+    completed_at: Annotated[str, Field(max_length=32)] | None = None
+    """Completion time, where the timeline records one."""
+
+
+class FilesStatus(Model):
+    """Base files that the newest commits wrote and that no later one replaced; the data itself is never listed."""
+
+    commits: int
+    """Number of newest commits that these figures come from; files that only older ones wrote are not in them."""
+
+    base_files: int
+    """Number of base files."""
+
+    small_files: int
+    """Base files below the small file limit: that of clustering where it is on, else that of fileSizing."""
+
+    average_bytes: int
+    """Average size of a base file."""
+
+
+class CountRange(Model):
+    """Between which two numbers a count lies that a file of the timeline leaves open."""
+
+    at_least: int
+    """The number that is certain."""
+
+    at_most: int
+    """The number if everything that is not certain counts."""
+
+
+class TimelineStatus(Model):
+    """What the table's timeline holds."""
+
+    table_type: Annotated[str, Field(max_length=16)] | None = None
+    """CopyOnWrite or MergeOnRead, as the table itself has it."""
+
+    table_version: int | None = None
+    """Version of the table's format."""
+
+    layout_version: int | None = None
+    """Version of the timeline's layout."""
+
+    time_zone: Annotated[str, Field(max_length=8)] | None = None
+    """UTC, or LOCAL: the local time of the tool that wrote the table, which `timelineTimeZone` or the files show."""
+
+    latest_completed: InstantStatus | None = None
+    """The newest completed instant."""
+
+    pending: Annotated[tuple[InstantStatus, ...], Field(max_length=100)] = ()
+    """Instants that are requested or inflight, oldest first; at most 100."""
+
+    pending_count: int = 0
+    """Number of all pending instants."""
+
+    instants: Annotated[tuple[InstantStatus, ...], Field(max_length=INSTANTS_SHOWN)] = ()
+    """The newest 20 instants, oldest first."""
+
+    completed_commits: int | None = None
+    """Completed commits, delta commits and replace commits in the active timeline."""
+
+    delta_commits_since_compaction: int | None = None
+    """Completed delta commits since the last completed compaction; nothing where that is not certain."""
+
+    delta_commits_since_compaction_range: CountRange | None = None
+    """Between which numbers it lies then."""
+
+    commits_since_clustering: int | None = None
+    """Completed commits since the latest clustering; nothing where that is not certain."""
+
+    commits_since_clustering_range: CountRange | None = None
+    """Between which numbers it lies then."""
+
+    commits_since_clean: int | None = None
+    """Completed commits since the last clean; nothing where that is not certain."""
+
+    commits_since_clean_range: CountRange | None = None
+    """Between which numbers it lies then."""
+
+    verified_up_to: InstantTime | None = None
+    """Completion of the newest commit or clean that is known to be ours, or accepted; later ones are checked."""
+
+    acts: Annotated[tuple[ActStatus, ...], Field(max_length=ACTS_SHOWN)] | None = None
+    """Savepoints, restores and rollbacks of completed commits in the active timeline, newest first; at most 10."""
+
+    files: FilesStatus | None = None
+    """Base files, as far as the newest commits tell."""
+
+    problems: Annotated[tuple[str, ...], Field(max_length=10)] = ()
+    """Files of the timeline that could not be understood, with the reason; at most 10."""

@@ -1,0 +1,245 @@
+"""What becomes of the operations of a table: one at a time, the oldest first, and never two.
+
+From when one may begin until it is finished it has the table to itself. One that has begun is never given up, whatever
+becomes of its resource, its class or its table: only another run of it can bring the table out of what is in between.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
+from hudi_operator.planning.model import LaunchJob, Observation
+from hudi_operator.planning.model.reasons import OperationReason
+from hudi_operator.planning.model.times import format_time, parse_time
+from hudi_operator.planning.operations.admission import Answer, admitted
+from hudi_operator.planning.operations.declared import Declared, declared_of, job_of
+from hudi_operator.planning.operations.ended import after_runs
+from hudi_operator.timeline import Action
+
+SOON = timedelta(seconds=1)
+"""When the table is looked at again after an operation was recorded: its run starts with the next reconcile."""
+
+_MESSAGE_LIMIT = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """Why no operation may start: before it has begun, and one that has."""
+
+    before: str | None = None
+    begun: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operations:
+    """What is remembered and shown of all operations of a table, and the one that a run is to start for.
+
+    `maintenance` says why nothing else may start, `at` when time alone changes something.
+    """
+
+    entries: tuple[TableOperation, ...] = ()
+    following: NamedOperationJob | None = None
+    maintenance: str | None = None
+    at: datetime | None = None
+
+
+def assess(
+    observation: Observation,
+    *,
+    active: tuple[ActiveJob, ...],
+    finished: tuple[RunStatus, ...],
+    held: Held,
+    now: datetime,
+) -> Operations:
+    """Return what becomes of the operations of a table."""
+    found = [
+        replace(one, entry=after_runs(one.entry, finished, observation, now=now))
+        for one in declared_of(observation, active)
+    ]
+    limit = observation.table_class.spec.operations.max_per_table if observation.table_class is not None else 1
+    told: list[Declared] = []
+    waiting: list[tuple[Declared, NamedOperationJob]] = []
+    for one in found:
+        if one.is_finished or one.must_be_finished:
+            told.append(one)
+            continue
+        if one.is_going or observation.metadata.deletion_timestamp is not None:
+            continue  # has not begun, and never will: the table knows it no more
+        answer = _admitted(one, observation, count=sum(not other.is_finished for other in told), limit=limit, now=now)
+        told.append(answer[0])
+        if answer[1] is not None:
+            waiting.append((answer[0], answer[1]))
+    current, job = _current(told, waiting)
+    entries = tuple(one.entry for one in told if one is not current)
+    if current is None:
+        return Operations(entries=_shown(entries), maintenance=_unacknowledged(told))
+    entries = tuple(_behind(entry, current, waiting) for entry in entries)
+    step = _step(current, job, observation, active=active, held=held, now=now)
+    maintenance = step.maintenance or _unacknowledged(told)
+    return replace(step, entries=_shown((*step.entries, *entries)), maintenance=maintenance)
+
+
+def _admitted(
+    one: Declared, observation: Observation, *, count: int, limit: int, now: datetime
+) -> tuple[Declared, NamedOperationJob | None]:
+    assert one.resource is not None, "what has not begun and has no resource is forgotten"
+    if count >= limit:
+        message = f"The class lets {limit} operations of a table wait at once; the table looks at it later."
+        return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message), None
+    answer = admitted(one.resource, observation)
+    if isinstance(answer, Answer):
+        over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
+        return _with(one, state=answer.state, reason=answer.reason, message=answer.message, **over), None
+    return one, job_of(one.resource, answer)
+
+
+def _current(
+    told: Iterable[Declared], waiting: list[tuple[Declared, NamedOperationJob]]
+) -> tuple[Declared | None, NamedOperationJob | None]:
+    """Return the operation that has the table to itself, or is to have it: first one that is at work or has begun."""
+    must = sorted((one for one in told if one.must_be_finished), key=lambda one: one.job is None)
+    if must:
+        return must[0], must[0].entry.job
+    return waiting[0] if waiting else (None, None)
+
+
+def _step(
+    current: Declared,
+    job: NamedOperationJob | None,
+    observation: Observation,
+    *,
+    active: tuple[ActiveJob, ...],
+    held: Held,
+    now: datetime,
+) -> Operations:
+    """Return what is done for the operation that comes next."""
+    begun = current.entry.begun
+    if current.job is not None:
+        return _at_work(current, current.job, observation)
+    if held.before is not None and not begun:
+        waits = _with(current, state=OperationState.PENDING, reason=OperationReason.BLOCKED, message=held.before)
+        return Operations(entries=(waits.entry,))
+    following = _following(current, job, active=active, held=held, now=now)
+    state = OperationState.RUNNING if begun else OperationState.DRAINING
+    told = _with(current, state=state, reason=following.reason, message=following.message).entry
+    return Operations(
+        entries=(told,),
+        following=job if following.starts else None,
+        maintenance=_alone(told, told.message),
+        at=following.at,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Following:
+    """Whether the run of an operation starts now, or what it waits for."""
+
+    reason: OperationReason
+    message: str
+    at: datetime | None = None
+    starts: bool = False
+
+
+def _following(
+    current: Declared,
+    job: NamedOperationJob | None,
+    *,
+    active: tuple[ActiveJob, ...],
+    held: Held,
+    now: datetime,
+) -> _Following:
+    if current.entry.begun and held.begun is not None:
+        return _Following(reason=OperationReason.BLOCKED, message=held.begun)
+    if job is None:
+        message = "What it is to do was lost from the status, so the operator cannot finish it. Look at the table."
+        return _Following(reason=OperationReason.BLOCKED, message=message)
+    retry_at = parse_time(current.entry.retry_at)
+    if retry_at is not None and retry_at > now:
+        return _Following(reason=OperationReason.RETRYING, message=current.entry.message, at=retry_at)
+    if active:
+        message = f"No other Job starts; waiting for the end of {', '.join(one.name for one in active)}."
+        return _Following(reason=OperationReason.DRAINING, message=message)
+    at = None if current.may_start else now + SOON
+    message = "The table is at rest; its Job is next."
+    return _Following(reason=OperationReason.DRAINING, message=message, at=at, starts=current.may_start)
+
+
+def _at_work(current: Declared, job: ActiveJob, observation: Observation) -> Operations:
+    timeline = observation.snapshot.timeline
+    restores = [one.time for one in (timeline.completed if timeline else ()) if one.action is Action.RESTORE]
+    is_changed = max(restores, default="") > (job.base_instant or "") and not current.entry.dry_run
+    state, reason = (
+        (OperationState.VERIFYING, OperationReason.VERIFYING)
+        if is_changed
+        else (OperationState.RUNNING, OperationReason.AT_WORK)
+    )
+    message = f"Job {job.name}: {job.message or job.state}"
+    told = _with(current, state=state, reason=reason, message=message, job=job.operation).entry
+    return Operations(entries=(told,), maintenance=_alone(told, message))
+
+
+def _behind(
+    entry: TableOperation, current: Declared, waiting: list[tuple[Declared, NamedOperationJob]]
+) -> TableOperation:
+    if entry.uid not in {one.entry.uid for one, _ in waiting}:
+        return entry
+    changes = {
+        "state": OperationState.PENDING,
+        "reason": OperationReason.WAITING,
+        "message": f"It waits for HudiOperation {current.entry.resource}.",
+    }
+    return entry.model_copy(update=changes)
+
+
+def _unacknowledged(told: Iterable[Declared]) -> str | None:
+    """Return what a person has to look at: rows that are not as expected, until the resource is deleted."""
+    for one in told:
+        if one.entry.reason == OperationReason.NOT_VERIFIED and not one.is_going:
+            return f"HudiOperation {one.entry.resource}: {one.entry.message}"
+    return None
+
+
+def _alone(entry: TableOperation, message: str) -> str:
+    return f"Blocked by HudiOperation {entry.resource}, which has the table to itself: {message}"[:_MESSAGE_LIMIT]
+
+
+def _with(one: Declared, **changes: object) -> Declared:
+    message = str(changes.get("message", one.entry.message))[:_MESSAGE_LIMIT]
+    return replace(one, entry=one.entry.model_copy(update={**changes, "message": message}))
+
+
+def _shown(entries: Iterable[TableOperation]) -> tuple[TableOperation, ...]:
+    """Return as many as status holds: first what is not finished, then the newest of what is."""
+    ordered = sorted(entries, key=lambda one: one.finished_at or "", reverse=True)
+    return tuple(sorted(ordered, key=lambda one: one.state in FINISHED))[:OPERATIONS_SHOWN]
+
+
+def settled(
+    operations: Operations, services: ServicesStatus, *, launches: Iterable[LaunchJob] = (), now: datetime
+) -> tuple[TableOperation, ...]:
+    """Return what is remembered after the decision: what its Job is to do is remembered before the Job is there."""
+    launched = {one.job.operation.uid: one.job for one in launches if one.job.operation is not None}
+    return tuple(_settled(one, launched.get(one.uid), operations, services, now=now) for one in operations.entries)
+
+
+def _settled(
+    entry: TableOperation, job: ActiveJob | None, operations: Operations, services: ServicesStatus, *, now: datetime
+) -> TableOperation:
+    following = operations.following
+    if job is None:
+        waits = following is not None and following.uid == entry.uid and services.operation is not None
+        if not waits or services.operation is None:
+            return entry
+        return entry.model_copy(update={"message": services.operation.message[:_MESSAGE_LIMIT]})
+    changes = {
+        "state": OperationState.RUNNING,
+        "reason": OperationReason.AT_WORK,
+        "message": f"Job {job.name} is decided.",
+        "job": job.operation,
+        "started_at": entry.started_at or format_time(now),
+        "retry_at": None,
+    }
+    return entry.model_copy(update=changes)

@@ -1,0 +1,136 @@
+"""The operations of a table: what resources ask for, and what status remembers of each.
+
+What has begun is finished by what status remembers alone, whatever becomes of its resource. A status that was lost is
+made up for by that of the resource itself, so that what is finished never begins again.
+"""
+
+from dataclasses import dataclass
+
+from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation
+from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
+from hudi_operator.api.status.table_operations import NamedOperationJob, TableOperation
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import OperationReason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """One operation with what is known of it; `resource` is None where it is gone, or cannot be read.
+
+    `is_recorded` says that the stored status of the table has it: a run of one that is not recorded never starts, so
+    that its deletion cannot cross the decision. `job` is the Job that works for it.
+    """
+
+    resource: HudiOperation | None
+    entry: TableOperation
+    is_recorded: bool
+    job: ActiveJob | None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is done for it any more."""
+        return self.entry.state in FINISHED
+
+    @property
+    def must_be_finished(self) -> bool:
+        """Whether the table may be in between, or a Job is at work that may bring it there."""
+        return not self.is_finished and (self.entry.begun or self.job is not None)
+
+    @property
+    def may_start(self) -> bool:
+        """Whether its resource is held and recorded, so that its deletion waits for what is started."""
+        if self.entry.begun:
+            return True
+        held = self.resource is not None and OPERATION_FINALIZER in self.resource.metadata.finalizers
+        return held and self.is_recorded
+
+    @property
+    def is_going(self) -> bool:
+        """Whether the resource is deleted, or gone."""
+        return self.resource is None or self.resource.metadata.deletion_timestamp is not None
+
+
+def declared_of(observation: Observation, active: tuple[ActiveJob, ...]) -> tuple[Declared, ...]:
+    """Return all operations of a table, the oldest first; what was begun for a resource that is gone comes first."""
+    memory = {one.uid: one for one in observation.table.status.operations}
+    jobs = {job.operation.uid: job for job in active if job.operation is not None}
+    related = observation.related.get(OPERATIONS, ())
+    resources = [one for one in related if isinstance(one, HudiOperation)]
+    found = [
+        Declared(
+            resource=one,
+            entry=memory.get(one.metadata.uid) or _entry_of(one, base_path=observation.table.spec.base_path),
+            is_recorded=one.metadata.uid in memory,
+            job=jobs.get(one.metadata.uid),
+        )
+        for one in sorted(resources, key=_age)
+    ]
+    named = {one.metadata.uid for one in resources}
+    unread = {metadata.uid for one in related if (metadata := getattr(one, "metadata", None)) is not None} - named
+    orphans = [
+        Declared(resource=None, entry=entry, is_recorded=True, job=jobs.get(uid))
+        for uid, entry in memory.items()
+        if uid not in named
+    ]
+    return (*(one for one in orphans if one.must_be_finished or one.entry.uid in unread), *found)
+
+
+def _age(one: HudiOperation) -> tuple[str, str]:
+    return one.metadata.creation_timestamp or "", one.metadata.name
+
+
+def _entry_of(resource: HudiOperation, *, base_path: str) -> TableOperation:
+    """Return what is known of an operation that the table does not remember: what its own status says.
+
+    One that has begun goes on also on a table that was declared again, but in the same folder alone.
+    """
+    told, spec = resource.status, resource.spec
+    if told.begun and told.base_path not in {None, base_path} and told.phase not in FINISHED:
+        message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
+        changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
+        told = told.model_copy(update=changes)
+    is_over = told.phase in FINISHED
+    entry = TableOperation(
+        resource=resource.metadata.name,
+        uid=resource.metadata.uid,
+        kind=spec.kind,
+        dry_run=spec.dry_run,
+        state=told.phase if is_over else OperationState.PENDING,
+        reason=(told.reason if is_over else None) or OperationReason.WAITING,
+        message=(told.message or "") if is_over else "The operator has just seen it.",
+        begun=told.begun,
+        started_at=told.started_at,
+        finished_at=told.finished_at,
+        report=told.report,
+    )
+    instant = told.instant if told.begun else None
+    return entry.model_copy(update={"job": job_of(resource, instant)}) if instant is not None else entry
+
+
+def job_of(resource: HudiOperation, instant: str) -> NamedOperationJob:
+    """Return what the Jobs of an operation are to do."""
+    spec = resource.spec
+    return NamedOperationJob(
+        kind=spec.kind,
+        instant=instant,
+        resource=resource.metadata.name,
+        uid=resource.metadata.uid,
+        dry_run=spec.dry_run,
+        newer_savepoints=spec.newer_savepoints,
+        reingest=spec.reingest,
+    )
+
+
+def has_begun(status: HudiTableStatus) -> bool:
+    """Whether an operation of a table has begun and is not finished, or its Job may be at work."""
+    at_work = {
+        job.operation.uid for job in status.active_jobs if job.operation is not None and not job.operation.dry_run
+    }
+    return any(one.state not in FINISHED and (one.begun or one.uid in at_work) for one in status.operations)
+
+
+def reading_rank(status: HudiTableStatus, name: str) -> int:
+    """Return when a resource is read of very many: first what has begun, last what is over."""
+    known = next((one for one in status.operations if one.resource == name), None)
+    return 1 if known is None else 2 if known.state in FINISHED else 0

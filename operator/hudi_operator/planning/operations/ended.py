@@ -1,0 +1,115 @@
+"""What follows for an operation from the end of one of its runs."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, Outcome, TaskResult
+from hudi_operator.api.spec.table_class import RetrySettings
+from hudi_operator.api.status.operation import OperationReportStatus, OperationState
+from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation
+from hudi_operator.planning.model.reasons import OperationReason, RunTrouble
+from hudi_operator.planning.model.retry import retry_delay
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.failures import FailureKind, failure_kind
+
+_MESSAGE_LIMIT = 1024
+_UNCHANGED = "Nothing was changed."
+_REFUSALS = frozenset({FailureReason.OPERATION_REFUSED, FailureReason.INVALID_REQUEST})
+_NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
+
+
+def after_runs(
+    entry: TableOperation, finished: Iterable[RunStatus], observation: Observation, *, now: datetime
+) -> TableOperation:
+    """Return what is remembered of an operation after the runs that have ended just now."""
+    decided = {job.name: job for job in observation.table.status.active_jobs if job.operation is not None}
+    for run in finished:
+        job = decided.get(run.job)
+        if job is not None and job.operation is not None and job.operation.uid == entry.uid:
+            entry = _after(entry, run, job, observation, now=now)
+    return entry
+
+
+def _after(
+    entry: TableOperation, run: RunStatus, job: ActiveJob, observation: Observation, *, now: datetime
+) -> TableOperation:
+    found = next((one for one in observation.jobs if one.name == run.job), None)
+    result = _result(found)
+    report = result.operation if result is not None else None
+    entry = entry.model_copy(
+        update={
+            "job": job.operation,
+            "report": shown(report) if report is not None else entry.report,
+            "begun": entry.begun or (not entry.dry_run and not _wrote_nothing(run, found, result, report)),
+        }
+    )
+    if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
+        return _finished(entry, OperationState.SUCCEEDED, OperationReason.SUCCEEDED, run.message or "Done.", now=now)
+    if run.reason == FailureReason.NOT_VERIFIED or (report is not None and report.verified is False):
+        message = (
+            f"{run.message} The rows are not those that were counted before. Nothing starts on the table until this "
+            "HudiOperation is deleted: look at the table first, or restore it to another commit by another one."
+        )
+        return _finished(entry, OperationState.FAILED, OperationReason.NOT_VERIFIED, message, now=now)
+    if not entry.begun and run.reason in _REFUSALS:
+        message = run.message if _UNCHANGED in run.message else f"{run.message} {_UNCHANGED}"
+        return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, message, now=now)
+    settings = observation.table_class.spec.retry if observation.table_class is not None else RetrySettings()
+    return after_failure(entry, run, settings, now=now)
+
+
+def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings, *, now: datetime) -> TableOperation:
+    """Return what follows from a run that did not finish an operation: one that has begun is tried without end."""
+    count, kind = entry.failures + 1, failure_kind(run)
+    budget = settings.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else settings.max_attempts
+    if not entry.begun and kind is not FailureKind.CONFLICT and count >= budget:
+        message = f"{count} runs have failed before they changed anything, the last one so: {run.message}"
+        return _finished(entry, OperationState.FAILED, run.reason or OperationReason.REFUSED, message, now=now)
+    at = format_time(now + retry_delay(count, settings))
+    what = "has begun and is finished by another run" if entry.begun else "is tried again; nothing was changed"
+    changes = {
+        "failures": count,
+        "retry_at": at,
+        "reason": OperationReason.RETRYING,
+        "message": f"It {what} from {at} on. The last run: {run.message}"[:_MESSAGE_LIMIT],
+    }
+    return entry.model_copy(update=changes)
+
+
+def _finished(
+    entry: TableOperation, state: OperationState, reason: str, message: str, *, now: datetime
+) -> TableOperation:
+    changes = {
+        "state": state,
+        "reason": reason,
+        "message": message[:_MESSAGE_LIMIT],
+        "finished_at": format_time(now),
+        "failures": 0,
+        "retry_at": None,
+    }
+    return entry.model_copy(update=changes)
+
+
+def _result(found: JobObservation | None) -> TaskResult | None:
+    return found.outcome.results[0] if found is not None and found.outcome and found.outcome.results else None
+
+
+def _wrote_nothing(
+    run: RunStatus, found: JobObservation | None, result: TaskResult | None, report: OperationReport | None
+) -> bool:
+    """Whether a run is known to have changed nothing: it says so, or its pod never started.
+
+    A result without a report says that nothing was written, unless the report was too long for the outcome.
+    """
+    if report is not None:
+        return report.phase is OperationPhase.CHECKING
+    if result is not None:
+        return not (found is not None and found.outcome is not None and found.outcome.truncated)
+    return run.reason in _NEVER_STARTED
+
+
+def shown(report: OperationReport) -> OperationReportStatus:
+    """Return a report as status shows it."""
+    return OperationReportStatus.model_validate(report.model_dump(exclude={"phase"}))

@@ -1,0 +1,104 @@
+"""What keeps everything, or an operation, from starting on a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hudi_jobs.contract import Difference, differences_message
+from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.model.decision import Reason
+from hudi_operator.planning.model.reasons import TableReason, Waiting
+from hudi_operator.planning.operations.assess import Held
+from hudi_operator.planning.policy.drift import drift_reason, stops
+from hudi_operator.planning.services.case import Case, stranger_at_work
+from hudi_operator.planning.services.view import left_alone
+from hudi_operator.planning.writers.foreign import Writers, foreign_message, unknown_message
+from hudi_operator.planning.writers.undoing import RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, in_the_way
+
+ServiceBlocker = tuple[str, str]
+"""Why nothing may be started, as a word and a sentence."""
+
+_NOT_FOR_BEGUN = frozenset({RESTORE_PENDING, ROLLBACK_OF_SAVEPOINT, Waiting.CHECKING_COMMITS.value})
+"""What an operation that has begun may have left itself, or finds out in its run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What was found of a table by which it is told what may start."""
+
+    observation: Observation
+    writers: Writers
+    drift: tuple[Difference, ...]
+    owned_elsewhere: str | None
+
+
+def table_blocker(seen: Seen) -> ServiceBlocker | None:
+    """Return why nothing new may be started for this table now, whatever runs."""
+    if seen.observation.metadata.deletion_timestamp is not None:
+        return Waiting.BLOCKED, "The table is being deleted."
+    if seen.observation.table.spec.suspend:
+        return Waiting.SUSPENDED, "The table is suspended: no new job starts until spec.suspend is false."
+    return next(_blockers(seen), None)
+
+
+def operation_held(seen: Seen, *others: ServiceBlocker | None) -> Held:
+    """Return why no operation may start; `others` hold only one that has not begun.
+
+    Who suspends a table stops what starts by itself, and an operation is asked for by name. One that has begun is
+    finished whoever has written since: a table that is half restored is worse than any of that.
+    """
+    before = next((found for found in (*_blockers(seen), *others) if found is not None), None)
+    alone = Seen(
+        observation=seen.observation, writers=Writers(), drift=seen.drift, owned_elsewhere=seen.owned_elsewhere
+    )
+    begun = next((found for found in _blockers(alone) if found[0] not in _NOT_FOR_BEGUN), None)
+    return Held(before=before[1] if before is not None else None, begun=begun[1] if begun is not None else None)
+
+
+def under_maintenance(message: str | None) -> ServiceBlocker | None:
+    """Return why nothing else starts while an operation has the table to itself."""
+    return None if message is None else (Waiting.MAINTENANCE, message)
+
+
+def waits_for_stranger(case: Case) -> ServiceBlocker | None:
+    """Return why nothing starts beside what somebody unknown may be at work on in a serialized table."""
+    stranger = stranger_at_work(case)
+    if stranger is None:
+        return None
+    return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
+
+
+def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
+    observation, writers = seen.observation, seen.writers
+    if observation.table.spec.management_policy is ManagementPolicy.OBSERVE:
+        yield Waiting.OBSERVED, "The table is only observed: no job starts while spec.managementPolicy is Observe."
+    if observation.blockers or observation.table_class is None:
+        yield Waiting.BLOCKED, blocked_message(observation)
+    if seen.owned_elsewhere is not None:
+        yield TableReason.OWNED_ELSEWHERE, seen.owned_elsewhere
+    if stops(seen.drift):
+        yield drift_reason(seen.drift), differences_message(seen.drift)
+    if writers.foreign:
+        yield TableReason.FOREIGN_WRITER, foreign_message(writers.foreign, writers.ignored)
+    if writers.unknown:
+        yield TimelineTrouble.CORRUPT.value, unknown_message(writers.unknown, writers.ignored)
+    yield from _blockers_in(observation.snapshot)
+
+
+def _blockers_in(snapshot: TimelineSnapshot) -> Iterator[ServiceBlocker]:
+    """Yield what the timeline itself has in the way, or does not show."""
+    if (stuck := in_the_way(snapshot)) is not None:
+        yield stuck
+    if snapshot.trouble is not None:
+        yield snapshot.trouble.value, snapshot.message
+    if snapshot.read_up_to is not None:
+        yield (
+            Waiting.CHECKING_COMMITS,
+            "There are more new commits than one reconcile reads; nothing starts until all of them are checked for "
+            "another writer, because two writers without a lock lose data.",
+        )
+
+
+def blocked_message(observation: Observation) -> str:
+    """Return the sentence of what blocks the table."""
+    return observation.blockers[0].message if observation.blockers else "The table's class is not known."

@@ -1,0 +1,19 @@
+"""Whether a run for a HudiOperation is due: what has the table to itself needs no turn among the services."""
+
+from hudi_operator.planning.model.decision import Decision, Priority, Reason
+from hudi_operator.planning.operations.assess import Operations
+
+
+def evaluate(operations: Operations) -> Decision:
+    """Return whether a run is due, and until when it waits otherwise."""
+    following = operations.following
+    if following is None:
+        message = operations.maintenance or "No HudiOperation waits for a run."
+        return Decision(due=False, reason=Reason.NOT_ASKED, message=message, at=operations.at)
+    what = f"{following.kind} {'to ' if following.kind == 'Restore' else 'of '}{following.instant}"
+    return Decision(
+        due=True,
+        reason=Reason.OPERATION_ASKED,
+        message=f"HudiOperation {following.resource} asks for the {what}.",
+        priority=Priority.PENDING,
+    )

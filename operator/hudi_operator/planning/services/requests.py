@@ -1,0 +1,46 @@
+"""Requests for a run now, by the annotation of a table: when one is answered, and what it forgets."""
+
+from collections.abc import Iterable
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.resources import REQUESTED_AT_ANNOTATION, HudiTable
+from hudi_operator.api.status.table import ActiveJob, ServicesStatus
+from hudi_operator.planning.model import LaunchJob
+from hudi_operator.planning.runs.continuous import STOPPED
+from hudi_operator.planning.runs.failures import reset_failures
+from hudi_operator.services.registry import SERVICES
+
+
+def open_request(table: HudiTable) -> str | None:
+    """Return the value of the annotation requested-at if it has not been answered."""
+    requested = table.metadata.annotations.get(REQUESTED_AT_ANNOTATION)
+    return requested[:128] if requested and requested[:128] != table.status.last_handled_reconcile_at else None
+
+
+def answered_by(table: HudiTable, launches: Iterable[LaunchJob], *, active: Iterable[ActiveJob] = ()) -> str | None:
+    """Answer a request when ingestion is launched, or at once when there is no ingestion that could be.
+
+    A continuous driver that goes on looks at the source before long anyway.
+    """
+    launched = any(launch.job.service is Service.INGESTION for launch in launches)
+    goes_on = any(job.live is not None and job.state not in STOPPED for job in active)
+    return open_request(table) if launched or goes_on or table.spec.ingestion is None else None
+
+
+def after_request(table: HudiTable, services: ServicesStatus) -> ServicesStatus:
+    """Reset the failures of what a request is about: of all services where there is no ingestion.
+
+    Such a request is answered at once. Otherwise those of the others are reset only when ingestion starts: a request
+    may be open for long, and a service that fails meanwhile must back off.
+    """
+    if open_request(table) is None:
+        return services
+    if table.spec.ingestion is None:
+        return reset_all(services)
+    return services.replaced({Service.INGESTION: reset_failures(services.ingestion)})
+
+
+def reset_all(services: ServicesStatus) -> ServicesStatus:
+    """Reset failures, and have services tried that found nothing to do: somebody asked for it."""
+    never = {"last_no_op_instant": None}
+    return services.replaced({one: reset_failures(services.of(one)).model_copy(update=never) for one in SERVICES})

@@ -1,0 +1,191 @@
+"""The status of a `HudiOperation`, and whether it may go: what its table says of it, and what follows without one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, HudiTable, InvalidObject
+from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
+from hudi_operator.api.status.operation import FINISHED, HudiOperationStatus, OperationState
+from hudi_operator.api.status.table import HudiTableStatus
+from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOperation
+from hudi_operator.api.values.base import parse_duration
+from hudi_operator.planning.model import BlockerReason
+from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
+from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.operations.declared import has_begun
+from hudi_operator.planning.status.conditions import ConditionMaker
+from hudi_operator.planning.status.transitions import Transition, event_of
+
+QUIET_SECONDS = 300.0
+"""Until the next look at an operation: its table tells of what happens with it."""
+
+WAITING_SECONDS = 30.0
+ENDING_SECONDS = 5.0
+
+_STALLED = frozenset({OperationReason.NOT_ALLOWED.value, OperationReason.TOO_MANY.value})
+_MESSAGE_LIMIT = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationStep:
+    """What one pass does for a HudiOperation: the status, whether it is held, may go or is over, and when it is next.
+
+    `released` is what is said in the log when the resource may go; `notice` an Event about it; `expires` that its time
+    after its end is over.
+    """
+
+    status: HudiOperationStatus | None = None
+    hold: bool = False
+    released: str | None = None
+    notice: Transition | None = None
+    expires: bool = False
+    requeue: float = QUIET_SECONDS
+
+
+def decide_operation(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> OperationStep:
+    """Return what is done for one HudiOperation; `table` is the one that it names, None where there is none."""
+    if operation.metadata.deletion_timestamp is not None:
+        return _ending(operation, table, now=now)
+    if isinstance(operation, InvalidObject):
+        return OperationStep(status=_invalid(operation, now=now))
+    status = _status(operation, table, now=now)
+    if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
+        return OperationStep(status=status, expires=True)
+    pause = QUIET_SECONDS if status.phase in FINISHED else WAITING_SECONDS
+    return OperationStep(
+        status=status,
+        hold=status.phase not in FINISHED,
+        notice=_notice(operation, status, table),
+        requeue=pause if left is None else min(pause, left + 1),
+    )
+
+
+def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
+    message = f"The spec is not valid for this version of the operator: {operation.message}. Create another."
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    found = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
+    changes = {
+        "observed_generation": operation.metadata.generation,
+        "conditions": tuple(one.carried_over(operation.operation.conditions) for one in found),
+        "message": message[:_MESSAGE_LIMIT],
+    }
+    return operation.operation.model_copy(update=changes)
+
+
+def _time_left(operation: HudiOperation, status: HudiOperationStatus, *, now: datetime) -> float | None:
+    """Return the seconds until a resource that is over is deleted; one that a person has to look at stays."""
+    ttl, ended = operation.spec.ttl_after_finished, parse_time(status.finished_at)
+    if ttl is None or ended is None or status.phase not in FINISHED or status.reason == OperationReason.NOT_VERIFIED:
+        return None
+    return (ended + parse_duration(ttl) - now) / timedelta(seconds=1)
+
+
+def _notice(
+    operation: HudiOperation, status: HudiOperationStatus, table: HudiTable | InvalidObject | None
+) -> Transition | None:
+    """Return the Event that tells of its end, once."""
+    entry = entry_of(operation, table)
+    if entry is None or status.phase not in FINISHED or operation.status.phase in FINISHED:
+        return None
+    return Transition(
+        warning=status.phase is OperationState.FAILED, reason=event_of(entry), message=status.message or ""
+    )
+
+
+def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiOperationStatus:
+    before, entry = operation.status, entry_of(operation, table)
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    if entry is None or before.phase in FINISHED:
+        if before.phase in FINISHED or (before.begun and table is not None):
+            return before.model_copy(update={"observed_generation": operation.metadata.generation})
+        phase, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
+    else:
+        phase, reason, message = entry.state, entry.reason, entry.message
+    conditions = _conditions(phase, reason, message, make)
+    return HudiOperationStatus(
+        observed_generation=operation.metadata.generation,
+        phase=phase,
+        reason=reason,
+        message=message[:_MESSAGE_LIMIT],
+        conditions=tuple(one.carried_over(before.conditions) for one in conditions),
+        instant=(entry.job.instant if entry is not None and entry.job else None) or operation.spec.instant,
+        begun=entry.begun if entry is not None else before.begun,
+        base_path=(table.spec.base_path if isinstance(table, HudiTable) and entry else None) or before.base_path,
+        started_at=entry.started_at if entry is not None else before.started_at,
+        finished_at=entry.finished_at if entry is not None else before.finished_at,
+        report=entry.report if entry is not None else before.report,
+    )
+
+
+def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | None) -> tuple[str, str]:
+    if table is None:
+        message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
+        return OperationReason.TABLE_NOT_FOUND, message
+    if len(table.status.operations) >= OPERATIONS_SHOWN:
+        return OperationReason.TOO_MANY, "The table looks at no further operations."
+    return OperationReason.WAITING, "The table has not answered yet."
+
+
+def entry_of(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None
+) -> TableOperation | None:
+    """Return what a table says of an operation."""
+    entries = table.status.operations if table is not None else ()
+    return next((one for one in entries if one.uid == operation.metadata.uid), None)
+
+
+def moved_operations(before: HudiTableStatus, after: HudiTableStatus) -> tuple[str, ...]:
+    """Return the HudiOperations of which a table says something else than before, or nothing any more."""
+    known, now = {one.uid: one for one in before.operations}, {one.uid: one for one in after.operations}
+    changed = [one for one in after.operations if known.get(one.uid) != one]
+    return tuple(one.resource for one in (*changed, *(one for uid, one in known.items() if uid not in now)))
+
+
+def _conditions(state: OperationState, reason: str, message: str, make: ConditionMaker) -> Iterator[Condition]:
+    if state is OperationState.SUCCEEDED:
+        yield make(ConditionType.READY, ConditionStatus.TRUE, reason, message)
+    elif state in {OperationState.FAILED, OperationState.AWAITING_APPROVAL} or reason in _STALLED:
+        yield from _stalled(make, reason, message)
+    else:
+        yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
+        yield make(ConditionType.RECONCILING, ConditionStatus.TRUE, reason, message)
+
+
+def _stalled(make: ConditionMaker, reason: str, message: str) -> Iterator[Condition]:
+    yield make(ConditionType.READY, ConditionStatus.FALSE, reason, message)
+    yield make(ConditionType.STALLED, ConditionStatus.TRUE, reason, message)
+
+
+def _ending(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> OperationStep:
+    """Return how a deleted resource goes on: one that has begun waits for its end, every other one goes.
+
+    The table forgets one that has not begun before it goes, so that its run cannot start meanwhile.
+    """
+    if OPERATION_FINALIZER not in operation.metadata.finalizers:
+        return OperationStep()
+    begun = operation.operation.begun if isinstance(operation, InvalidObject) else operation.status.begun
+    entry = entry_of(operation, table)
+    is_over = entry is not None and entry.state in FINISHED
+    if table is None:
+        message = "Its table is gone."
+        left = f"{message} The operation had begun and was not finished: the folder may be half restored."
+        unfinished = begun and not is_over and _is_open(operation)
+        notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left) if unfinished else None
+        return OperationStep(released=left if unfinished else message, notice=notice)
+    if isinstance(table, InvalidObject) and not begun and not has_begun(table.status):
+        return OperationStep(released="It had not begun, and nothing starts on a table that cannot be read.")
+    if is_over or (entry is None and not (begun and _is_open(operation))):
+        return OperationStep(released=entry.message if entry is not None else "It had not begun.")
+    if isinstance(operation, InvalidObject):
+        return OperationStep(requeue=ENDING_SECONDS)
+    return OperationStep(status=_status(operation, table, now=now), requeue=ENDING_SECONDS)
+
+
+def _is_open(operation: HudiOperation | InvalidObject) -> bool:
+    known = operation.operation if isinstance(operation, InvalidObject) else operation.status
+    return known.phase not in FINISHED

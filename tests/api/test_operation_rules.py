@@ -1,0 +1,90 @@
+"""What the API server accepts and refuses in a HudiOperation, without any help of the operator."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hudi_operator.api.crd.kinds import OPERATION
+
+Document = dict[str, Any]
+
+TIME = "20260310115900000"
+TABLE = {"tableRef": {"name": "a"}}
+ONE = "give one operation"
+EITHER = "give either instant or savepoint"
+
+ACCEPTED: dict[str, Document] = {
+    "the smallest restore": {},
+    "a commit to the second": {"spec.restore": {"instant": "20260310115900"}},
+    "a savepoint": {"spec.restore": {"savepoint": "before-the-move", "newerSavepoints": "Remove", "reingest": False}},
+    "a rollback": {"spec": {**TABLE, "rollback": {"instant": TIME}}},
+    "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
+    "approved from the beginning": {"spec.approved": True},
+}
+REFUSED: dict[str, tuple[Document, str]] = {
+    "no operation": ({"spec": TABLE}, ONE),
+    "two operations": ({"spec.rollback": {"instant": TIME}}, ONE),
+    "no target": ({"spec.restore": {}}, EITHER),
+    "two targets": ({"spec.restore": {"instant": TIME, "savepoint": "a"}}, EITHER),
+    "a rollback of nothing": ({"spec": {**TABLE, "rollback": {}}}, "spec.rollback.instant: Required value"),
+    "an instant that leads elsewhere": (
+        {"spec.restore": {"instant": "../../2026031011"}},
+        "spec.restore.instant in body should match",
+    ),
+    "a savepoint of another namespace": (
+        {"spec.restore": {"savepoint": "other/daily"}},
+        "spec.restore.savepoint in body should match",
+    ),
+    "a table of another namespace": ({"spec.tableRef": {"name": "a", "namespace": "b"}}, "unknown field"),
+    "a time that is over at once": ({"spec.ttlAfterFinished": "59s"}, "ttlAfterFinished must be at least 1m"),
+    "another way with savepoints": (
+        {"spec.restore": {"instant": TIME, "newerSavepoints": "Keep"}},
+        'Unsupported value: "Keep"',
+    ),
+}
+
+
+def _fixed(field: str) -> str:
+    return f"{field} cannot be changed; create another operation"
+
+
+NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
+    "the table": ({}, {"spec.tableRef.name": "other"}, _fixed("tableRef")),
+    "the restore": ({}, {"spec.restore.reingest": False}, _fixed("restore")),
+    "the kind": ({}, {"spec.restore": None, "spec.rollback": {"instant": TIME}}, _fixed("rollback")),
+    "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
+    "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
+    "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),
+    "its approval": ({"spec.approved": True}, {"spec.approved": False}, "approved cannot be taken back"),
+    "its approval by leaving it out": ({"spec.approved": True}, {"spec.approved": None}, "approved cannot be taken"),
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_makes_sense_is_accepted(changes: Document, operations: Any) -> None:
+    assert operations.refusal(changes) == ""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_makes_none_is_refused_with_a_sentence(changes: Document, words: str, operations: Any) -> None:
+    assert words in operations.refusal(changes)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("first", "then", "words"), NOT_CHANGED.values(), ids=NOT_CHANGED)
+def test_what_is_done_cannot_be_changed(first: Document, then: Document, words: str, operations: Any) -> None:
+    assert words in operations.refusal_of_change(first, then)
+
+
+@pytest.mark.cluster
+def test_it_can_be_approved_later(operations: Any) -> None:
+    assert operations.refusal_of_change({}, {"spec.approved": True}) == ""
+
+
+def test_every_rule_has_a_case(checks_of: Callable[[Any], tuple[set[str], set[str]]]) -> None:
+    messages, _ = checks_of(OPERATION)
+    seen = {words for _, words in REFUSED.values()} | {words for _, _, words in NOT_CHANGED.values()}
+    assert {message for message in messages if not any(words in message for words in seen)} == set()

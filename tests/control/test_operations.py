@@ -1,0 +1,275 @@
+"""Operations against a cluster in memory: the resource, its table and the Job between them, from beginning to end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
+from tests.planning.operations import decided
+from tests.planning.savepoints import RESTING
+from tests.planning.world import IMAGE, active, as_declared, done, observe, story, table
+
+from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
+from hudi_operator.api.resources import HudiTable, parse_table
+from hudi_operator.control.actions.actor import JobRefused, build_manifest
+from hudi_operator.control.controllers import CONTROLLERS
+from hudi_operator.control.keys import OPERATION, TABLE, operation_key
+from hudi_operator.control.operations import OPERATIONS
+from hudi_operator.control.parts import Parts
+from hudi_operator.control.settings import Settings
+from hudi_operator.jobs.names import REQUEST_ANNOTATION
+from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.planning.model import TimelineSnapshot
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.runtime.controller import reconcile_by_kind
+from hudi_operator.runtime.informer import Informer
+from hudi_operator.runtime.known import KnownObjects
+from hudi_operator.runtime.queue import KeyedQueue
+from hudi_operator.timeline import TableType
+
+Document = dict[str, Any]
+BACK = operation_key("team-a", "back")
+FILES = tuple(done("commit", number) for number in (30, 20, 10))
+TIMES = tuple(one.partition("_")[0] for one in FILES)
+TARGET = TIMES[1]
+RESTORE = done("restore", 1)
+REPORT: Document = {
+    "phase": "Done",
+    "target": TARGET,
+    "removedCount": 1,
+    "removed": [TIMES[2]],
+    "rowsAfter": 20,
+    "verified": True,
+}
+
+
+class Process:
+    """The controllers of a process before a cluster in memory, with a table that rests and has three commits."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.cluster: Cluster = living_table(**RESTING)
+        self.cluster.tables["flights"]["spec"].pop("ingestion", None)
+        (kind,) = self.cluster.classes.values()
+        kind["spec"]["operations"] = {"allowed": ["Restore"], **settings}
+        self.cluster.outcome = None
+        self.operations = self.cluster.of_kind(OPERATION)
+        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
+        self.known = KnownObjects(CONTROLLERS)
+        self.informer = Informer(queue=self.queue, known=self.known)
+        parts = Parts(
+            kube=self.cluster,
+            snapshots=Snapshots(self.cluster),
+            settings=Settings(spark_image=IMAGE),
+            controllers=CONTROLLERS,
+            known=self.known,
+            wake=self.queue.add,
+        )
+        self._reconcile = reconcile_by_kind(CONTROLLERS, parts)
+        self.shows(*FILES)
+
+    def shows(self, *files: str) -> None:
+        """What the store holds."""
+        one = parse_table(self.cluster.tables["flights"])
+        assert isinstance(one, HudiTable)
+        runs = tuple((f"run-{name}", name.partition("_")[0]) for name in files if name.endswith(".commit"))
+        found = story(*files, kind=TableType.COPY_ON_WRITE)
+        self.cluster.snapshot = as_declared(TimelineSnapshot(timeline=found, runs=runs), one)
+
+    def declare(self, **spec: Any) -> None:
+        self.operations["back"] = {
+            "apiVersion": "hudi-operator.io/v1alpha1",
+            "kind": "HudiOperation",
+            "metadata": {
+                "name": "back",
+                "namespace": "team-a",
+                "uid": "uid-of-back",
+                "generation": 1,
+                "resourceVersion": "1",
+                "creationTimestamp": format_time(self.cluster.now()),
+            },
+            "spec": {"tableRef": {"name": "flights"}, "restore": {"instant": TARGET}, **spec},
+        }
+        self.event("ADDED")
+
+    def delete(self) -> None:
+        metadata = self.operations["back"]["metadata"]
+        metadata["deletionTimestamp"] = format_time(self.cluster.now())
+        metadata["resourceVersion"] = f"{metadata['resourceVersion']}-deleted"
+        self.event("MODIFIED")
+
+    def event(self, kind: str) -> None:
+        self.informer.object_event(OPERATIONS, {"type": kind, "object": self.operations["back"]})
+
+    async def work(self) -> None:
+        """Reconcile until nothing waits any more, and once more after the second for which a table waits."""
+        for _ in range(20):
+            waiting = {key: entry.trigger for key, entry in self.queue._waiting.items()}
+            if not waiting:
+                return
+            for key, trigger in waiting.items():
+                self.queue.discard(key)
+                await self._reconcile(key, trigger)
+        pytest.fail("it does not come to rest")
+
+    async def look(self) -> None:
+        """Reconcile the table, and what that wakes."""
+        self.queue.add(KEY)
+        await self.work()
+
+    async def begin(self, **spec: Any) -> None:
+        """Declare an operation, and let its Job be created."""
+        self.declare(**spec)
+        await self.work()
+        await self.look()
+        assert len(self.cluster.jobs) == 1
+        self.cluster.kubelet()
+        await self.look()
+
+    async def end_job(self, outcome: Outcome | None, **changes: Any) -> None:
+        """Let the Job end with this report, and the operator see it."""
+        result = None if outcome is None else TaskResult.model_validate({"id": "x", "outcome": outcome, **changes})
+        terminated: Document = {"exitCode": 137 if result is None else 0 if outcome is Outcome.SUCCEEDED else 1}
+        if result is not None:
+            terminated["message"] = JobOutcome(results=(result,)).model_dump_json(by_alias=True, exclude_none=True)
+        job = list(self.cluster.jobs.values())[-1]
+        for pod in self.cluster.pods.values():
+            if pod["metadata"]["labels"].get("batch.kubernetes.io/job-name") == job["metadata"]["name"]:
+                pod["status"] = {
+                    "phase": "Failed",
+                    "containerStatuses": [{"name": "driver", "state": {"terminated": terminated}}],
+                }
+        job["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
+        await self.look()
+
+    @property
+    def status(self) -> Document:
+        found: Document = self.operations["back"]["status"]
+        return found
+
+    @property
+    def requests(self) -> list[Document]:
+        """What the Jobs were asked to do."""
+        annotations = [job["spec"]["template"]["metadata"]["annotations"] for job in self.cluster.jobs.values()]
+        return [json.loads(each[REQUEST_ANNOTATION])["tasks"][0]["operation"] for each in annotations]
+
+
+async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
+    process = Process()
+    await process.begin()
+    assert process.operations["back"]["metadata"]["finalizers"] == ["hudi-operator.io/operation"]
+    assert process.requests == [
+        {
+            "kind": "Restore",
+            "instant": TARGET,
+            "resource": "team-a/back",
+            "uid": "uid-of-back",
+            "dryRun": False,
+            "newerSavepoints": "Refuse",
+            "reingest": True,
+        }
+    ]
+    assert (process.status["phase"], process.status["instant"]) == ("Running", TARGET)
+
+    process.shows(*FILES[:2], RESTORE)
+    await process.end_job(Outcome.SUCCEEDED, operation=REPORT, message="Restored.")
+    assert (process.status["phase"], process.status["report"]["verified"]) == ("Succeeded", True)
+    told = [event[:2] for event in process.cluster.events]
+    assert ("Normal", "OperationSucceeded") in told
+
+    process.delete()
+    await process.work()
+    assert "back" not in process.operations
+
+
+async def test_it_waits_for_its_approval() -> None:
+    process = Process(approval="Manual")
+    process.declare()
+    await process.work()
+    await process.look()
+    assert (process.status["phase"], process.cluster.jobs) == ("AwaitingApproval", {})
+    process.operations["back"]["spec"]["approved"] = True
+    process.operations["back"]["metadata"]["generation"] = 2
+    process.event("MODIFIED")
+    await process.work()
+    await process.look()
+    assert len(process.requests) == 1
+
+
+async def test_one_that_has_not_begun_is_just_removed() -> None:
+    process = Process(approval="Manual")
+    process.declare()
+    await process.work()
+    process.delete()
+    await process.work()
+    assert "back" not in process.operations
+    assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
+
+
+async def test_one_that_has_begun_is_held_and_finished_by_another_run() -> None:
+    process = Process()
+    await process.begin()
+    await process.end_job(None)
+    assert (process.status["phase"], process.status["begun"], process.status["reason"]) == ("Running", True, "Retrying")
+    process.delete()
+    await process.work()
+    assert "back" in process.operations
+    began = process.cluster.clock()
+    process.cluster.clock = lambda: began.replace(minute=(began.minute + 5) % 60)
+    await process.look()
+    assert [one["uid"] for one in process.requests] == ["uid-of-back", "uid-of-back"]
+    process.shows(*FILES[:2], RESTORE)
+    process.cluster.kubelet()
+    await process.end_job(Outcome.SUCCEEDED, operation=REPORT)
+    assert "back" not in process.operations
+
+
+async def test_the_deletion_of_a_table_waits_for_what_has_begun() -> None:
+    process = Process()
+    await process.begin()
+    await process.end_job(None)
+    metadata = process.cluster.tables["flights"]["metadata"]
+    metadata["deletionTimestamp"] = format_time(process.cluster.now())
+    began = process.cluster.clock()
+    process.cluster.clock = lambda: began.replace(minute=(began.minute + 5) % 60)
+    await process.look()
+    assert "flights" in process.cluster.tables
+    assert len(process.requests) == 2
+    newest = list(process.cluster.jobs.values())[-1]
+    assert "ownerReferences" not in newest["metadata"], "a deletion in the foreground would take it away"
+    process.shows(*FILES[:2], RESTORE)
+    process.cluster.kubelet()
+    await process.end_job(Outcome.SUCCEEDED, operation=REPORT)
+    await process.look()
+    assert "flights" not in process.cluster.tables
+
+
+async def test_what_is_over_goes_after_its_time() -> None:
+    process = Process()
+    await process.begin(ttlAfterFinished="1m")
+    process.shows(*FILES[:2], RESTORE)
+    await process.end_job(Outcome.SUCCEEDED, operation=REPORT)
+    assert "back" in process.operations
+    began = process.cluster.clock()
+    process.cluster.clock = lambda: began.replace(minute=(began.minute + 2) % 60)
+    process.queue.add(BACK)
+    await process.work()
+    metadata = process.operations.get("back", {}).get("metadata", {"deletionTimestamp": "gone"})
+    assert metadata.get("deletionTimestamp") is not None
+
+
+def test_a_job_whose_status_makes_no_sense_is_refused() -> None:
+    target = observe(table())
+    wrong: tuple[dict[str, Any], ...] = ({}, {"operation": decided(instant="../..")})
+    for changes in wrong:
+        with pytest.raises(JobRefused):
+            build_manifest(target, active(service="Operation", **changes), default_image=IMAGE)
+
+
+def test_an_operation_names_a_table_of_its_own_namespace() -> None:
+    document = {"metadata": {"namespace": "team-a"}, "spec": {"tableRef": {"name": "flights"}}}
+    found = OPERATIONS.reference(document)
+    assert found is not None
+    assert (found.kind, found.namespace, found.name) == (TABLE, "team-a", "flights")
+    assert OPERATIONS.reference({"spec": {"tableRef": 7}}) is None
