@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -24,11 +25,42 @@ if TYPE_CHECKING:
 
 CRDS = sorted((Path(__file__).parents[1] / "crds").glob("*.yaml"))
 Eventually = Callable[..., Awaitable[Any]]
+STAGED = {"chart", "cluster", "e2e", "matrix", "s3", "slow", "spark", "streams"}
+"""Markers by which the stages of `dev/run_tests.py` choose."""
 
 # Fewer examples than Hypothesis draws by default, which come with HYPOTHESIS_PROFILE=default.
 # How long an example takes says something of what else the machine does.
 settings.register_profile("brief", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "brief"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files alone that name none of the markers which `-m` wants: to import all of them takes long."""
+    wanted = wanted_markers(config.getoption("markexpr"))
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if wanted and is_test and wanted.isdisjoint(markers_named_in(collection_path)) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a file that has a marker from elsewhere, since it would be left out where the marker is wanted."""
+    has: dict[Path, set[str]] = {}
+    for item in items:
+        has.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
+    for path, names in has.items():
+        if hidden := names & STAGED - markers_named_in(path):
+            raise pytest.UsageError(f"{path} has to name its markers as pytest.mark: {', '.join(sorted(hidden))}")
+
+
+def wanted_markers(expression: str) -> set[str]:
+    """Return the markers of which a test must have one; empty where an expression may be true without any."""
+    if re.search(r"not\s*\(|or\s+not\b", expression):
+        return set()
+    return set(re.findall(r"(?<!\bnot )\b\w+", expression)) - {"and", "or", "not"}
+
+
+def markers_named_in(file: Path) -> set[str]:
+    """Return the markers that the text of a file names."""
+    return set(re.findall(r"pytest\.mark\.(\w+)", file.read_text()))
 
 
 @pytest.fixture(scope="session")

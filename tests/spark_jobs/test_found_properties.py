@@ -145,7 +145,9 @@ def metadata_version(lake: Any) -> str | None:
 
 KINDS = [("COPY_ON_WRITE", 9), ("MERGE_ON_READ", 6), ("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 6)]
 CASES = [(style, *kind) for style in STYLES for kind in KINDS]
-SAMPLE = [(style, *KINDS[number % 2]) for number, style in enumerate(STYLES)]
+ALSO_ELSEWHERE = ("plain", "hive")
+"""Styles of the tables of other tests here."""
+SAMPLE = [(style, *KINDS[number % 2]) for number, style in enumerate(STYLES) if style not in ALSO_ELSEWHERE]
 
 
 @pytest.mark.parametrize(("style", "kind", "version"), CASES if ALL else SAMPLE)
