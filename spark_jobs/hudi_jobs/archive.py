@@ -21,9 +21,7 @@ def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str
 
     Spark reads each row of the Parquet files of layout 2 (`LSMTimeline`), and only one row comes to the driver.
     """
-    folder = meta.getArchivePath()
-    manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)
-    files = [f"{folder.toString()}/{name}" for name in manifest.getFileNames()]
+    files = archive_files(spark, meta)
     if not files:
         return None
     candidates = _candidates(spark, files, key)
@@ -36,15 +34,28 @@ def newest_archived_note(spark: SparkSession, meta: JavaObject, key: str) -> str
     return None
 
 
-def _candidates(spark: SparkSession, files: list[str], key: str) -> DataFrame:
-    """Return the rows whose metadata may hold the key: those with its text, and compressed ones."""
+def archive_files(spark: SparkSession, meta: JavaObject) -> list[str]:
+    """Return the Parquet files that the archive consists of now; each is written once, under a name of its own."""
+    folder = meta.getArchivePath()
+    manifest = classes(spark).org.apache.hudi.common.table.timeline.LSMTimeline.latestSnapshotManifest(meta, folder)
+    return [f"{folder.toString()}/{name}" for name in manifest.getFileNames()]
+
+
+def archived_rows(spark: SparkSession, files: list[str]) -> DataFrame:
+    """Return the archived commits, as `LSMTimeline` has them; only columns that are asked for are read."""
     session = spark.newSession()
     # Batches of rows would hold the metadata of thousands of commits.
     session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
     rows = session.read.schema(_COLUMNS).parquet(*files)
+    return rows.where(sf.col("action").isin(*_ACTIONS))
+
+
+def _candidates(spark: SparkSession, files: list[str], key: str) -> DataFrame:
+    """Return the rows whose metadata may hold the key: those with its text, and compressed ones."""
+    rows = archived_rows(spark, files)
     text = [sf.contains(sf.col("metadata"), sf.lit(bytearray(each, "ascii"))) for each in (key, "avro.codec")]
     completed = sf.coalesce("completionTime", "instantTime").alias("completed")
-    found = rows.where(sf.col("action").isin(*_ACTIONS) & (text[0] | text[1]))
+    found = rows.where(text[0] | text[1])
     return found.select(completed, "instantTime", "action", "metadata")
 
 
@@ -53,9 +64,15 @@ def _extra_metadata(spark: SparkSession, row: Row) -> JavaObject:
     content = bytes(row["metadata"])
     if not content.startswith(_CONTAINER):
         return json.loads(content).get("extraMetadata") or {}
+    return archived_metadata(spark, row).getExtraMetadata() or {}
+
+
+def archived_metadata(spark: SparkSession, row: Row) -> JavaObject:
+    """Return what an archived commit says of itself, as one of Hudi's Avro models; it must be Avro."""
+    content = bytes(row["metadata"])
     jvm = classes(spark)
     model = jvm.org.apache.hudi.avro.model
     kind = model.HoodieReplaceCommitMetadata if row["action"] == "replacecommit" else model.HoodieCommitMetadata
     read = jvm.org.apache.hudi.common.table.timeline.TimelineMetadataUtils.deserializeAvroMetadata
     stream = jvm.java.io.ByteArrayInputStream(bytearray(content))
-    return read(stream, kind().getClass()).getExtraMetadata() or {}
+    return read(stream, kind().getClass())

@@ -59,6 +59,12 @@ class HudiTable:
             if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
                 filesystem.delete(folder, _RECURSIVELY)
                 return None
+        return cls.at(spark, base_path)
+
+    @classmethod
+    def at(cls, spark: SparkSession, base_path: str) -> "HudiTable":
+        """Open the table that is at a path; nothing is changed there."""
+        jvm, configuration = classes(spark), hadoop_configuration(spark)
         storage = jvm.org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(configuration)
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         meta = builder.setConf(storage).setBasePath(base_path).setLoadActiveTimelineOnLoad(True).build()

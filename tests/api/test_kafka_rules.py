@@ -118,7 +118,7 @@ ACCEPTED: dict[str, Document] = {
     },
 }
 
-ONE_KIND = "exactly one of files and kafka must be set"
+ONE_KIND = "exactly one of files, kafka and hudi must be set"
 TOPICS = "exactly one of topics and topicPattern must be set"
 STARTS = "exactly one of at, timestamp and partitions must be set"
 SASL = "goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it"

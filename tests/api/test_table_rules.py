@@ -11,6 +11,7 @@ from tests.api import (
     test_kafka_rules,
     test_schedule_rules,
     test_service_rules,
+    test_upstream_rules,
 )
 
 from hudi_operator.api.crd.kinds import TABLE
@@ -403,7 +404,7 @@ def test_refused(values: Document, message: str, tables: Any) -> None:
 
 def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
     messages, patterns = checks_of(TABLE)
-    others = (test_service_rules, test_kafka_rules, test_continuous_rules, test_schedule_rules)
+    others = (test_service_rules, test_kafka_rules, test_continuous_rules, test_schedule_rules, test_upstream_rules)
     refused = [
         *REFUSED.values(),
         *test_change_rules.REFUSED.values(),

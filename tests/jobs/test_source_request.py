@@ -1,4 +1,4 @@
-"""A Kafka source on its way from the spec to the request and the pods."""
+"""A source on its way from the spec to the request and the pods."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hudi_jobs.contract import (
     DataLossPolicy,
     Envelope,
     FileSource,
+    HudiSource,
     IngestionTask,
     Isolation,
     KafkaSecurity,
@@ -23,10 +24,12 @@ from hudi_jobs.contract import (
     MessageValue,
     OffsetReset,
     PartitionOffset,
+    RemovedRows,
     SaslMechanism,
     SchemaRegistry,
     SecurityProtocol,
     Service,
+    StartingCommit,
     StartingOffsets,
     Tombstones,
 )
@@ -55,8 +58,12 @@ SECURED: dict[str, Any] = {
 
 
 def ingestion(kafka: dict[str, Any], **fields: Any) -> IngestionTask:
+    return task_of({"source": {"kafka": kafka}, **fields})
+
+
+def task_of(ingestion: dict[str, Any]) -> IngestionTask:
     request = build_request(
-        table=table(ingestion={"source": {"kafka": kafka}, **fields}),
+        table=table(ingestion=ingestion),
         table_class=class_spec(),
         service=Service.INGESTION,
         run=JOB,
@@ -163,6 +170,18 @@ def test_limits_of_messages_and_of_files_are_told_apart() -> None:
     assert task is not None
     assert isinstance(task.source, FileSource)
     assert (task.max_files, task.max_records) == (3, None)
+
+
+def test_an_upstream_table_is_told_with_its_choices_and_its_limit() -> None:
+    declared = {"path": "s3a://lake/orders", "startingCommit": "Latest", "onRemovedRows": "Ignore"}
+    task = task_of(ingestion={"source": {"hudi": declared}, "maxCommitsPerRun": 3})
+    assert task.source == HudiSource(
+        path="s3a://lake/orders", starting_commit=StartingCommit.LATEST, on_removed_rows=RemovedRows.IGNORE
+    )
+    assert (task.files, task.max_files, task.max_records, task.max_commits) == (None, None, None, 3)
+    plain = task_of(ingestion={"source": {"hudi": {"path": "s3a://lake/orders"}}})
+    assert plain.source == HudiSource(path="s3a://lake/orders")
+    assert plain.max_commits is None
 
 
 def manifest(

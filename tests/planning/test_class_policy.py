@@ -21,6 +21,10 @@ def source(path: str) -> dict[str, Any]:
     return {"ingestion": {"source": {"files": {"path": path, "format": "csv"}}}}
 
 
+def upstream(path: str) -> dict[str, Any]:
+    return {"ingestion": {"source": {"hudi": {"path": path}}}}
+
+
 def reading(options: dict[str, str]) -> dict[str, Any]:
     return {"ingestion": {"source": {"files": {"path": "s3a://landing/", "format": "csv", "options": options}}}}
 
@@ -40,6 +44,8 @@ def quarantine(path: str) -> dict[str, Any]:
         ({"sparkConf": {"spark.sql.ansi.enabled": "true"}}, {"allowedSparkConf": ["spark.sql.*"]}),
         ({"hudiOptions": {"hoodie.bloom.index.parallelism": "4"}}, {"allowedHudiOptions": ["hoodie.bloom.*"]}),
         (reading({"header": "true", "sep": ";"}), {}),
+        (upstream("s3a://landing/orders"), {}),
+        (upstream("s3a://lake/team-a/orders"), {"allowedSourcePaths": ["s3://lake/{namespace}/"]}),
         ({"execution": {"driver": {"memory": "8Gi", "cpu": "4"}}}, {}),
         ({"execution": {"mode": "Local", "executor": {"memory": "1Ti"}}}, {}),
         ({"ingestion": {"schedule": {"cron": "0 3 * * *", "timeZone": "Europe/Berlin"}}}, {}),
@@ -63,6 +69,9 @@ def test_a_spec_inside_of_the_policy_has_no_blocker(spec: dict[str, Any], policy
         ({"basePath": "s3a://lake/team-a/../team-b/flights"}, {}, ["PathNotAllowed"]),
         (source("s3a://elsewhere/flights/"), {}, ["PathNotAllowed"]),
         (source("s3a://landing/flights/"), {"allowedSourcePaths": []}, ["PathNotAllowed"]),
+        (upstream("s3a://lake/team-a/orders"), {}, ["PathNotAllowed"]),
+        (upstream("s3a://lake/team-b/orders"), {"allowedSourcePaths": ["s3://lake/{namespace}/"]}, ["PathNotAllowed"]),
+        (upstream("s3a://landing/.hoodie/metadata"), {}, ["PathNotAllowed"]),
         (quarantine("s3a://elsewhere/bad"), {"allowedQuarantinePaths": ["s3://rejected/"]}, ["PathNotAllowed"]),
         (quarantine("s3a://landing/bad/"), {}, ["PathNotAllowed"]),
         (quarantine("s3a://landing/bad/"), {"allowedQuarantinePaths": ["s3://rejected/"]}, ["PathNotAllowed"]),

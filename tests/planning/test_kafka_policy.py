@@ -219,7 +219,7 @@ def test_many_things_that_are_not_allowed_make_a_sentence_of_bounded_length() ->
 @pytest.mark.parametrize("source", [{}, {"files": None}, {"topic": {}}])
 def test_a_source_of_a_kind_that_this_version_does_not_know_is_no_valid_spec(source: dict[str, Any]) -> None:
     document = table().spec.model_dump(by_alias=True, mode="json")
-    with pytest.raises(ValueError, match="exactly one of files and kafka must be set"):
+    with pytest.raises(ValueError, match="exactly one of files, kafka and hudi must be set"):
         HudiTableSpec.model_validate({**document, "ingestion": {"source": source}})
 
 

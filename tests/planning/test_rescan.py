@@ -157,7 +157,23 @@ def test_messages_are_not_read_again_by_request() -> None:
     rescan = status_of(one).rescan
     assert rescan is not None
     assert rescan.state is RescanState.IGNORED
-    assert "only files are read again by request" in rescan.message
+    assert "only files and upstream tables are read again by request" in rescan.message
+
+
+UPSTREAM = {"hudi": {"path": "s3a://landing/orders"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "is_served"), [("read", True), ("read#2", True), ("read:a*", False), ("skipped", False)]
+)
+def test_an_upstream_table_is_read_again_as_a_whole_or_not_at_all(value: str, is_served: bool) -> None:
+    one = asked(value, ingestion={"source": UPSTREAM})
+    assert starts(one) == is_served
+    assert given_to_runs(one) == (value if is_served else None)
+    rescan = status_of(one).rescan
+    assert rescan is not None
+    assert rescan.state is (RescanState.ASKED if is_served else RescanState.IGNORED)
+    assert ("by 'read' without a pattern" in (rescan.message or "")) != is_served
 
 
 def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> None:

@@ -121,11 +121,24 @@ class HudiTable(Model):
 
     @property
     def open_rescan(self) -> str | None:
-        """The request to read files once more that the annotation holds, if it is one and has not been served."""
+        """The request to read input once more that the annotation holds, if it is to be served and has not been."""
         value, last = self.metadata.annotations.get(RESCAN_ANNOTATION), self.status.rescan
         served = last is not None and last.state is RescanState.SERVED and last.value == value
-        no_files = self.spec.ingestion is not None and not self.reads_files
-        return None if value is None or served or no_files or rescan_problem(value) is not None else value
+        return None if value is None or served or self.rescan_refusal(value) is not None else value
+
+    def rescan_refusal(self, value: str) -> str | None:
+        """Return the sentence that says why a request to read input once more is not served, or None."""
+        source = self.spec.ingestion.source if self.spec.ingestion is not None else None
+        if (problem := rescan_problem(value)) is not None or source is None or source.files is not None:
+            return problem
+        if source.hudi is None:
+            return (
+                "The source is Kafka, and only files and upstream tables are read again by request. To read messages "
+                "again, restore the table to an older commit, or write another table from them."
+            )
+        if not parse_rescan(value).is_everything:
+            return "An upstream table is read again as a whole, by 'read' without a pattern."
+        return None
 
     @property
     def reads_files(self) -> bool:

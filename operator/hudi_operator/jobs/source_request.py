@@ -2,6 +2,7 @@
 
 from hudi_jobs.contract import (
     FileSource,
+    HudiSource,
     KafkaSecurity,
     KafkaSource,
     MessageColumns,
@@ -19,6 +20,7 @@ from hudi_operator.api.spec.kafka import (
     StartingOffsetsSpec,
 )
 from hudi_operator.api.spec.source import FileSourceSpec, Source
+from hudi_operator.api.spec.upstream import HudiSourceSpec
 from hudi_operator.jobs.source_secrets import (
     KAFKA_AUTHORITY,
     KAFKA_CERTIFICATE,
@@ -28,12 +30,14 @@ from hudi_operator.jobs.source_secrets import (
 )
 
 
-def source_document(source: Source) -> FileSource | KafkaSource:
+def source_document(source: Source) -> FileSource | KafkaSource | HudiSource:
     """Return what the driver is told of a source."""
     if source.kafka is not None:
         return _kafka(source.kafka)
     if source.files is not None:
         return _files(source.files)
+    if source.hudi is not None:
+        return _hudi(source.hudi)
     raise ValueError("a source has exactly one kind")
 
 
@@ -45,6 +49,10 @@ def _files(files: FileSourceSpec) -> FileSource:
         schema_ddl=files.columns,
         path_glob=files.path_glob,
     )
+
+
+def _hudi(hudi: HudiSourceSpec) -> HudiSource:
+    return HudiSource(path=hudi.path, starting_commit=hudi.starting_commit, on_removed_rows=hudi.on_removed_rows)
 
 
 def _kafka(kafka: KafkaSourceSpec) -> KafkaSource:

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
     from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.table_properties import Difference, differences, differences_message
+    from hudi_jobs.contract.upstream import HudiSource, RemovedRows, StartingCommit
 
 __all__ = [
     "BUCKET",
@@ -142,6 +143,7 @@ __all__ = [
     "FailureReason",
     "FileFormat",
     "FileSource",
+    "HudiSource",
     "IngestionTask",
     "InvalidRescan",
     "Isolation",
@@ -169,6 +171,7 @@ __all__ = [
     "PlannedServiceTask",
     "Progress",
     "ProgressState",
+    "RemovedRows",
     "Rescan",
     "RescanRequest",
     "RunMode",
@@ -181,6 +184,7 @@ __all__ = [
     "SecurityProtocol",
     "Service",
     "ServiceOrder",
+    "StartingCommit",
     "StartingOffsets",
     "TableDefinition",
     "TableOperation",
@@ -225,6 +229,7 @@ _MODULES = (  # those without pydantic first
     "savepoint",
     "source",
     "table_properties",
+    "upstream",
 )
 
 if not TYPE_CHECKING:  # to mypy, a module with this function has every name

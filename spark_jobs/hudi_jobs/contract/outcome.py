@@ -55,6 +55,18 @@ class FailureReason(StrEnum):
     INPUT_LOST = "InputLost"
     """Messages that have not been read are no longer in the topic."""
 
+    UPSTREAM_UNSUPPORTED = "UpstreamUnsupported"
+    """The upstream table is none of which every change can be told from its rows."""
+
+    UPSTREAM_REWOUND = "UpstreamRewound"
+    """Commits that were read are no longer in the upstream table: it was restored, or made anew."""
+
+    UPSTREAM_ROWS_REMOVED = "UpstreamRowsRemoved"
+    """Commits of the upstream table have removed rows, which the rows that are left do not show."""
+
+    UPSTREAM_CLEANED = "UpstreamCleaned"
+    """Files of the upstream table may have been cleaned away while they were read."""
+
     BAD_RECORDS = "BadRecords"
     """Rows cannot be read with the declared columns."""
 

@@ -163,11 +163,12 @@ class IngestionTask(Document):
     max_bytes: int | None = None
     max_files: int | None = None
     max_records: int | None = None
+    max_commits: int | None = None
     bad_records: BadRecordPolicy = BadRecordPolicy.FAIL
     quarantine_path: str | None = None
     schema_evolution: SchemaEvolution = SchemaEvolution.ADD_COLUMNS
     rescan: str | None = None
-    """A request to read files once more, as the annotation has it; see `RescanRequest`."""
+    """A request to read files, or an upstream table, once more, as the annotation has it; see `RescanRequest`."""
 
     continuous: ContinuousTask | None = None
     """Read batch after batch; without it one batch, and the run ends."""

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.kafka import KafkaSource
+from hudi_jobs.contract.upstream import HudiSource
 
 _OTHER = "other"
 
@@ -47,7 +48,7 @@ class OtherSource(Document):
     model_config = ConfigDict(extra="allow")
 
 
-_KINDS = ("files", "kafka")
+_KINDS = ("files", "kafka", "hudi")
 
 
 def _tag(value: object) -> str:
@@ -56,7 +57,10 @@ def _tag(value: object) -> str:
 
 
 AnySource = Annotated[
-    Annotated[FileSource, Tag("files")] | Annotated[KafkaSource, Tag("kafka")] | Annotated[OtherSource, Tag(_OTHER)],
+    Annotated[FileSource, Tag("files")]
+    | Annotated[KafkaSource, Tag("kafka")]
+    | Annotated[HudiSource, Tag("hudi")]
+    | Annotated[OtherSource, Tag(_OTHER)],
     Discriminator(_tag),
 ]
 """The document of any source."""

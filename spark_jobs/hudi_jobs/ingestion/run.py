@@ -98,7 +98,7 @@ class OpenedTable:
 def _ingest(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
     before = newest_progress(table)
     require_kind(before, task.source.kind)
-    items = task.max_records if task.max_files is None else task.max_files
+    items = next((one for one in (task.max_files, task.max_records, task.max_commits) if one is not None), None)
     batch = source.fetch_next(before, Limit(size=task.max_bytes, items=items))
     run = _Run(context, task, table, batch, before)
     if batch.rows is None and batch.checkpoint == before:

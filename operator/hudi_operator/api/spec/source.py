@@ -6,8 +6,9 @@ from pydantic import ConfigDict, Field, model_validator
 
 from hudi_jobs.contract import FileFormat
 from hudi_operator.api.spec.kafka import KafkaSourceSpec
+from hudi_operator.api.spec.upstream import HudiSourceSpec
 from hudi_operator.api.values.base import Model, rules
-from hudi_operator.api.values.paths import SourcePath
+from hudi_operator.api.values.paths import SourcePath, apart
 
 OptionValue = Annotated[str, Field(max_length=1024)]
 
@@ -40,15 +41,23 @@ class Source(Model):
     kafka: KafkaSourceSpec | None = None
     """Topics of a Kafka cluster."""
 
+    hudi: HudiSourceSpec | None = None
+    """Another Hudi table."""
+
     model_config = ConfigDict(
-        json_schema_extra=rules(("has(self.files) != has(self.kafka)", "exactly one of files and kafka must be set"))
+        json_schema_extra=rules(
+            (
+                "[has(self.files), has(self.kafka), has(self.hudi)].filter(one, one).size() == 1",
+                "exactly one of files, kafka and hudi must be set",
+            )
+        )
     )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         """Refuse what a newer definition has accepted: a kind of source that this version does not know."""
-        if (self.files is None) == (self.kafka is None):
-            raise ValueError("exactly one of files and kafka must be set, and this version knows no other source")
+        if sum(one is not None for one in (self.files, self.kafka, self.hudi)) != 1:
+            raise ValueError("exactly one of files, kafka and hudi must be set, and this version knows no other source")
         return self
 
 
@@ -57,6 +66,21 @@ _IS_UPSERT = "(!has(self.operation) || self.operation == 'Upsert')"
 SOURCE_RULES = (
     ("!has(self.maxFilesPerRun) || has(self.source.files)", "maxFilesPerRun is only for source.files"),
     ("!has(self.maxRecordsPerRun) || has(self.source.kafka)", "maxRecordsPerRun is only for source.kafka"),
+    ("!has(self.maxCommitsPerRun) || has(self.source.hudi)", "maxCommitsPerRun is only for source.hudi"),
+    (
+        "!has(self.maxBytesPerRun) || !has(self.source.hudi)",
+        "maxBytesPerRun is not for source.hudi, which is read by whole commits: set maxCommitsPerRun",
+    ),
+    (
+        f"!has(self.source.hudi) || {_IS_UPSERT}",
+        "source.hudi needs operation Upsert: a row of the upstream table may come more than once",
+    ),
+    (
+        "!has(self.source.hudi) || !has(self.badRecords) || !has(self.badRecords.quarantinePath) || ("
+        + apart("self.badRecords.quarantinePath", "self.source.hudi.path")
+        + ")",
+        "quarantinePath and source.hudi.path must not lie inside one another: bad rows would lie in the upstream table",
+    ),
     (
         "!has(self.source.kafka) || !has(self.operation) || self.operation != 'InsertOverwrite'",
         "operation InsertOverwrite is only for source.files: a stream holds changes and no whole partitions",
@@ -82,6 +106,12 @@ _NO_CHANGE_EVENTS = (
 )
 
 TABLE_RULES = (
+    (
+        "!has(self.ingestion) || !has(self.ingestion.source.hudi) || ("
+        + apart("self.basePath", "self.ingestion.source.hudi.path")
+        + ")",
+        "basePath and ingestion.source.hudi.path must not lie inside one another: the table would read itself",
+    ),
     (
         f"{_NO_CHANGE_EVENTS} || (has(self.orderingFields) && self.orderingFields in "
         "[['_event_lsn'], ['_event_bin_file', '_event_pos']])",

@@ -191,6 +191,9 @@ class Ingestion(Model):
     max_records_per_run: Annotated[int, Field(ge=1)] | None = None
     """Most messages that one run, or batch, reads; only for Kafka."""
 
+    max_commits_per_run: Annotated[int, Field(ge=1)] | None = None
+    """Most commits of an upstream table that one run, or batch, reads; its first run reads the whole table."""
+
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
 

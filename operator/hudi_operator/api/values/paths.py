@@ -67,6 +67,12 @@ BasePath = Annotated[
 SourcePath = Annotated[str, Field(max_length=1024, json_schema_extra=rules(_place("path"), _plain("path")))]
 """Where input lies; unlike a table it may be a whole bucket."""
 
+UpstreamPath = Annotated[
+    str,
+    Field(max_length=1024, json_schema_extra=rules(_folder("path"), _plain("path"), _outside_of_tables("path"))),
+]
+"""Where another table lives that is read."""
+
 QuarantinePath = Annotated[
     str,
     Field(

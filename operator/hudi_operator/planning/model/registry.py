@@ -131,6 +131,22 @@ _FAILURES: _Table = {
         Retry.JOB,
         "Restore the messages, or accept their loss with `source.kafka.onDataLoss: Skip`.",
     ),
+    FailureReason.UPSTREAM_UNSUPPORTED: (
+        Retry.JOB,
+        "Change what the message names in the upstream table, or ingest from what it was made from.",
+    ),
+    FailureReason.UPSTREAM_REWOUND: (
+        Retry.JOB,
+        "Read all of it again with `hudi-operator.io/rescan=read`, or read it into a new table.",
+    ),
+    FailureReason.UPSTREAM_ROWS_REMOVED: (
+        Retry.JOB,
+        "Keep the rows with `source.hudi.onRemovedRows: Ignore`, or read the upstream table into a new one.",
+    ),
+    FailureReason.UPSTREAM_CLEANED: (
+        Retry.JOB,
+        "Nothing; if it happens each time, have the upstream table's cleaning keep more commits.",
+    ),
     FailureReason.BAD_RECORDS: (Retry.JOB, "Correct the files, or set `badRecords.policy: Quarantine`."),
     FailureReason.COLUMN_MISSING: (Retry.JOB, "Add the column at the source or in the transform."),
     FailureReason.RECORD_KEY_NULL: (Retry.JOB, "Correct the files, or fill the key in the transform."),

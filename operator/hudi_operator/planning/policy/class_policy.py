@@ -38,9 +38,11 @@ def _paths(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     yield from _path(table, table_class, "basePath", spec.base_path, policy.allowed_base_paths)
     if spec.ingestion is None:
         return
-    files, quarantine = spec.ingestion.source.files, spec.ingestion.bad_records.quarantine_path
-    if files is not None:
-        yield from _path(table, table_class, "ingestion.source.files.path", files.path, policy.allowed_source_paths)
+    source, quarantine = spec.ingestion.source, spec.ingestion.bad_records.quarantine_path
+    for kind, one in (("files", source.files), ("hudi", source.hudi)):
+        if one is not None:
+            field = f"ingestion.source.{kind}.path"
+            yield from _path(table, table_class, field, one.path, policy.allowed_source_paths)
     if quarantine is not None:
         field = "ingestion.badRecords.quarantinePath"
         yield from _path(table, table_class, field, quarantine, policy.allowed_quarantine_paths)

@@ -7,7 +7,7 @@ so that a run after a crash knows.
 from collections.abc import Iterable
 
 from hudi_jobs.contract import Service
-from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable, rescan_problem
+from hudi_operator.api.resources import RESCAN_ANNOTATION, HudiTable
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServiceStatus
 from hudi_operator.planning.model import LaunchJob, Observation
@@ -31,14 +31,9 @@ def rescan_after(
     value, last = table.metadata.annotations.get(RESCAN_ANNOTATION), table.status.rescan
     if value is None:
         return last
-    problem = rescan_problem(value)
+    problem = table.rescan_refusal(value)
     if problem is None and table.spec.ingestion is None:
         problem = "The spec has no ingestion, so there are no files to read."
-    if problem is None and table.spec.ingestion is not None and not table.reads_files:
-        problem = (
-            "The source is Kafka, and only files are read again by request. To read messages again, restore the table "
-            "to an older commit, or write another table from them."
-        )
     if problem is not None:
         return RescanStatus(value=value[:_VALUE_SHOWN], state=RescanState.IGNORED, message=problem)
     if value in _served(observation, finished):

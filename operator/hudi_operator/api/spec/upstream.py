@@ -1,0 +1,18 @@
+"""Another Hudi table as a source."""
+
+from hudi_jobs.contract import RemovedRows, StartingCommit
+from hudi_operator.api.values.base import Model
+from hudi_operator.api.values.paths import UpstreamPath
+
+
+class HudiSourceSpec(Model):
+    """A Hudi table that Spark's pods can reach, of which each run reads the commits that have completed since."""
+
+    path: UpstreamPath
+    """Base path of the upstream table; the class allows it as it does paths of files."""
+
+    starting_commit: StartingCommit = StartingCommit.EARLIEST
+    """Earliest begins with all rows that the upstream table holds, Latest only with commits after the first run."""
+
+    on_removed_rows: RemovedRows = RemovedRows.FAIL
+    """Fail ends a run that finds commits by which rows were deleted or replaced; with Ignore the table keeps them."""

@@ -1,0 +1,1 @@
+"""Another Hudi table as a source, read commit by commit."""

@@ -1,0 +1,65 @@
+"""What a commit has removed, by its own metadata: an allowlist of operations that add and replace rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+
+_BY_KEY = frozenset(
+    {
+        "INSERT",
+        "INSERT_PREPPED",
+        "UPSERT",
+        "UPSERT_PREPPED",
+        "BULK_INSERT",
+        "BULK_INSERT_PREPPED",
+        "DELETE",
+        "DELETE_PREPPED",
+    }
+)
+"""Operations that remove only what their statistics count as deleted."""
+
+_REWRITES = frozenset({"CLUSTER", "COMPACT", "LOG_COMPACT", "ALTER_SCHEMA", "INDEX"})
+"""Operations that leave the rows as readers see them; what a compaction drops, the commit before it has deleted."""
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A commit that has removed rows; how many is not known of one that replaces files or partitions."""
+
+    instant: str
+    operation: str
+    rows: int | None
+
+    def __str__(self) -> str:
+        rows = "an unknown number of rows" if self.rows is None else counted(self.rows, "row")
+        return f"{self.instant} ({self.operation or 'no operation named'}: {rows})"
+
+
+def removal_by(instant: str, operation: str, deleted: int) -> Removal | None:
+    """Return what a commit has removed, or None. What is not known is taken for a removal."""
+    if operation in _REWRITES:
+        return None
+    if operation in _BY_KEY:
+        return Removal(instant, operation, deleted) if deleted else None
+    return Removal(instant, operation, None)
+
+
+def refuse(removals: Iterable[Removal], table: str) -> None:
+    """Raise `TaskFailed` where there are any."""
+    found = list(removals)
+    if not found:
+        return
+    known = sum(one.rows or 0 for one in found)
+    more = f", and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    raise TaskFailed(
+        FailureReason.UPSTREAM_ROWS_REMOVED,
+        f"Of the commits of {table} that have not been read, {len(found):,} removed rows, {known:,} of which are "
+        f"counted: {', '.join(map(str, found[:_NAMED]))}{more}. The rows that are left do not show which, so they "
+        "would stay in this table. Nothing was written; to continue and keep them, set onRemovedRows to Ignore, or "
+        "read the upstream table into a new one.",
+    )

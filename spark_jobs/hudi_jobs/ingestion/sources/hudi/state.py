@@ -1,0 +1,74 @@
+"""What the checkpoint of a Hudi source holds: the commits that were read, which are also what tells the table."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hudi_jobs.contract import Checkpoint, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.checkpoint import understood
+
+KIND = "hudi"
+MOST_COMMITS = 5_000
+"""Instants that a checkpoint names, of 17 characters each."""
+
+
+@dataclass(frozen=True)
+class UpstreamProgress:
+    """How far an upstream table has been read.
+
+    `through` is the time of completion up to which all that is not in `read` had been archived or did not exist.
+    `archive` is what the archive was made of when all of it that completed later had been read; empty where that is
+    not so. `rescan` is the request to read all again that was served last.
+    """
+
+    sequence: int = 0
+    source: str | None = None
+    table: str = ""
+    through: str = ""
+    read: tuple[str, ...] = ()
+    archive: str = ""
+    rescan: str | None = None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint | None) -> "UpstreamProgress":
+        """Read the state of a checkpoint; raise `TaskFailed` for one that this release has not written."""
+        if checkpoint is None:
+            return cls()
+        with understood():
+            state = checkpoint.state
+            read = tuple(str(one) for one in state["read"])
+            rescan = state["rescan"]
+            return cls(
+                sequence=checkpoint.sequence,
+                source=checkpoint.source,
+                table=str(state["table"]),
+                through=str(state["through"]),
+                read=read,
+                archive=str(state["archive"]),
+                rescan=None if rescan is None else str(rescan),
+            )
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the checkpoint that says all this; raise `TaskFailed` where it would be too large for a commit."""
+        if len(self.read) > MOST_COMMITS:
+            raise TaskFailed(
+                FailureReason.UPSTREAM_UNSUPPORTED,
+                f"The active timeline of the upstream table holds {len(self.read):,} commits, and a checkpoint names "
+                f"{MOST_COMMITS:,} at most; have its archival move the older ones.",
+            )
+        display = f"{self.table}: commits that completed through {self.through or 'the first one'}"
+        state = {
+            "table": self.table,
+            "through": self.through,
+            "read": list(self.read),
+            "archive": self.archive,
+            "rescan": self.rescan,
+        }
+        return Checkpoint(KIND, self.sequence, self.source, display, state)
+
+
+def named(instants: Iterable[str], most: int = 3) -> str:
+    """Return some of the instants, for people."""
+    all_of_them = sorted(instants)
+    more = f" and {len(all_of_them) - most:,} more" if len(all_of_them) > most else ""
+    return ", ".join(all_of_them[:most]) + more

@@ -1,0 +1,223 @@
+"""The upstream table as Hudi's Java classes show it; nothing is written to it."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from hudi_jobs.archive import archive_files, archived_metadata, archived_rows
+from hudi_jobs.causes import causes_of
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import FailureReason, HudiSource
+from hudi_jobs.contract.table_properties import shown
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
+from hudi_jobs.ingestion.sources.hudi.removals import Removal, removal_by
+from hudi_jobs.ingestion.sources.hudi.support import obstacles
+from hudi_jobs.ingestion.types import column_named, plain_type
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
+from hudi_jobs.table import HudiTable, commit_metadata
+
+COMMIT_TIME = "_hoodie_commit_time"
+_HUDI_COLUMNS = "_hoodie_"
+_READ_AS = {
+    "hoodie.datasource.query.type": "snapshot",
+    # An index of statistics that lags behind would hide rows for good.
+    "hoodie.enable.data.skipping": "false",
+}
+_PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
+_MOST_NAMED = 5_000
+"""Commits that a condition on rows names; of more, all rows are read."""
+
+
+class Upstream:
+    """A table as it was when it was opened; open it again to see later commits."""
+
+    def __init__(self, spark: SparkSession, table: HudiTable) -> None:
+        self._spark = spark
+        self._table = table
+
+    @classmethod
+    def open(cls, spark: SparkSession, source: HudiSource) -> "Upstream":
+        """Open the table; raise `TaskFailed` where there is none, or none that can be followed."""
+        with looking_at(source.path):
+            if not _is_there(spark, source.path):
+                raise TaskFailed(
+                    FailureReason.SOURCE_NOT_FOUND,
+                    f"There is no Hudi table at {source.path}; create it, or correct the path.",
+                )
+            table = HudiTable.at(spark, source.path)
+            _require_followable(spark, table)
+            return cls(spark, table)
+
+    @property
+    def name(self) -> str:
+        """The name of the table, as it says itself, for people."""
+        return shown(self._table.properties.get("hoodie.table.name", ""))
+
+    @property
+    def is_in_utc(self) -> bool:
+        """Whether the instants are known to be in UTC."""
+        return self._table.properties.get("hoodie.table.timeline.timezone", "").upper() == "UTC"
+
+    def look(self) -> Look:
+        """Return the timeline as it was when the table was opened, and the archive as it is now."""
+        meta = self._table.meta
+        commits = tuple(sorted(self._completed(meta)))
+        pending = [str(one.requestedTime()) for one in _pending(meta)]
+        cleans = meta.getActiveTimeline().getCleanerTimeline().filterCompletedInstants().getInstants()
+        names = sorted(path.rpartition("/")[2] for path in archive_files(self._spark, meta))
+        return Look(
+            commits=commits,
+            first_pending=min(pending, default=None),
+            cleaned=frozenset(str(one.requestedTime()) for one in cleans),
+            archive=hashlib.sha256("\n".join(names).encode()).hexdigest()[:32],
+        )
+
+    def _completed(self, meta: JavaObject) -> Iterator[UpstreamCommit]:
+        for one in meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants().getInstants():
+            completed = one.getCompletionTime()
+            if one.isLegacy() or not completed:
+                raise TaskFailed(
+                    FailureReason.UPSTREAM_UNSUPPORTED,
+                    f"The commit {one.requestedTime()} of the upstream table does not say when it completed.",
+                )
+            yield UpstreamCommit(str(completed), str(one.requestedTime()), str(one.getAction()))
+
+    def archived(self, since: str, instants: Collection[str]) -> tuple[UpstreamCommit, ...]:
+        """Return the archived commits that completed since then, and those of these instants."""
+        files = archive_files(self._spark, self._table.meta)
+        if not files:
+            return ()
+        completed = sf.coalesce("completionTime", "instantTime").alias("completed")
+        wanted = (sf.col("completed") >= since) | sf.col("instantTime").isin(*instants)
+        rows = archived_rows(self._spark, files).select(completed, "instantTime", "action").where(wanted)
+        found = {UpstreamCommit(row[0], row[1], row[2], archived=True) for row in rows.distinct().collect()}
+        return tuple(sorted(found))
+
+    def retained_by_cleans(self, before: Look) -> Iterator[str]:
+        """Yield of each clean that had not completed in a look from which instant on it keeps files.
+
+        Empty where it does not say so, as one that counts versions of files.
+        """
+        meta = self._table.meta
+        timeline = meta.getActiveTimeline().getCleanerTimeline()
+        for one in timeline.getInstants():
+            instant = str(one.requestedTime())
+            if instant in before.cleaned:
+                continue
+            if one.isCompleted():
+                metadata = timeline.readCleanMetadata(one)
+                if metadata.getTotalFilesDeleted():
+                    yield str(metadata.getEarliestCommitToRetain() or "")
+            else:
+                requested = meta.getInstantGenerator().getCleanRequestedInstant(instant)
+                retained = timeline.readCleanerPlan(requested).getEarliestInstantToRetain()
+                yield "" if retained is None else str(retained.getTimestamp() or "")
+
+    def removals(self, commits: Iterable[UpstreamCommit]) -> Iterator[Removal]:
+        """Yield what commits have removed, by their own metadata."""
+        wanted = list(commits)
+        active = {one.instant for one in wanted if not one.archived}
+        timeline = self._table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        for instant in timeline.getInstants():
+            time = str(instant.requestedTime())
+            if time in active:
+                metadata = commit_metadata(timeline, instant)
+                kind = metadata.getOperationType()
+                removal = removal_by(time, "" if kind is None else str(kind.name()), metadata.getTotalRecordsDeleted())
+                if removal is not None:
+                    yield removal
+        yield from self._archived_removals([one.instant for one in wanted if one.archived])
+
+    def _archived_removals(self, instants: Collection[str]) -> Iterator[Removal]:
+        if not instants:
+            return
+        rows = archived_rows(self._spark, archive_files(self._spark, self._table.meta))
+        for row in rows.where(sf.col("instantTime").isin(*instants)).toLocalIterator():
+            metadata = archived_metadata(self._spark, row)
+            statistics = metadata.getPartitionToWriteStats() or {}
+            deleted = sum(int(each.getNumDeletes() or 0) for name in statistics for each in statistics[name])
+            removal = removal_by(str(row["instantTime"]), str(metadata.getOperationType() or ""), deleted)
+            if removal is not None:
+                yield removal
+
+    def rows(self, commits: Collection[UpstreamCommit] | None) -> DataFrame:
+        """Return the newest version of each row that one of the commits wrote last; of all rows without any commits.
+
+        This is a snapshot, and no incremental query: that one reads the files of its commits alone, so that an update
+        which lost against the row in a base file comes as if it had won, and one of some columns as a whole row
+        (`MergeOnReadIncrementalRelationV2.listFileSplits`).
+        """
+        frame = self._spark.read.format("hudi").options(**_READ_AS).load(self._table.base_path)
+        frame = _plain(frame)
+        if commits is not None and len(commits) <= _MOST_NAMED:
+            frame = frame.where(column_named(COMMIT_TIME).isin(*(one.instant for one in commits)))
+        return frame.drop(*(name for name in frame.columns if name.startswith(_HUDI_COLUMNS)))
+
+
+def _plain(frame: DataFrame) -> DataFrame:
+    """Return the frame without what its columns are said to be besides name, type and nullability."""
+    described = schema_json(frame)
+    plain = plain_type(described)
+    if plain == described:
+        return frame
+    columns = zip(frame.schema.fields, StructType.fromJson(plain).fields, strict=True)
+    return frame.select(*(column_named(has.name).cast(wanted.dataType).alias(has.name) for has, wanted in columns))
+
+
+def looking_at(path: str) -> AbstractContextManager[None]:
+    """Return a block in which what goes wrong is that the upstream table cannot be read."""
+    return stage(f"The upstream table {path} cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE)
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Say of whatever goes wrong while the rows are read what it means."""
+    with looking_at(path):
+        try:
+            yield
+        except TaskFailed:
+            raise
+        except Exception as error:
+            if any("FileNotFoundException" in f"{one.kind} {one.message}" for one in causes_of(error)):
+                raise cleaned(path) from error
+            raise
+
+
+def cleaned(path: str) -> TaskFailed:
+    """Return the failure of a batch whose files may have gone while it was read."""
+    return TaskFailed(
+        FailureReason.UPSTREAM_CLEANED,
+        f"Cleaning of the upstream table {path} may have removed files while they were read, so nothing was written. "
+        "It is read again; where that happens each time, have its cleaning keep more commits (retainCommits), or give "
+        "this run more memory and processors.",
+    )
+
+
+def _require_followable(spark: SparkSession, table: HudiTable) -> None:
+    found = list(obstacles(table.properties))
+    resolver = classes(spark).org.apache.hudi.common.table.TableSchemaResolver(table.meta)
+    if not found and resolver.hasOperationField():
+        found = ["its rows say what was done to them, as changelog.enabled of Flink has it, and deleted ones stay"]
+    if not found and resolver.getTableInternalSchemaFromCommitMetadata().isPresent():
+        found = ["its columns were changed with hoodie.schema.on.read.enable, so names in older files mean others"]
+    if found:
+        raise TaskFailed(
+            FailureReason.UPSTREAM_UNSUPPORTED,
+            f"The table at {table.base_path} cannot be followed: {'; '.join(found)}.",
+        )
+
+
+def _is_there(spark: SparkSession, base_path: str) -> bool:
+    path = classes(spark).org.apache.hadoop.fs.Path
+    folder = path(base_path, ".hoodie")
+    filesystem = folder.getFileSystem(hadoop_configuration(spark))
+    return any(filesystem.exists(path(folder, name)) for name in _PROPERTIES)
+
+
+def _pending(meta: JavaObject) -> Iterator[JavaObject]:
+    return iter(meta.getCommitsAndCompactionTimeline().filterInflightsAndRequested().getInstants())

@@ -1,0 +1,68 @@
+"""Tables that cannot be followed, and requests that ask for it all the same; nothing is written."""
+
+from typing import Any
+
+import pytest
+
+from hudi_jobs.contract import FailureReason, Outcome
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_table_that_is_not_there_is_named(upstream: Any) -> None:
+    assert upstream.path in upstream.refused(FailureReason.SOURCE_NOT_FOUND)
+    upstream.write([(1, "d", "a", 1)])
+    upstream.follow()
+    (upstream.timeline.parent / "hoodie.properties").unlink()
+    assert upstream.path in upstream.refused(FailureReason.SOURCE_NOT_FOUND)
+
+
+def test_a_folder_that_is_no_table_is_left_as_it_is(upstream: Any) -> None:
+    upstream.timeline.mkdir(parents=True)
+    upstream.refused(FailureReason.SOURCE_NOT_FOUND)
+    assert upstream.timeline.is_dir()
+
+
+def test_a_table_without_a_commit_is_read_from_its_first_one_and_has_none_to_start_behind(upstream: Any) -> None:
+    upstream.write([(1, "d", "a", 1)])
+    for one in upstream.timeline.glob("2*"):
+        one.rename(upstream.timeline.parent / one.name)
+    assert upstream.follow().outcome is Outcome.NOTHING_TO_DO
+    assert "startingCommit to Earliest" in upstream.refused(FailureReason.SOURCE_NOT_FOUND, starting_commit="Latest")
+    for one in upstream.timeline.parent.glob("2*"):
+        one.rename(upstream.timeline / one.name)
+    assert upstream.follow().rows_read == 1
+
+
+def test_a_table_of_version_6_is_refused(upstream: Any) -> None:
+    options = {"hoodie__write__table__version": "6", "hoodie__write__auto__upgrade": "false"}
+    frame = upstream.lake.spark.createDataFrame([(1, "d", "a", 1)], "id INT, day STRING, v STRING, at INT")
+    with pytest.raises(IndexError):
+        upstream.write_frame(frame, **options)  # its timeline is elsewhere
+    message = upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
+    assert "hoodie.table.version 6" in message
+    assert "upgrade it to 8 or 9" in message
+
+
+def test_a_table_without_meta_fields_is_refused(upstream: Any) -> None:
+    upstream.write([(1, "d", "a", 1)], hoodie__populate__meta__fields="false")
+    assert "hoodie.populate.meta.fields" in upstream.refused(FailureReason.UPSTREAM_UNSUPPORTED)
+
+
+@pytest.mark.parametrize("operation", ["Insert", "BulkInsert", "Delete", "InsertOverwrite"])
+def test_only_an_upsert_takes_rows_that_may_come_twice(upstream: Any, operation: str) -> None:
+    assert "Upsert" in upstream.refused(FailureReason.INVALID_REQUEST, operation=operation)
+
+
+@pytest.mark.parametrize("place", ["", "/table", "/table/inner"])
+def test_a_table_does_not_follow_itself_nor_what_lies_around_or_inside_it(upstream: Any, place: str) -> None:
+    upstream.path = f"{upstream.lake.root}{place}"
+    assert "inside one another" in upstream.refused(FailureReason.INVALID_REQUEST)
+
+
+def test_the_table_does_not_go_on_with_files(upstream: Any) -> None:
+    upstream.write([(1, "d", "a", 1)])
+    upstream.follow()
+    upstream.lake.put("1.csv", "id,day,v,at\n1,d,a,1\n")
+    result = upstream.lake.ingest()
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
