@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.api import test_kafka_rules
+from tests.api import test_kafka_class_rules
 
 from hudi_operator.api.crd.kinds import TABLE_CLASS
 
@@ -337,7 +337,7 @@ def test_refused(values: Document, message: str, classes: Any) -> None:
 
 def test_no_rule_and_no_pattern_is_without_a_refused_case(checks_of: Callable[..., tuple[set[str], set[str]]]) -> None:
     messages, patterns = checks_of(TABLE_CLASS)
-    expected = [message for _, message in (*REFUSED.values(), *test_kafka_rules.CLASSES_REFUSED.values())]
+    expected = [message for _, message in (*REFUSED.values(), *test_kafka_class_rules.CLASSES_REFUSED.values())]
     assert {message for message in messages if not any(part in message for part in expected)} == set()
     tested = {re.sub(r"\[\d+\]", "[]", part.split(" in body")[0]) for part in expected if " in body" in part}
     tested = {re.sub(r"(Labels)\.\w+$", r"\1{}", part) for part in tested}

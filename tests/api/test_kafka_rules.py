@@ -1,4 +1,4 @@
-"""What the API server accepts and refuses in a Kafka source, and in what a class allows of Kafka."""
+"""What the API server accepts and refuses in a Kafka source."""
 
 from typing import Any
 
@@ -395,78 +395,6 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
 }
 
-ENTRY = {"bootstrapServers": ["kafka.messaging:9092"], "topics": ["{namespace}.*"]}
-
-
-def entry(**fields: Any) -> Document:
-    return {"spec.allowedKafka": [{**ENTRY, **fields}]}
-
-
-CLASSES_ACCEPTED: dict[str, Document] = {
-    "the smallest entry": entry(),
-    "a whole entry": entry(
-        topics=["shared.orders", "{namespace}", "raw-{namespace}_*", "*"],
-        registries=[
-            {"url": "https://registry.example.com/v1", "secretNames": ["registry-user"]},
-            {"url": "http://b:1"},
-        ],
-        secretNames=["kafka-user", "kafka-ca"],
-    ),
-    "as much as there may be": {
-        "spec.allowedKafka": [
-            {
-                "bootstrapServers": [f"{'b' * 250}{number}:9092" for number in range(10, 74)],
-                "topics": [f"{'t' * 250}{number}.*" for number in range(10, 74)],
-                "registries": [
-                    {
-                        "url": f"https://{'r' * 250}:80{number}",
-                        "secretNames": [f"{'s' * 250}{one}" for one in range(10, 18)],
-                    }
-                    for number in range(10, 26)
-                ],
-                "secretNames": [f"{'s' * 250}{number}" for number in range(10, 42)],
-            }
-        ]
-        * 8
-    },
-}
-
-GOES_ON = "{namespace} must stand at the end or before a dot or an underscore"
-CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
-    "an entry without brokers": (entry(bootstrapServers=[]), "should have at least 1 items"),
-    "an entry without topics": (entry(topics=[]), "should have at least 1 items"),
-    "a broker with a wildcard": (
-        entry(bootstrapServers=["*:9092"]),
-        "spec.allowedKafka[0].bootstrapServers[0] in body should match",
-    ),
-    "a registry with a wildcard": (
-        entry(registries=[{"url": "https://*"}]),
-        "spec.allowedKafka[0].registries[0].url in body should match",
-    ),
-    "a registry whose path climbs": (
-        entry(registries=[{"url": "https://a/.."}]),
-        "url must have no '.' or '..' segments",
-    ),
-    "a Secret of a registry with a wildcard": (
-        entry(registries=[{"url": "https://a", "secretNames": ["kafka-*"]}]),
-        "spec.allowedKafka[0].registries[0].secretNames[0] in body should match",
-    ),
-    "a Secret with a wildcard": (
-        entry(secretNames=["kafka-*"]),
-        "spec.allowedKafka[0].secretNames[0] in body should match",
-    ),
-    "a topic with a wildcard inside": (
-        entry(topics=["a*b"]),
-        "spec.allowedKafka[0].topics[0] in body should match",
-    ),
-    "a topic of something else in braces": (
-        entry(topics=["{name}.*"]),
-        "of what stands in braces, a topic may hold {namespace} only",
-    ),
-    "topics of every namespace whose name goes on": (entry(topics=["{namespace}*"]), GOES_ON),
-    "topics of every namespace whose name goes on with a dash": (entry(topics=["{namespace}-*"]), GOES_ON),
-}
-
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("values", ACCEPTED.values(), ids=ACCEPTED)
@@ -478,18 +406,6 @@ def test_accepted(values: Document, tables: Any) -> None:
 @pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
 def test_refused(values: Document, message: str, tables: Any) -> None:
     assert message in tables.refusal(values)
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize("values", CLASSES_ACCEPTED.values(), ids=CLASSES_ACCEPTED)
-def test_class_accepted(values: Document, classes: Any) -> None:
-    assert classes.refusal(values) == ""
-
-
-@pytest.mark.cluster
-@pytest.mark.parametrize(("values", "message"), CLASSES_REFUSED.values(), ids=CLASSES_REFUSED)
-def test_class_refused(values: Document, message: str, classes: Any) -> None:
-    assert message in classes.refusal(values)
 
 
 @pytest.mark.cluster

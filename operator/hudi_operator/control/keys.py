@@ -3,6 +3,7 @@
 from typing import TypeAlias
 
 from hudi_operator.api.values.base import GROUP, VERSION
+from hudi_operator.kube.fields import text
 from hudi_operator.kube.kinds import Kind, ObjectKey
 
 TABLE = Kind(group=GROUP, version=VERSION, plural="huditables", name="HudiTable")
@@ -32,3 +33,9 @@ def operation_key(namespace: str, name: str) -> ObjectKey:
 def class_key(name: str) -> ObjectKey:
     """Return the key of a HudiTableClass."""
     return ObjectKey(TABLE_CLASS, "", name)
+
+
+def table_named_by(dependent: object) -> TableKey | None:
+    """Return the HudiTable that the tableRef of an object names."""
+    namespace, name = text(dependent, "metadata", "namespace"), text(dependent, "spec", "tableRef", "name", limit=253)
+    return table_key(namespace, name) if namespace and name else None

@@ -17,12 +17,11 @@ from hudi_operator.api.resources import (
     parse_operation,
     parse_table,
 )
-from hudi_operator.control.keys import OPERATION, table_key
+from hudi_operator.control.keys import OPERATION, table_key, table_named_by
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi, add_finalizer, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.fields import text
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
 from hudi_operator.planning.status.transitions import Transition
@@ -55,7 +54,7 @@ class OperationReconciler:
         self, key: ObjectKey, named: HudiOperation | InvalidObject, document: Document
     ) -> HudiTable | InvalidObject | None:
         """Return the table that an operation names; of one that cannot be read, by the name that it gives."""
-        found = table_of(document) if isinstance(named, InvalidObject) else None
+        found = table_named_by(document) if isinstance(named, InvalidObject) else None
         name = named.spec.table_ref.name if isinstance(named, HudiOperation) else found.name if found else None
         table = await self._kube.get(table_key(key.namespace, name)) if name else None
         return None if table is None else parse_table(table)
@@ -69,7 +68,7 @@ class OperationReconciler:
         if step.hold and OPERATION_FINALIZER not in (document["metadata"].get("finalizers") or ()):
             document = await add_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
             # That it is held is no news to the informer, and nothing starts for one that is not.
-            table = table_of(document)
+            table = table_named_by(document)
             if table is not None:
                 self._wake(table)
         if step.status is None:
@@ -88,12 +87,6 @@ class OperationReconciler:
         await self._kube.create_event(document, kind=kind, reason=notice.reason, message=notice.message, once=True)
 
 
-def table_of(operation: object) -> ObjectKey | None:
-    """Return the table that an operation names."""
-    namespace, name = text(operation, "metadata", "namespace"), text(operation, "spec", "tableRef", "name", limit=253)
-    return table_key(namespace, name) if namespace and name else None
-
-
 def _connect(parts: Parts) -> Reconcile:
     return OperationReconciler(parts.kube, wake=parts.wake).reconcile
 
@@ -101,7 +94,7 @@ def _connect(parts: Parts) -> Reconcile:
 OPERATIONS = Controller(
     kind=OPERATION,
     connect=_connect,
-    reference=table_of,
+    reference=table_named_by,
     dependents=concerns_what_it_refers_to,
     observed_as=parse_operation,
     polled=True,

@@ -17,12 +17,11 @@ from hudi_operator.api.resources import (
     parse_savepoint,
     parse_table,
 )
-from hudi_operator.control.keys import SAVEPOINT, table_key
+from hudi_operator.control.keys import SAVEPOINT, table_key, table_named_by
 from hudi_operator.control.parts import Parts
 from hudi_operator.kube.api import KubernetesApi, add_finalizer, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
-from hudi_operator.kube.fields import text
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model.reasons import SavepointReason
 from hudi_operator.planning.status.savepoint_status import SavepointStep, decide_savepoint
@@ -64,7 +63,7 @@ class SavepointReconciler:
         if step.hold and SAVEPOINT_FINALIZER not in (document["metadata"].get("finalizers") or ()):
             document = await add_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
             # That it is held is no news to the informer, and nothing is made for one that is not.
-            table = table_of(document)
+            table = table_named_by(document)
             if table is not None:
                 self._wake(table)
         if step.status is None:
@@ -81,12 +80,6 @@ class SavepointReconciler:
         await remove_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
 
 
-def table_of(savepoint: object) -> ObjectKey | None:
-    """Return the table that a savepoint names."""
-    namespace, name = text(savepoint, "metadata", "namespace"), text(savepoint, "spec", "tableRef", "name", limit=253)
-    return table_key(namespace, name) if namespace and name else None
-
-
 def _connect(parts: Parts) -> Reconcile:
     return SavepointReconciler(parts.kube, wake=parts.wake).reconcile
 
@@ -94,7 +87,7 @@ def _connect(parts: Parts) -> Reconcile:
 SAVEPOINTS = Controller(
     kind=SAVEPOINT,
     connect=_connect,
-    reference=table_of,
+    reference=table_named_by,
     dependents=concerns_what_it_refers_to,
     observed_as=parse_savepoint,
     polled=True,
