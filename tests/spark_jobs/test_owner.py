@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 
 HERE = TableOwner(operator="cluster-a/hudi-operator", table_uid="uid-a", table="team/flights")
 THERE = TableOwner(operator="cluster-b/hudi-operator", table_uid="uid-b", table="other/flights")
-SERVICES = [service for service in Service if service is not Service.INGESTION]
+SERVICES = set(Service) - {Service.INGESTION, Service.OPERATION}
 
 
 @pytest.fixture
