@@ -22,6 +22,10 @@ AA,1141,1,35,2013-01-02T00:00:00
 DL,461,2,-25,2013-02-02T00:00:00
 UA,1545,1,99,2012-12-31T00:00:00
 """
+THIRD = """carrier,flight,month,delay,seen
+DL,461,2,7,2013-02-03T00:00:00
+WN,4,3,1,2013-03-01T00:00:00
+"""
 TRANSFORM = "SELECT carrier, flight, month, delay, delay > 15 AS late, seen FROM source"
 COLUMNS = "carrier STRING, flight INT, month INT, delay INT, seen TIMESTAMP"
 
@@ -43,7 +47,7 @@ def tenant(stage: Stage) -> Tenant:
 def flights(stage: Stage, tenant: Tenant) -> Flights:
     """A MergeOnRead table in the driver's own pod, and a CopyOnWrite table with an executor."""
     stage.make_service_accounts(tenant.name)
-    stage.make_class("e2e-plain")
+    stage.make_class("e2e-plain", allowedSourcePaths=["s3a://landing/{namespace}", "s3a://lake/{namespace}"])
     shared = {
         "tableClassName": "e2e-plain",
         "recordKey": ["carrier", "flight"],
@@ -193,3 +197,39 @@ def test_both_tables_hold_what_was_delivered(flights: Flights) -> None:
         {"carrier": "DL", "flight": 461, "delay": -25, "late": False, "month": 2},
         {"carrier": "UA", "flight": 1545, "delay": 11, "late": False, "month": 1},
     ]
+
+
+def test_a_table_follows_another_one_with_every_commit_and_holds_what_that_holds(
+    flights: Flights, tenant: Tenant
+) -> None:
+    upstream = flights.merge_on_read
+    following = tenant.table(
+        "flights-that-follow",
+        tableClassName="e2e-plain",
+        recordKey=["carrier", "flight"],
+        orderingFields=["seen"],
+        ingestion={
+            "source": {"hudi": {"path": f"s3a://{upstream.folder}"}},
+            "mode": "Continuous",
+            "continuous": {"minInterval": "2s", "progressDeadline": "5m"},
+            "operation": "Upsert",
+            "schedule": None,
+        },
+    )
+    first = Counter([725, 1141, 461, 1545])
+    following.wait(lambda _status: following.values("flight") == first, what="the rows that are there first")
+
+    upstream.stage.store.put(f"{upstream.landing}/third.csv", THIRD.encode())
+    assert upstream.ingest_now()["outcome"] == "Succeeded"
+    following.wait(lambda _status: 4 in following.values("flight"), what="the rows of the next commit")
+    assert read_with_spark(following, "carrier", "flight", "delay", "late", "month") == [
+        {"carrier": "AA", "flight": 1141, "delay": 35, "late": True, "month": 1},
+        {"carrier": "B6", "flight": 725, "delay": None, "late": None, "month": 2},
+        {"carrier": "DL", "flight": 461, "delay": 7, "late": False, "month": 2},
+        {"carrier": "UA", "flight": 1545, "delay": 11, "late": False, "month": 1},
+        {"carrier": "WN", "flight": 4, "delay": 1, "late": False, "month": 3},
+    ]
+    assert following.condition("Ready")["reason"] == "Continuous"
+    assert not [event for event in following.events() if event[0] == "Warning" and event[1] != "Unschedulable"]
+    following.patch({"spec": {"suspend": True}})
+    following.wait(lambda status: not status.get("activeJobs"), what="nothing runs while it is suspended")
