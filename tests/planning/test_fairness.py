@@ -25,7 +25,10 @@ SPEC: dict[str, Any] = {
     "cleaning": {"retainCommits": 2},
     "archival": {"minCommits": 4, "maxCommits": 6},
 }
-OPTIMISTIC: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+OPTIMISTIC: dict[str, Any] = {
+    "index": {"type": "Bucket"},
+    "concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}},
+}
 
 
 class Crowded(Simulation):

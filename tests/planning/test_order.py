@@ -28,7 +28,10 @@ from tests.planning.world import table_class as a_class
 from hudi_jobs.contract import Outcome
 from hudi_operator.planning.model import LaunchJob, Observation, Plan, TimelineSnapshot
 
-OPTIMISTIC: dict[str, Any] = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
+OPTIMISTIC: dict[str, Any] = {
+    "index": {"type": "Bucket"},
+    "concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}},
+}
 OFF = {"mode": "Disabled"}
 EVERYTHING: dict[str, Any] = {
     "type": "MergeOnRead",

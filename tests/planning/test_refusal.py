@@ -85,7 +85,13 @@ def test_an_endless_refusal_is_cut_to_what_the_status_can_hold() -> None:
 def test_a_request_outlasts_the_refusal_of_another_service() -> None:
     """Beside a running ingestion a compaction is refused; the ingestion that was asked for is still to come."""
     optimistic = {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}
-    one = table(annotations=REQUEST, type="MergeOnRead", concurrency=optimistic, status=status(active_jobs=(active(),)))
+    one = table(
+        annotations=REQUEST,
+        index={"type": "Bucket"},
+        type="MergeOnRead",
+        concurrency=optimistic,
+        status=status(active_jobs=(active(),)),
+    )
     seen = TimelineSnapshot(timeline=story(*(done("deltacommit", 50 - number) for number in range(5))))
     world = observe(one, jobs=(job(),), snapshot=seen)
     plan = refuse(world)

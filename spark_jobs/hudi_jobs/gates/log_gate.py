@@ -5,7 +5,7 @@ look into base files only (`HoodieIndex.canIndexLogFiles`), so such rows would b
 has moved them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -21,8 +21,14 @@ _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
 _LOG = ".log."
 
 
+def looks_in_base_files_alone(task: TableTask) -> bool:
+    """Tell whether keys that are in log files alone are not found by the declared index of a table."""
+    is_declared = task.hudi_options.get(INDEX_KEY, "") in _IN_BASE_FILES
+    return task.table.type is TableType.MERGE_ON_READ and is_declared
+
+
 @dataclass
-class _Logged:
+class Logged:
     """What commits wrote to the log files of a partition: the file groups, and the files that took new rows."""
 
     groups: set[str] = field(default_factory=set)
@@ -31,26 +37,26 @@ class _Logged:
 
 def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
     """Raise `TaskFailed` when rows of other tools lie in log files alone and the declared index does not look there."""
-    index = task.hudi_options.get(INDEX_KEY, "")
-    if task.table.type is not TableType.MERGE_ON_READ or index not in _IN_BASE_FILES:
+    if not looks_in_base_files_alone(task):
         return
     with stage("The table's log files cannot be listed", otherwise=FailureReason.HUDI_ERROR):
         if table.newest_commit_notes(INDEX_KEY):
             return
-        found = next(_alone(spark, table), None)
+        found = next(log_files_with(spark, table, _logged(table), or_without_base=True), None)
     if found is not None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
             f"The table at {task.table.base_path} has rows in log files that no base file holds yet ({found}), as "
-            f"writers with another index leave them. The index {index} does not look there, and would write them "
-            "again. Let a compaction run first, this operator's or the old tool's, or declare the index of the tool "
-            "that wrote them.",
+            f"writers with another index leave them. The index {task.hudi_options[INDEX_KEY]} does not look there, and "
+            "would write them again. Let a compaction run first, this operator's or the old tool's, or declare the "
+            "index of the tool that wrote them.",
         )
 
 
-def _alone(spark: SparkSession, table: HudiTable) -> Iterator[str]:
-    """Yield log files with keys that may be in no base file."""
-    logged = _logged(table)
+def log_files_with(
+    spark: SparkSession, table: HudiTable, logged: Mapping[str, Logged], *, or_without_base: bool
+) -> Iterator[str]:
+    """Yield the log files of the newest file slices that took new rows, or that have no base file."""
     if not logged:
         return
     view, newest = _view(spark, table)
@@ -60,25 +66,35 @@ def _alone(spark: SparkSession, table: HudiTable) -> Iterator[str]:
                 if str(part.getFileId()) in written.groups:
                     names = [str(each.getFileName()) for each in _each(part.getLogFiles().iterator())]
                     has_base = bool(part.getBaseFile().isPresent())
-                    yield from (name for name in names if not has_base or name in written.inserts)
+                    is_all = or_without_base and not has_base
+                    yield from (name for name in names if is_all or name in written.inserts)
     finally:
         view.close()
 
 
-def _logged(table: HudiTable) -> dict[str, _Logged]:
+def _logged(table: HudiTable) -> dict[str, Logged]:
     timeline = table.meta.getActiveTimeline().getDeltaCommitTimeline().filterCompletedInstants()
-    found: dict[str, _Logged] = {}
-    folder = Folder(table.base_path)
+    found: dict[str, Logged] = {}
     for instant in _each(timeline.getInstants().iterator()):
-        for stat in _each(commit_metadata(timeline, instant).getWriteStats().iterator()):
-            path = str(stat.getPath())
-            # Nothing is listed outside of the table, wherever a commit says that it wrote.
-            if _LOG in path and folder.partition(str(stat.getPartitionPath())) is not None:
-                written = found.setdefault(str(stat.getPartitionPath()), _Logged())
-                written.groups.add(str(stat.getFileId()))
-                if int(stat.getNumInserts()) > 0:
-                    written.inserts.add(path.rpartition("/")[2])
+        for stat in log_stats(table, commit_metadata(timeline, instant)):
+            written = found.setdefault(str(stat.getPartitionPath()), Logged())
+            written.groups.add(str(stat.getFileId()))
+            if int(stat.getNumInserts()) > 0:
+                written.inserts.add(name_of(stat))
     return found
+
+
+def log_stats(table: HudiTable, metadata: JavaObject) -> Iterator[JavaObject]:
+    """Yield what a commit says of each log file that it wrote; nothing outside of the table, wherever it says so."""
+    folder = Folder(table.base_path)
+    for stat in _each(metadata.getWriteStats().iterator()):
+        if _LOG in str(stat.getPath()) and folder.partition(str(stat.getPartitionPath())) is not None:
+            yield stat
+
+
+def name_of(stat: JavaObject) -> str:
+    """Return the name of the file that a commit speaks of."""
+    return str(stat.getPath()).rpartition("/")[2]
 
 
 def _view(spark: SparkSession, table: HudiTable) -> tuple[JavaObject, str]:

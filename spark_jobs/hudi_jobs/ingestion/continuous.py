@@ -46,7 +46,7 @@ def ingest_continuously(context: TaskContext) -> TaskResult:
         progress = ProgressWriter(files, context.run, context.totals, host=context.host)
         drain = (task.continuous or ContinuousTask()).drain_seconds
         with nullcontext() if context.host is None else context.host.open(files, lease, drain_seconds=drain):
-            return _Loop(context, task, progress).run()
+            return _Loop(replace(context, held=lease), task, progress).run()
 
     return with_lease(context, work, before=OpenedTable(context).open)
 

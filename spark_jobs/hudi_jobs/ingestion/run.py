@@ -1,6 +1,7 @@
 """One ingestion from its checkpoint to its commit."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
@@ -47,9 +48,11 @@ from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.compaction import with_keys_in_base_files
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
@@ -63,7 +66,11 @@ def ingest(context: TaskContext) -> TaskResult:
     require_quarantine(task)
     source = source_of(context, task)
     opened = OpenedTable(context)
-    return with_lease(context, lambda _: ingest_once(context, task, source, opened.table), before=opened.open)
+
+    def work(lease: Lease) -> TaskResult:
+        return ingest_once(replace(context, held=lease), task, source, opened.table)
+
+    return with_lease(context, work, before=opened.open)
 
 
 def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table: HudiTable | None) -> TaskResult:
@@ -71,6 +78,8 @@ def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table
 
     Raises `TaskFailed` with nothing written.
     """
+    if table is not None:
+        table = with_keys_in_base_files(context, table)
     with noting_affected(context, lambda: load_timeline(context)) if table is not None else nullcontext():
         return _ingest(context, task, source, table)
 

@@ -1,7 +1,7 @@
 """Hudi's own write client, driven from Python: the SQL procedures neither take every option nor say what they did."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -34,11 +34,15 @@ class WriteClient:
         """Write a clustering plan that carries the notes; None where there is nothing to cluster."""
         return self._instant(self._client.scheduleClustering(self._option.of(java_map(self._spark, notes))))
 
-    def compact(self, instant: str, notes: Mapping[str, str]) -> None:
-        """Execute a compaction plan and commit it with the notes. What an earlier attempt left is rolled back."""
+    def compact(self, instant: str, notes: Mapping[str, str], *, at_rest: AbstractContextManager[None]) -> None:
+        """Execute a compaction plan and, within `at_rest`, commit it with the notes.
+
+        What an earlier attempt left is rolled back.
+        """
         written = self._client.compact(instant)
         _note(written, notes)
-        self._client.commitCompaction(instant, written, self._option.empty())
+        with at_rest:
+            self._client.commitCompaction(instant, written, self._option.empty())
 
     def cluster(self, instant: str, notes: Mapping[str, str]) -> None:
         """Execute a clustering plan and commit it with the notes.

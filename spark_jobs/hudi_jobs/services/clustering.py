@@ -49,7 +49,13 @@ class _Clustering(PlannedService):
     def schedule(self, client: WriteClient, notes: Mapping[str, str]) -> str | None:
         return client.schedule_clustering(notes)
 
-    def execute(self, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
+    def execute(
+        self,
+        context: TaskContext,  # noqa: ARG002 - a clustering that a writer came before is refused, not committed
+        client: WriteClient,
+        instant: str,
+        notes: Mapping[str, str],
+    ) -> None:
         client.cluster(instant, notes)
 
     def describe_no_plan(self, context: TaskContext) -> str:

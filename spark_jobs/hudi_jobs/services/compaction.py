@@ -1,14 +1,27 @@
 """Compaction: the log files of file groups are merged into new base files."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from hudi_jobs.beside.options import beside_batches
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, TableType, TaskResult
+from hudi_jobs.contract import ConcurrencyMode, FailureReason, Service, TableType, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.gates.compacted_keys import left_in_logs
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned
+from hudi_jobs.services.preparation import open_table
 from hudi_jobs.services.timeline import Pending, Timeline
 from hudi_jobs.table import HudiTable
+
+_ALL_LOG_FILES = {
+    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
+    "hoodie.table.services.incremental.enabled": "false",
+}
+_IDLE_WITHIN_SECONDS = 5.0
+"""A service that is under way takes longer, and a look for one less."""
 
 
 def compact(context: TaskContext) -> TaskResult:
@@ -16,9 +29,53 @@ def compact(context: TaskContext) -> TaskResult:
     return run_planned(context, _Compaction())
 
 
+def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable:
+    """Return a table in which the index finds every key, after another compaction where one has left keys in logs.
+
+    It is for a run that is about to write, beside which no compaction completes: `context` holds its lease. Raises
+    `TaskFailed` with nothing written where the compaction cannot be done now.
+    """
+    found = _left(context, table)
+    if found is None:
+        return table
+    if context.host is not None:
+        context.host.let_begin(may=False)
+        if not context.host.wait_until_idle(_IDLE_WITHIN_SECONDS):
+            raise TaskFailed(FailureReason.CONFLICT, "A table service is at work that may move the keys of log files.")
+    task = context.task if context.host is None else beside_batches(context.task)
+    is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
+    _compact_again(replace(context, task=task, held=context.held if is_alone else None, host=None), found)
+    reopened = open_table(context)
+    assert reopened is not None, "a table does not vanish"
+    return reopened
+
+
+def _compact_again(context: TaskContext, found: str) -> TaskResult:
+    context.log("compacting again, because a compaction has left keys in log files alone", log_file=found)
+    options = {**context.task.hudi_options, **_ALL_LOG_FILES}
+    changes = {"service": Service.COMPACTION, "ingestion": None, "planned": None, "hudi_options": options}
+    context = replace(context, task=context.task.model_copy(update=changes))
+    result = run_planned(context, _Compaction(again=True))
+    table = open_table(context)
+    if table is not None and _left(context, table) is not None:
+        raise TaskFailed(
+            result.reason or FailureReason.CONFLICT,
+            f"A compaction has left keys in log files alone, such as {found}, where the index does not find them, and "
+            f"another one has not moved them: {result.message} Nothing else was written.",
+        )
+    return result
+
+
+def _left(context: TaskContext, table: HudiTable) -> str | None:
+    return left_in_logs(context.spark, table, context.task, context.settled)
+
+
 class _Compaction(PlannedService):
     name = "compaction"
     can_plan_anew = False
+
+    def __init__(self, *, again: bool = False) -> None:
+        self._again = again
 
     def require(self, context: TaskContext, table: HudiTable) -> None:  # noqa: ARG002 - the task says all
         if context.task.table.type is not TableType.MERGE_ON_READ:
@@ -33,8 +90,19 @@ class _Compaction(PlannedService):
     def schedule(self, client: WriteClient, notes: Mapping[str, str]) -> str | None:
         return client.schedule_compaction(notes)
 
-    def execute(self, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
-        client.compact(instant, notes)
+    def execute(self, context: TaskContext, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
+        # A batch that looks for its keys before the commit, and commits after it, would write returned ones twice.
+        client.compact(instant, notes, at_rest=context.at_rest())
+
+    def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:
+        if self._again or result.files_written is None or context.turns is not None:
+            return result  # beside batches, the next one does it before it writes
+        table = open_table(context)
+        found = None if table is None else _left(context, table)
+        if found is None:
+            return result
+        again = _compact_again(context, found)
+        return result.model_copy(update={"message": f"{result.message} {again.message}"})
 
     def describe_no_plan(self, context: TaskContext) -> str:
         options = context.task.hudi_options

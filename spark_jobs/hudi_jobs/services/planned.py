@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
@@ -19,6 +20,7 @@ from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMo
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.exclusive import fenced
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import WriteClient, write_client
@@ -52,8 +54,12 @@ class PlannedService(ABC):
         """Make a plan and return its instant, or None where there is nothing to plan."""
 
     @abstractmethod
-    def execute(self, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
+    def execute(self, context: TaskContext, client: WriteClient, instant: str, notes: Mapping[str, str]) -> None:
         """Execute a plan and commit it with the notes."""
+
+    def settle(self, context: TaskContext, result: TaskResult) -> TaskResult:  # noqa: ARG002 - a hook
+        """Do what has to follow a run, under its lease, which `context` holds; return its result."""
+        return result
 
     @abstractmethod
     def describe_no_plan(self, context: TaskContext) -> str:
@@ -67,7 +73,11 @@ def run_planned(context: TaskContext, service: PlannedService) -> TaskResult:
         return missing_table(context)
     service.require(context, table)
 
-    return while_ours(context, lambda lease, _: _Run(context, service, begun_elsewhere=lease.taken_over).result())
+    def work(lease: Lease, _: object) -> TaskResult:
+        run = _Run(context, service, begun_elsewhere=lease.taken_over)
+        return service.settle(replace(context, held=lease), run.result())
+
+    return while_ours(context, work)
 
 
 class _Run:
@@ -226,7 +236,7 @@ class _Run:
         while True:
             try:
                 with self._client() as client:
-                    return self._service.execute(client, instant, self._notes)
+                    return self._service.execute(self._context, client, instant, self._notes)
             except Exception as error:
                 if not _is_heartbeat(error) or time.monotonic() > deadline:
                     raise

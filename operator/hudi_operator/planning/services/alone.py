@@ -2,9 +2,13 @@
 
 Hudi lets a batch win that changes what a clustering rewrites. A driver that goes on for long may then win every time,
 and the service would never come to its end.
+
+A compaction drops the keys that were deleted. Where one comes back meanwhile, its row is in a log file alone, and an
+index that looks into base files alone has the next batch write it once more (`HoodieIndex.canIndexLogFiles`).
 """
 
 from hudi_jobs.contract import ConcurrencyMode, Service
+from hudi_operator.api.spec.index import IN_BASE_FILES
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.services.registry import TABLE_SERVICES
@@ -21,6 +25,5 @@ def kept_apart(spec: HudiTableSpec, services: ServicesStatus) -> frozenset[Servi
     if spec.concurrency.mode is not ConcurrencyMode.OPTIMISTIC or spec.ingestion is None:
         return frozenset()
     cycle = ATTEMPTS_BESIDE + 1
-    return frozenset(
-        one.service for one in TABLE_SERVICES if services.of(one.service).conflicts % cycle == ATTEMPTS_BESIDE
-    )
+    beaten = {one.service for one in TABLE_SERVICES if services.of(one.service).conflicts % cycle == ATTEMPTS_BESIDE}
+    return frozenset(beaten | ({Service.COMPACTION} if spec.index.type in IN_BASE_FILES else set()))

@@ -142,6 +142,9 @@ def _turns(
     if any(job.inside == found.name for job in active):
         return  # what it is at would be cancelled, and begun again from nothing
     if due:
-        is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-        why = "runs alone on a Serialized table" if is_serialized else "gave way to writers again and again"
+        why = "gave way to writers again and again"
+        if observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
+            why = "runs alone on a Serialized table"
+        elif due[0] is Service.COMPACTION:
+            why = "could leave keys in log files alone, where the index does not look"
         yield DRAINING, f"{due[0]} is due, and {why}; ingestion continues after it."
