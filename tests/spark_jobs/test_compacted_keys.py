@@ -8,6 +8,7 @@ import pytest
 from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
+from hudi_jobs.services.compaction import _Compaction
 
 pytestmark = pytest.mark.spark
 
@@ -26,11 +27,13 @@ def written(lake: Any, at: int, *keys: int, operation: str = "Upsert") -> None:
     assert result.outcome is Outcome.SUCCEEDED, result
 
 
-@crossed(("version", [9, 6]), ("index", ["Bloom", "Simple"]))
+@crossed(("version", [9, 6]), ("index", ["Bloom", "Simple"]), ("dies", [True, False]))
 def test_a_compaction_that_was_planned_before_it_came_back_leaves_one_row(
-    returned: Any, version: int, index: str
+    returned: Any, version: int, index: str, dies: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = returned
+    if dies:  # before it has compacted again
+        monkeypatch.setattr(_Compaction, "settle", lambda _, __, result: result)
     lake.spec |= {"index": {"type": index}}
     lake.options = {"hoodie.write.table.version": str(version)}
     written(lake, 1, 1, 2)

@@ -209,3 +209,32 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
     assert (ingested.outcome, ingested.batches, ingested.rows_read) == (Outcome.SUCCEEDED, 1, KEYS), ingested
     assert stream.pending("") == [], "nothing is left of the attempt"
     stream.require_exact()
+
+
+def test_keys_that_come_back_beside_a_compaction_are_there_once(stream: Stream) -> None:
+    marked = "SELECT id, v, gone = 'yes' AS _hoodie_is_deleted FROM source"
+    stream.lake.ingestion |= {"transformSql": marked}
+
+    def arrive(number: int, gone: str) -> None:
+        rows = "".join(f"{key},{number},{gone}\n" for key in range(KEYS))
+        stream.lake.put(f"{number}.csv", f"id,v,gone\n{rows}", at=number)
+
+    stream.lake.spec |= {"fileSizing": {"smallFileLimit": "0"}}
+    arrive(1, "no")
+    stream.start()
+    stream.wait_for(1)
+    arrive(2, "yes")
+    stream.wait_for(2)
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(stream.ask, Service.COMPACTION)
+        stream.running.wait_until(lambda: bool(stream.pending("compaction.requested")))
+        arrive(3, "no")
+        stream.wait_for(3)
+        compacted = asked.result(timeout=120)
+    assert compacted.outcome is Outcome.SUCCEEDED, compacted
+    arrive(4, "no")
+    stream.wait_for(4)
+    stream.end()
+    rows = stream.lake.rows("id", "v")
+    assert len(rows) == KEYS, f"{len(rows)} rows"
+    assert {int(row[1]) for row in rows} == {4}
