@@ -33,7 +33,7 @@ def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled
 
     `settled` gathers compactions of which no later look can find anything, so that each is read once.
     """
-    if not looks_in_base_files_alone(task):
+    if not looks_in_base_files_alone(table, task):
         return None
     with stage("What compactions have left in log files cannot be read", otherwise=FailureReason.HUDI_ERROR):
         logged, read = _written_beside_compactions(table, settled)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
@@ -18,13 +19,16 @@ from hudi_jobs.jvm import JavaObject, classes, spark_session
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
+_BY_RECORD_KEY = frozenset({"RecordLevel", "GlobalRecordLevel"})
+"""They look into the metadata table, or, where a table has no such index there, into base files."""
 _LOG = ".log."
 
 
-def looks_in_base_files_alone(task: TableTask) -> bool:
+def looks_in_base_files_alone(table: HudiTable, task: TableTask) -> bool:
     """Tell whether keys that are in log files alone are not found by the declared index of a table."""
-    is_declared = task.hudi_options.get(INDEX_KEY, "") in _IN_BASE_FILES
-    return task.table.type is TableType.MERGE_ON_READ and is_declared
+    index = task.hudi_options.get(INDEX_KEY, "")
+    falls_back = index in _BY_RECORD_KEY and not has_record_index(table.properties)
+    return task.table.type is TableType.MERGE_ON_READ and (index in _IN_BASE_FILES or falls_back)
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Logged:
 
 def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
     """Raise `TaskFailed` when rows of other tools lie in log files alone and the declared index does not look there."""
-    if not looks_in_base_files_alone(task):
+    if not looks_in_base_files_alone(table, task):
         return
     with stage("The table's log files cannot be listed", otherwise=FailureReason.HUDI_ERROR):
         if table.newest_commit_notes(INDEX_KEY):

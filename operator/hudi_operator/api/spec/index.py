@@ -25,10 +25,6 @@ class IndexType(StrEnum):
     GLOBAL_RECORD_LEVEL = "GlobalRecordLevel"
 
 
-IN_BASE_FILES = frozenset({IndexType.BLOOM, IndexType.GLOBAL_BLOOM, IndexType.SIMPLE, IndexType.GLOBAL_SIMPLE})
-"""Those that do not find a key which is in log files alone (`HoodieIndex.canIndexLogFiles`)."""
-
-
 def _not_removed(value: Any) -> Any:  # noqa: ANN401 - a validator sees whatever the document holds
     if value == _REMOVED:
         raise ValueError(

@@ -4,11 +4,12 @@ Hudi lets a batch win that changes what a clustering rewrites. A driver that goe
 and the service would never come to its end.
 
 A compaction drops the keys that were deleted. Where one comes back meanwhile, its row is in a log file alone, and an
-index that looks into base files alone has the next batch write it once more (`HoodieIndex.canIndexLogFiles`).
+index that looks into base files alone has the next batch write it once more (`HoodieIndex.canIndexLogFiles`). Of those
+that are declared only a bucket index needs no look: one of record keys falls back to another where a table has none.
 """
 
 from hudi_jobs.contract import ConcurrencyMode, Service
-from hudi_operator.api.spec.index import IN_BASE_FILES
+from hudi_operator.api.spec.index import IndexType
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.table import ServicesStatus
 from hudi_operator.services.registry import TABLE_SERVICES
@@ -26,4 +27,4 @@ def kept_apart(spec: HudiTableSpec, services: ServicesStatus) -> frozenset[Servi
         return frozenset()
     cycle = ATTEMPTS_BESIDE + 1
     beaten = {one.service for one in TABLE_SERVICES if services.of(one.service).conflicts % cycle == ATTEMPTS_BESIDE}
-    return frozenset(beaten | ({Service.COMPACTION} if spec.index.type in IN_BASE_FILES else set()))
+    return frozenset(beaten | ({Service.COMPACTION} if spec.index.type is not IndexType.BUCKET else set()))
