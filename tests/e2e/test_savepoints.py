@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.stage import Document, Stage, Table, Tenant, condition_of, live_of
+from tests.e2e.stage import PATIENCE, Document, Stage, Table, Tenant, condition_of, live_of
 
 pytestmark = pytest.mark.e2e
 
@@ -134,5 +134,6 @@ def test_a_schedule_keeps_the_newest_savepoint_and_removes_the_one_before(tenant
     for batch in range(2):
         table.deliver(range(batch * 10, batch * 10 + 10))
         assert table.ingest_now()["outcome"] == "Succeeded"
-        table.wait(newest_alone_is_kept, what="a savepoint on the newest commit alone")
+        # A minute, and a Job each for the new one and the old one, behind those of other tests.
+        table.wait(newest_alone_is_kept, what="a savepoint on the newest commit alone", seconds=2 * PATIENCE)
     table.patch({"spec": {"suspend": True}})
