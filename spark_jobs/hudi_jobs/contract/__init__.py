@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
+    from hudi_jobs.contract.service_run import RunnableService, ServiceRun
     from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.table_properties import Difference, differences, differences_message
     from hudi_jobs.contract.upstream import HudiSource, RemovedRows, StartingCommit
@@ -177,6 +178,7 @@ __all__ = [
     "Rescan",
     "RescanRequest",
     "RunMode",
+    "RunnableService",
     "SaslMechanism",
     "SavepointStep",
     "SavepointTask",
@@ -186,6 +188,7 @@ __all__ = [
     "SecurityProtocol",
     "Service",
     "ServiceOrder",
+    "ServiceRun",
     "StartingCommit",
     "StartingOffsets",
     "TableDefinition",
@@ -229,6 +232,7 @@ _MODULES = (  # those without pydantic first
     "request",
     "rescan",
     "savepoint",
+    "service_run",
     "source",
     "table_properties",
     "upstream",

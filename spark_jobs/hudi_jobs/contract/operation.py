@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
 """Instants and savepoints that a report lists by their times; it counts all."""
@@ -73,6 +74,7 @@ class TableOperation(Document):
     however often its Job is started. With `dry_run` nothing is written.
 
     `instant` is the commit that a restore goes to, or the latest commit that a rollback removes; other kinds have none.
+    `service` is what RunService runs.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
     removed is not read again.
     """
@@ -84,6 +86,7 @@ class TableOperation(Document):
     dry_run: bool = False
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
+    service: ServiceRun | None = None
 
 
 class OperationReport(Document):
@@ -94,6 +97,9 @@ class OperationReport(Document):
     `rows_after` count the table before, at the target, and afterwards; `checksum` is over all rows at the target, and
     `verified` says that count and checksum of each partition were equal afterwards. `restore` is the requested time of
     the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on where nothing is read again.
+
+    `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
+    or instants that are.
     """
 
     phase: OperationPhase
@@ -109,3 +115,5 @@ class OperationReport(Document):
     verified: bool | None = None
     restore: Instant | None = None
     checkpoint_commit: Instant | None = None
+    instant: Instant | None = None
+    count: int | None = None

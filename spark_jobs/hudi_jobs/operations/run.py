@@ -25,8 +25,8 @@ def operate(context: TaskContext) -> TaskResult:
         return _dry(context, operation, kind)
     opened = _Opened(context)
 
-    def work(_: Lease) -> TaskResult:
-        return kind.do(Work(context, operation, opened.table(), _journal(context)))
+    def work(lease: Lease) -> TaskResult:
+        return kind.do(Work(context, operation, opened.table(), _journal(context), lease))
 
     return with_lease(context, work, before=opened.open)
 
