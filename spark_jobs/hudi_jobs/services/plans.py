@@ -206,12 +206,20 @@ def _require(spark: SparkSession, meta: JavaObject) -> None:
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
     """Return the kind and the plan of an instant; None where it has none, or one that Hudi cannot read either."""
-    kind, read = _PLANS.get(str(instant.getAction()), ("", _no_plan))
+    kind, read = PLANS.get(str(instant.getAction()), ("", _no_plan))
     try:
         plan = read(classes(spark).org.apache.hudi, meta, instant)
     except Py4JJavaError:
         return None
     return None if plan is None else (kind, plan)
+
+
+def can_be_read(spark: SparkSession, meta: JavaObject, instant: str) -> bool:
+    """Tell whether Hudi can read the plan of a pending instant."""
+    for each in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
+        if str(each.requestedTime()) == instant:
+            return _plan_of(spark, meta, each) is not None
+    return False
 
 
 def _no_plan(_hudi: JavaObject, _meta: JavaObject, _instant: JavaObject) -> JavaObject:
@@ -239,7 +247,7 @@ def _rollback_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> J
     return hudi.table.action.rollback.RollbackUtils.getRollbackPlan(meta, instant)
 
 
-_PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], JavaObject]]] = {
+PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], JavaObject]]] = {
     "compaction": ("compaction", _compaction_plan),
     "logcompaction": ("log compaction", _log_compaction_plan),
     "clean": ("clean", _clean_plan),

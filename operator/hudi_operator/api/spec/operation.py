@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
+from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
@@ -17,6 +18,7 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
     OperationKind.RUN_SERVICE: "runService",
+    OperationKind.REPAIR: "repair",
 }
 """The field of the spec for each kind that can be asked for."""
 
@@ -51,6 +53,9 @@ class HudiOperationSpec(Model):
 
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
+
+    repair: RepairSpec | None = None
+    """Mend one thing that keeps the table from working."""
 
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
@@ -104,5 +109,5 @@ class HudiOperationSpec(Model):
     @property
     def instant(self) -> str | None:
         """The commit that the spec names itself."""
-        given = self.restore or self.rollback
+        given = self.restore or self.rollback or self.repair
         return given.instant if given is not None else None

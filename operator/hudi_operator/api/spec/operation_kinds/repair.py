@@ -1,0 +1,80 @@
+"""What a repair asks for: one named step."""
+
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import ConfigDict, model_validator
+
+from hudi_jobs.contract import RepairStep
+from hudi_operator.api.spec.operation_kinds.going_back import InstantText
+from hudi_operator.api.values.base import Model, rules
+
+
+class InstantRepair(Model):
+    """A step that is about one pending instant."""
+
+    instant: InstantText
+    """Its requested time."""
+
+
+class TableRepair(Model):
+    """A step that is about the table as a whole, and has no options."""
+
+
+REPAIR_FIELDS: Mapping[RepairStep, str] = {
+    RepairStep.ROLLBACK_INFLIGHT: "rollbackInflight",
+    RepairStep.REMOVE_CORRUPT_PLAN: "removeCorruptPlan",
+    RepairStep.REBUILD_METADATA_TABLE: "rebuildMetadataTable",
+    RepairStep.REBUILD_RECORD_INDEX: "rebuildRecordIndex",
+}
+"""The field of the spec for each step."""
+
+_GIVEN = ", ".join(f"has(self.{field})" for field in REPAIR_FIELDS.values())
+
+
+class RepairSpec(Model):
+    """Mend one thing that keeps the table from working. The rows stay as they are, and are compared."""
+
+    rollback_inflight: InstantRepair | None = None
+    """Undo a write or a clustering that has begun, and whose tool is dead."""
+
+    remove_corrupt_plan: InstantRepair | None = None
+    """Remove the plan of a pending instant that cannot be read; a copy stays below the table."""
+
+    rebuild_metadata_table: TableRepair | None = None
+    """Remove the metadata table, and make it again with the indexes that it had."""
+
+    rebuild_record_index: TableRepair | None = None
+    """Remove the index of record keys, and make it again."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules((f"[{_GIVEN}].exists_one(given, given)", "give one step of a repair"))
+    )
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        """Refuse a step of a newer release, beside the rule of the CRD."""
+        if len(self._given) != 1:
+            raise ValueError("give one step of a repair that this release knows")
+        return self
+
+    @property
+    def step(self) -> RepairStep:
+        """What is mended."""
+        return next(iter(self._given))
+
+    @property
+    def instant(self) -> str | None:
+        """The instant that the step is about."""
+        given = self._given[self.step]
+        return given.instant if isinstance(given, InstantRepair) else None
+
+    @property
+    def _given(self) -> dict[RepairStep, InstantRepair | TableRepair]:
+        documents = {
+            RepairStep.ROLLBACK_INFLIGHT: self.rollback_inflight,
+            RepairStep.REMOVE_CORRUPT_PLAN: self.remove_corrupt_plan,
+            RepairStep.REBUILD_METADATA_TABLE: self.rebuild_metadata_table,
+            RepairStep.REBUILD_RECORD_INDEX: self.rebuild_record_index,
+        }
+        return {step: given for step, given in documents.items() if given is not None}
