@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a step that nobody knows": (_repair(deleteEverything={}), "unknown field"),
     "an instant of a repair that leads elsewhere": (
-        _repair(removeCorruptPlan={"instant": "../hoodie.properties"}),
+        _repair(removeCorruptPlan={"instant": "../../2026031011"}),
         "spec.repair.removeCorruptPlan.instant in body should match",
     ),
     "another way with savepoints": (

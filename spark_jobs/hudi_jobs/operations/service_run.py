@@ -43,12 +43,13 @@ class _Runnable:
     """How a service is run, and what is known of it before and after.
 
     `action` is that of the instant that it completes, None where it completes none. `would` counts what it would deal
-    with, which `counted` names. `require` raises `TaskFailed` for what can never be.
+    with, and `verb` and `noun` say what that is. `require` raises `TaskFailed` for what can never be.
     """
 
     run: Callable[[TaskContext], TaskResult]
     would: Callable[[WriteClient], int]
-    counted: str
+    verb: str
+    noun: str
     pending: Callable[[Timeline], list[str]] = lambda _: []
     require: Callable[[TaskContext, HudiTable], None] = lambda *_: None
     action: str | None = None
@@ -58,7 +59,8 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
     RunnableService.COMPACTION: _Runnable(
         run=compact,
         would=WriteClient.would_compact,
-        counted="merge {} file group",
+        verb="merge",
+        noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_compactions()],
         require=require_compaction,
         action="commit",
@@ -66,7 +68,8 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
     RunnableService.CLUSTERING: _Runnable(
         run=cluster,
         would=WriteClient.would_cluster,
-        counted="rewrite {} group of files",
+        verb="rewrite",
+        noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_clusterings()],
         require=require_clustering,
         action="replacecommit",
@@ -74,11 +77,12 @@ _SERVICES: Mapping[RunnableService, _Runnable] = {
     RunnableService.CLEANING: _Runnable(
         run=clean,
         would=WriteClient.would_clean,
-        counted="delete {} file",
+        verb="delete",
+        noun="file",
         pending=Timeline.unfinished_cleans,
         action="clean",
     ),
-    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, counted="archive {} instant"),
+    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, verb="archive", noun="instant"),
 }
 
 
@@ -98,10 +102,7 @@ def would_run_service(work: Work) -> TaskResult:
     ):
         count = what.would(client)
     work.say(OperationReport(phase=OperationPhase.CHECKING, count=count))
-    verb, _, noun = what.counted.partition(" {} ")
-    first, _, rest = noun.partition(" of ")
-    told = f"{counted(count, first)}{f' of {rest}' if rest else ''}"
-    return succeeded(work.context, f"Would {verb} {told}; nothing was written.")
+    return succeeded(work.context, f"Would {what.verb} {counted(count, what.noun)}; nothing was written.")
 
 
 def run_service(work: Work) -> TaskResult:

@@ -28,8 +28,9 @@ _INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie
 
 _WITHOUT_METADATA_TABLE = (
     "hoodie.properties of {0} says that it has a metadata table, and there is none in .hoodie/metadata. Hudi would "
-    "make a new one beside what is pending, which can leave rows out. Nothing was executed: disable it with the CLI of "
-    "Hudi (metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
+    "make a new one beside what is pending, which can leave rows out. Nothing was executed: have it made again by a "
+    "HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the CLI of Hudi "
+    "(metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
 )
 
 Document = Mapping[str, Any]
@@ -177,7 +178,7 @@ _READERS: Mapping[str, Callable[[Document], Iterator[File]]] = {
 }
 
 
-def _require_properties(meta: JavaObject, base_path: str) -> None:
+def require_properties_inside(meta: JavaObject, base_path: str) -> None:
     """Refuse a table whose own properties put its timeline, archive or base files elsewhere."""
     config = meta.getTableConfig()
     index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
@@ -196,7 +197,7 @@ def _require_properties(meta: JavaObject, base_path: str) -> None:
 
 def _require(spark: SparkSession, meta: JavaObject) -> None:
     base_path = str(meta.getBasePath().toString())
-    _require_properties(meta, base_path)
+    require_properties_inside(meta, base_path)
     for instant in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
         found = _plan_of(spark, meta, instant)
         if found is not None:

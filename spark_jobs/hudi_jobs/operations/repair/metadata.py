@@ -20,7 +20,7 @@ from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_
 from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.plans import require_properties_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
@@ -44,8 +44,9 @@ def _found(work: Work) -> dict[str, Any]:
     if not present:
         raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write makes it.")
     require_known_indexes(work.table)
-    require_at_rest(work, load_timeline(work.context), "a metadata table")
-    require_plans_inside(work.context)
+    timeline = load_timeline(work.context)
+    require_properties_inside(timeline.meta, work.table.base_path)
+    require_at_rest(work, timeline, "a metadata table")
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
 
