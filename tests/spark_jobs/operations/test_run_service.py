@@ -15,10 +15,11 @@ from tests.spark_jobs.operations.asked import (
     service_request,
     timeline,
 )
-from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.test_services import SMALL, add, fill, notes, succeeded
 from tests.spark_jobs.trials import ALL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
+from hudi_jobs.notes import OPERATION_KEY
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -46,6 +47,7 @@ def test_a_compaction_is_told_beforehand_made_and_made_once(lake: Any) -> None:
 
     done = succeeded(serve_once(lake, COMPACTION))
     assert (report_of(done).phase, report_of(done).instant) == (OperationPhase.DONE, done.instant)
+    assert notes(lake, str(done.instant))[OPERATION_KEY] == "uid-of-once"
     assert rows(lake) == rows(lake, metadata=True) == expected
     again = succeeded(serve_once(lake, COMPACTION))
     assert report_of(again) == report_of(done)

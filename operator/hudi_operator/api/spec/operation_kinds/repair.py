@@ -8,6 +8,7 @@ from pydantic import ConfigDict, model_validator
 from hudi_jobs.contract import RepairStep
 from hudi_operator.api.spec.operation_kinds.going_back import InstantText
 from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.choice import exactly_one, given_fields
 
 
 class InstantRepair(Model):
@@ -29,8 +30,6 @@ REPAIR_FIELDS: Mapping[RepairStep, str] = {
 }
 """The field of the spec for each step."""
 
-_GIVEN = ", ".join(f"has(self.{field})" for field in REPAIR_FIELDS.values())
-
 
 class RepairSpec(Model):
     """Mend one thing that keeps the table from working. The rows stay as they are, and are compared."""
@@ -47,34 +46,22 @@ class RepairSpec(Model):
     rebuild_record_index: TableRepair | None = None
     """Remove the index of record keys, and make it again."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules((f"[{_GIVEN}].exists_one(given, given)", "give one step of a repair"))
-    )
+    model_config = ConfigDict(json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "give one step of a repair")))
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         """Refuse a step of a newer release, beside the rule of the CRD."""
-        if len(self._given) != 1:
+        if len(given_fields(self, REPAIR_FIELDS)) != 1:
             raise ValueError("give one step of a repair that this release knows")
         return self
 
     @property
     def step(self) -> RepairStep:
         """What is mended."""
-        return next(iter(self._given))
+        return next(iter(given_fields(self, REPAIR_FIELDS)))
 
     @property
     def instant(self) -> str | None:
         """The instant that the step is about."""
-        given = self._given[self.step]
-        return given.instant if isinstance(given, InstantRepair) else None
-
-    @property
-    def _given(self) -> dict[RepairStep, InstantRepair | TableRepair]:
-        documents = {
-            RepairStep.ROLLBACK_INFLIGHT: self.rollback_inflight,
-            RepairStep.REMOVE_CORRUPT_PLAN: self.remove_corrupt_plan,
-            RepairStep.REBUILD_METADATA_TABLE: self.rebuild_metadata_table,
-            RepairStep.REBUILD_RECORD_INDEX: self.rebuild_record_index,
-        }
-        return {step: given for step, given in documents.items() if given is not None}
+        given = self.rollback_inflight or self.remove_corrupt_plan
+        return given.instant if given is not None else None
