@@ -36,9 +36,9 @@ STUCK = "20990101000000000"
 RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
 
 
-def age(lake: Any) -> None:
-    """Let nothing of the timeline be written lately."""
-    for path in timeline(lake).rglob("*"):
+def age(lake: Any, folder: str = ".hoodie/timeline") -> None:
+    """Let nothing below a folder be written lately."""
+    for path in (lake.folder / "table" / folder).rglob("*"):
         os.utime(path, (LONG_AGO, LONG_AGO))
 
 
@@ -65,15 +65,16 @@ def stuck_write(lake: Any) -> str:
     return instant
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("kind", [pytest.param("CopyOnWrite", marks=pytest.mark.slow), "MergeOnRead"])
 def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
     lake.table, lake.metadata_table = {"type": kind}, True
     fill(lake, 2)
     expected = rows(lake)
     fill(lake, 1, first=2)
     stuck = stuck_write(lake)
-    assert "a moment ago" in refusal(mend(lake, ROLLBACK, stuck, abandoned=()))
     age(lake)
+    assert "a moment ago" in refusal(mend(lake, ROLLBACK, stuck, abandoned=())), "it has begun a file"
+    age(lake, ".hoodie/.temp")
     assert stuck in told(lake, ROLLBACK, stuck, abandoned=())
     report = done(mend(lake, ROLLBACK, stuck, abandoned=()))
     assert (report.instant, pending(lake)) == (stuck, [])
@@ -83,6 +84,7 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
     assert len(list(timeline(lake).glob("*_*.rollback"))) == 1
 
 
+@pytest.mark.slow
 def test_what_is_alive_or_not_stuck_is_not_rolled_back(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -138,6 +140,7 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
     assert report_of(succeeded(mend(lake, PLAN, planned))).phase is OperationPhase.DONE
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -153,7 +156,9 @@ def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
     assert set(before) - set(files(lake)) == {str(timeline(lake) / f"{STUCK}.deltacommit.requested")}
 
 
-@pytest.mark.parametrize(("kind", "step"), [("CopyOnWrite", TABLE), ("MergeOnRead", INDEX)])
+@pytest.mark.parametrize(
+    ("kind", "step"), [pytest.param("CopyOnWrite", TABLE, marks=pytest.mark.slow), ("MergeOnRead", INDEX)]
+)
 def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, step: RepairStep) -> None:
     lake.metadata_table, lake.options = True, RECORD_INDEX
     lake.table = {"type": kind}
@@ -172,6 +177,7 @@ def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, s
     assert [row[1] for row in rows(lake, metadata=True)] == [3] * 10, "the index finds every key"
 
 
+@pytest.mark.slow
 def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)

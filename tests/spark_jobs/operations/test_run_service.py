@@ -56,6 +56,7 @@ def test_a_compaction_is_told_beforehand_made_and_made_once(lake: Any) -> None:
     assert (nothing.outcome, report_of(nothing).phase) == (Outcome.NOTHING_TO_DO, OperationPhase.DONE)
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -67,7 +68,7 @@ def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None
     assert pending(lake) == []
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=pytest.mark.slow)])
 def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -> None:
     lake.table, lake.spec = {"type": kind}, SMALL
     add(lake, 3)
@@ -82,6 +83,7 @@ def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -
     assert (report_of(done).count, rows(lake)) == (3, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
 def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, kind: str) -> None:
     lake.table = {"type": kind}
@@ -104,6 +106,7 @@ def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, 
     assert [path for path in files(lake) if first in path.rpartition("/")[2] and "/.hoodie/" not in path], "it is kept"
 
 
+@pytest.mark.slow
 def test_an_archival_goes_below_the_bound_of_the_table(lake: Any) -> None:
     fill(lake, 5)
     before = files(lake)

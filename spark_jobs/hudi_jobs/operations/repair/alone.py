@@ -1,14 +1,17 @@
 """Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
 
+from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.timeline import Begun, Timeline
 
-_TIMELINE = ".hoodie/timeline"
+_MARKERS = ".hoodie/.temp"
+_RECURSIVELY = True
 
 
 def require_instant(work: Work) -> str:
@@ -38,12 +41,29 @@ def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str,
         raise refused(
             f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop it first."
         )
-    if any(others.was_written_lately(file) for file in files):
+    if any(others.was_written_lately(file) for file in (*files, *_newest_marker(work, named.instant))):
         raise refused(
             f"The {named.action} {named.instant} was written to a moment ago, so somebody may be at work on it; "
             "see that the tool has stopped, and create the operation again in some minutes."
         )
     require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
+
+
+def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
+    """Return the newest marker of a write, which makes one for each file that it begins (`DirectWriteMarkers`)."""
+    spark, folder = work.context.spark, f"{_MARKERS}/{instant}"
+    place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, folder)
+    newest, found = 0, ""
+    with stage("The markers of a pending write cannot be listed", otherwise=FailureReason.HUDI_ERROR):
+        filesystem = place.getFileSystem(hadoop_configuration(spark))
+        if not filesystem.exists(place):
+            return ()
+        listed = filesystem.listFiles(place, _RECURSIVELY)
+        while listed.hasNext():
+            each = listed.next()
+            if int(each.getModificationTime()) >= newest:
+                newest, found = int(each.getModificationTime()), str(each.getPath().toUri().getPath())
+    return (f"{folder}{found.rpartition(folder)[2]}",) if found else ()
 
 
 def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
