@@ -35,6 +35,8 @@ STATUS_MODELS = {
         "ServicesStatus",
         "HudiOperationStatus",
         "NamedOperationJob",
+        "NamedServiceRun",
+        "NamedRepair",
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
@@ -42,7 +44,11 @@ STATUS_MODELS = {
         "TimelineStatus",
     ),
 }
-ELSEWHERE = {"HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"}  # on their own pages
+ELSEWHERE = {  # on their own pages
+    *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
+    *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
+    *("RepairSpec", "InstantRepair", "TableRepair"),
+}
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 
 ROWS = {

@@ -1,6 +1,7 @@
 """The request document of a run."""
 
 from hudi_jobs.contract import (
+    GOES_BACK,
     ContinuousTask,
     FileSource,
     IngestionTask,
@@ -21,6 +22,7 @@ from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
+from hudi_operator.jobs.service_run import without_replaced
 from hudi_operator.jobs.source_request import source_document
 from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import makes_plans
@@ -64,6 +66,9 @@ def build_request(
             "inside": inside,
         }
     )
+    if operation is not None and operation.service is not None:
+        options = build_hudi_options(table, table_class, Service(operation.service.service.value))
+        task = task.model_copy(update={"hudi_options": without_replaced(table.spec, options, operation.service)})
     if operation is not None and reads_source(table, operation):
         # The source is asked whether it still holds what is to be read again; nothing is ingested.
         ingestion = _ingestion(table, table_class)
@@ -81,7 +86,8 @@ def build_request(
 def reads_source(table: HudiTable, operation: TableOperation) -> bool:
     """Whether the run of an operation asks the source: offsets of Kafka may be gone by the time they are read again."""
     ingestion = table.spec.ingestion
-    return ingestion is not None and ingestion.source.kafka is not None and operation.reingest
+    reads_again = operation.kind in GOES_BACK and operation.reingest
+    return ingestion is not None and ingestion.source.kafka is not None and reads_again
 
 
 def _task(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> TableTask:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.location import Location, NotALocation, store_of
     from hudi_jobs.contract.operation import (
+        GOES_BACK,
         MOST_LISTED,
         NewerSavepoints,
         OperationKind,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         decode_progress,
         encode_progress,
     )
+    from hudi_jobs.contract.repair import Repair, RepairStep
     from hudi_jobs.contract.request import (
         CHECKPOINT_KEY,
         METADATA_PREFIX,
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
+    from hudi_jobs.contract.service_run import RunnableService, ServiceRun
     from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.table_properties import Difference, differences, differences_message
     from hudi_jobs.contract.upstream import HudiSource, RemovedRows, StartingCommit
@@ -113,6 +116,7 @@ __all__ = [
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
     "COMMENT_LIMIT",
+    "GOES_BACK",
     "INDEX_KEY",
     "METADATA_PREFIX",
     "MOST_ABANDONED",
@@ -172,9 +176,12 @@ __all__ = [
     "Progress",
     "ProgressState",
     "RemovedRows",
+    "Repair",
+    "RepairStep",
     "Rescan",
     "RescanRequest",
     "RunMode",
+    "RunnableService",
     "SaslMechanism",
     "SavepointStep",
     "SavepointTask",
@@ -184,6 +191,7 @@ __all__ = [
     "SecurityProtocol",
     "Service",
     "ServiceOrder",
+    "ServiceRun",
     "StartingCommit",
     "StartingOffsets",
     "TableDefinition",
@@ -224,9 +232,11 @@ _MODULES = (  # those without pydantic first
     "outcome",
     "ownership",
     "progress",
+    "repair",
     "request",
     "rescan",
     "savepoint",
+    "service_run",
     "source",
     "table_properties",
     "upstream",

@@ -6,6 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.repair import Repair
+from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
 """Instants and savepoints that a report lists by their times; it counts all."""
@@ -21,6 +23,25 @@ class OperationKind(StrEnum):
 
     ROLLBACK = "Rollback"
     """Remove the latest commit: a restore to the one before it."""
+
+    RUN_SERVICE = "RunService"
+    """Run a table service once, whatever its schedule says."""
+
+    REPAIR = "Repair"
+    """Mend one thing that keeps the table from working."""
+
+    ERASE = "Erase"
+    """Remove rows, and the files that hold them."""
+
+    UPGRADE = "Upgrade"
+    """Take the table to a newer table version of Hudi."""
+
+    DOWNGRADE = "Downgrade"
+    """Take the table to an older table version of Hudi."""
+
+
+GOES_BACK = frozenset({OperationKind.RESTORE, OperationKind.ROLLBACK})
+"""Kinds that remove commits."""
 
 
 class NewerSavepoints(StrEnum):
@@ -40,41 +61,47 @@ class OperationPhase(StrEnum):
     """The table may be in between; another run of the same operation finishes it."""
 
     VERIFYING = "Verifying"
-    """The table was changed as asked; its rows are being compared."""
+    """The table was changed as asked; what it holds is being compared."""
 
     DONE = "Done"
-    """The rows were compared."""
+    """It is as it should be."""
 
 
 class TableOperation(Document):
     """The operation of one HudiOperation; `resource` is namespace/name, `uid` the resource's.
 
-    The first run writes a record of the operation below the table before it changes anything: what the table held at
-    `instant`, what is to be removed, and the checkpoint. Another run with the same `uid` goes on from that record, so
-    an operation runs at most once however often its Job is started.
+    The first run writes a record of the operation below the table before it changes anything: what is to be done, and
+    what the table held. Another run with the same `uid` goes on from that record, so an operation runs at most once
+    however often its Job is started. With `dry_run` nothing is written.
 
-    `instant` is the commit that a restore goes to, or the latest commit that a rollback removes. With `dry_run` nothing
-    is written. Without `reingest` the checkpoint from before the restore is committed after it, so that input whose
-    rows were removed is not read again.
+    `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the one that some
+    repairs are about. `service` is what RunService runs, and `repair` what Repair does.
+    Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
+    removed is not read again.
     """
 
     kind: OperationKind
-    instant: Instant
+    instant: Instant | None = None
     resource: str = Field(max_length=330)
     uid: str = Field(pattern=r"^[0-9a-zA-Z-]{1,64}$")
     dry_run: bool = False
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
+    service: ServiceRun | None = None
+    repair: Repair | None = None
 
 
 class OperationReport(Document):
-    """What an operation did, or would do.
+    """What an operation did, or would do. What a kind has no use for is absent.
 
     `target` is the commit that the table is at afterwards, `removed_count` and `removed` (the newest first, at most
     `MOST_LISTED`) are the instants that go, `savepoints` those that go before them. `rows_before`, `rows_expected` and
     `rows_after` count the table before, at the target, and afterwards; `checksum` is over all rows at the target, and
     `verified` says that count and checksum of each partition were equal afterwards. `restore` is the requested time of
     the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on where nothing is read again.
+
+    `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
+    or instants that are.
     """
 
     phase: OperationPhase
@@ -90,3 +117,5 @@ class OperationReport(Document):
     verified: bool | None = None
     restore: Instant | None = None
     checkpoint_commit: Instant | None = None
+    instant: Instant | None = None
+    count: int | None = None

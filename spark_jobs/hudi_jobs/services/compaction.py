@@ -31,6 +31,15 @@ def compact(context: TaskContext) -> TaskResult:
     return run_planned(context, _Compaction())
 
 
+def require_compaction(context: TaskContext, _: HudiTable) -> None:
+    """Raise `TaskFailed` for a table without log files."""
+    if context.task.table.type is not TableType.MERGE_ON_READ:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
+        )
+
+
 def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable:
     """Return a table in which the index finds every key, after another compaction where one has left keys in logs.
 
@@ -80,12 +89,8 @@ class _Compaction(PlannedService):
     def __init__(self, *, again: bool = False) -> None:
         self._again = again
 
-    def require(self, context: TaskContext, table: HudiTable) -> None:  # noqa: ARG002 - the task says all
-        if context.task.table.type is not TableType.MERGE_ON_READ:
-            raise TaskFailed(
-                FailureReason.INVALID_REQUEST,
-                "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
-            )
+    def require(self, context: TaskContext, table: HudiTable) -> None:
+        require_compaction(context, table)
 
     def pending(self, timeline: Timeline) -> list[Pending]:
         return timeline.pending_compactions()

@@ -77,6 +77,12 @@ class OperationReportStatus(Model):
     checkpoint_commit: InstantTime | None = None
     """The commit that carries the checkpoint on, where no input is read again."""
 
+    instant: InstantTime | None = None
+    """The instant that a service has completed, or a repair deals with."""
+
+    count: int | None = None
+    """Number of file groups, files, rows or instants that it deals with."""
+
 
 class HudiOperationStatus(Model):
     """What the operator says of one operation."""
@@ -103,7 +109,7 @@ class HudiOperationStatus(Model):
     """Ready once it has succeeded; Reconciling and Stalled while they are true."""
 
     instant: InstantTime | None = None
-    """The commit that a restore goes back to, or that a rollback removes."""
+    """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
 
     begun: bool = False
     """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""

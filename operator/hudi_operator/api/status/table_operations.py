@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_jobs.contract import NewerSavepoints, OperationKind
+from hudi_jobs.contract import NewerSavepoints, OperationKind, RepairStep, RunnableService
 from hudi_operator.api.status.conditions import REASON_PATTERN
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
@@ -12,14 +12,31 @@ from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 OPERATIONS_SHOWN = 20
 
 
+class NamedServiceRun(Model):
+    """Which table service a Job runs for a HudiOperation."""
+
+    service: RunnableService
+    """The service."""
+
+    asked: Annotated[str, Field(max_length=8192)]
+    """What the HudiOperation asks for, as JSON."""
+
+
+class NamedRepair(Model):
+    """What a Job mends for a HudiOperation."""
+
+    step: RepairStep
+    """The step."""
+
+
 class NamedOperationJob(Model):
     """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""
 
     kind: OperationKind
-    """Restore or Rollback."""
+    """What is done to the table."""
 
-    instant: InstantTime
-    """The commit that a restore goes back to, or that a rollback removes."""
+    instant: InstantTime | None = None
+    """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
 
     resource: Annotated[str, Field(max_length=253)]
     """The HudiOperation."""
@@ -36,6 +53,12 @@ class NamedOperationJob(Model):
     reingest: bool = True
     """Read the input of removed commits again."""
 
+    service: NamedServiceRun | None = None
+    """The table service that is run."""
+
+    repair: NamedRepair | None = None
+    """What is mended."""
+
 
 class TableOperation(Model):
     """One HudiOperation of the table, as far as it has come."""
@@ -47,7 +70,7 @@ class TableOperation(Model):
     """Its uid."""
 
     kind: OperationKind
-    """Restore or Rollback."""
+    """What is done to the table."""
 
     dry_run: bool = False
     """Whether it only reports what would be done."""

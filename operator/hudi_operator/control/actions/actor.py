@@ -19,6 +19,7 @@ from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
+from hudi_operator.jobs.service_run import service_run
 from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -259,15 +260,9 @@ def _operation(table: HudiTable, job: ActiveJob) -> TableOperation | None:
             raise JobRefused(job, "the status does not say which operation it is for")
         return None
     try:
-        return TableOperation(
-            kind=named.kind,
-            instant=named.instant,
-            resource=f"{table.metadata.namespace}/{named.resource}",
-            uid=named.uid,
-            dry_run=named.dry_run,
-            newer_savepoints=named.newer_savepoints,
-            reingest=named.reingest,
-        )
+        resource = f"{table.metadata.namespace}/{named.resource}"
+        service = service_run(table.spec, named.service) if named.service is not None else None
+        return TableOperation.model_validate({**named.model_dump(), "resource": resource, "service": service})
     except ValidationError as error:
         raise JobRefused(job, "what the status says of its operation makes no sense") from error
 
