@@ -23,10 +23,12 @@ from tests.planning.savepoints import entry as savepoint_entry
 from tests.planning.world import NOW, active, again, ago, done, job, minutes, plan_for, status_of, table_class
 
 from hudi_jobs.contract import OperationKind, Outcome, Service
-from hudi_operator.api.resources import InvalidObject, ObjectMetadata
+from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
 from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.operations.kinds.registry import KINDS
 from hudi_operator.planning.refusal import refused
 from hudi_operator.timeline import CleanSummary
 
@@ -349,3 +351,14 @@ def test_success_without_a_word_of_its_rows_is_success() -> None:
     assert of(seen).state is OperationState.SUCCEEDED
     (run,) = plan_for(seen).finished
     assert run.outcome is Outcome.SUCCEEDED
+
+
+def test_every_kind_that_can_be_asked_for_is_known_to_the_decision() -> None:
+    assert set(OPERATION_FIELDS) == set(KINDS)
+
+
+def test_a_kind_of_a_newer_release_is_no_operation_of_this_one() -> None:
+    document = {"metadata": {"name": "back", "uid": "u"}, "spec": {"tableRef": {"name": "flights"}, "newer": {}}}
+    parsed = parse_operation(document)
+    assert isinstance(parsed, InvalidObject)
+    assert "give one operation that this release knows" in parsed.message

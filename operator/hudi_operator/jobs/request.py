@@ -1,6 +1,7 @@
 """The request document of a run."""
 
 from hudi_jobs.contract import (
+    GOES_BACK,
     ContinuousTask,
     FileSource,
     IngestionTask,
@@ -81,7 +82,8 @@ def build_request(
 def reads_source(table: HudiTable, operation: TableOperation) -> bool:
     """Whether the run of an operation asks the source: offsets of Kafka may be gone by the time they are read again."""
     ingestion = table.spec.ingestion
-    return ingestion is not None and ingestion.source.kafka is not None and operation.reingest
+    reads_again = operation.kind in GOES_BACK and operation.reingest
+    return ingestion is not None and ingestion.source.kafka is not None and reads_again
 
 
 def _task(table: HudiTable, table_class: HudiTableClassSpec, service: Service, *, operator: str) -> TableTask:

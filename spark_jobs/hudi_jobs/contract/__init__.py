@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.location import Location, NotALocation, store_of
     from hudi_jobs.contract.operation import (
+        GOES_BACK,
         MOST_LISTED,
         NewerSavepoints,
         OperationKind,
@@ -113,6 +114,7 @@ __all__ = [
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
     "COMMENT_LIMIT",
+    "GOES_BACK",
     "INDEX_KEY",
     "METADATA_PREFIX",
     "MOST_ABANDONED",

@@ -22,6 +22,25 @@ class OperationKind(StrEnum):
     ROLLBACK = "Rollback"
     """Remove the latest commit: a restore to the one before it."""
 
+    RUN_SERVICE = "RunService"
+    """Run a table service once, whatever its schedule says."""
+
+    REPAIR = "Repair"
+    """Mend one thing that keeps the table from working."""
+
+    ERASE = "Erase"
+    """Remove rows, and the files that hold them."""
+
+    UPGRADE = "Upgrade"
+    """Take the table to a newer table version of Hudi."""
+
+    DOWNGRADE = "Downgrade"
+    """Take the table to an older table version of Hudi."""
+
+
+GOES_BACK = frozenset({OperationKind.RESTORE, OperationKind.ROLLBACK})
+"""Kinds that remove commits."""
+
 
 class NewerSavepoints(StrEnum):
     """What becomes of savepoints on commits that a restore takes away."""
@@ -40,26 +59,26 @@ class OperationPhase(StrEnum):
     """The table may be in between; another run of the same operation finishes it."""
 
     VERIFYING = "Verifying"
-    """The table was changed as asked; its rows are being compared."""
+    """The table was changed as asked; what it holds is being compared."""
 
     DONE = "Done"
-    """The rows were compared."""
+    """It is as it should be."""
 
 
 class TableOperation(Document):
     """The operation of one HudiOperation; `resource` is namespace/name, `uid` the resource's.
 
-    The first run writes a record of the operation below the table before it changes anything: what the table held at
-    `instant`, what is to be removed, and the checkpoint. Another run with the same `uid` goes on from that record, so
-    an operation runs at most once however often its Job is started.
+    The first run writes a record of the operation below the table before it changes anything: what is to be done, and
+    what the table held. Another run with the same `uid` goes on from that record, so an operation runs at most once
+    however often its Job is started. With `dry_run` nothing is written.
 
-    `instant` is the commit that a restore goes to, or the latest commit that a rollback removes. With `dry_run` nothing
-    is written. Without `reingest` the checkpoint from before the restore is committed after it, so that input whose
-    rows were removed is not read again.
+    `instant` is the commit that a restore goes to, or the latest commit that a rollback removes; other kinds have none.
+    Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
+    removed is not read again.
     """
 
     kind: OperationKind
-    instant: Instant
+    instant: Instant | None = None
     resource: str = Field(max_length=330)
     uid: str = Field(pattern=r"^[0-9a-zA-Z-]{1,64}$")
     dry_run: bool = False
@@ -68,7 +87,7 @@ class TableOperation(Document):
 
 
 class OperationReport(Document):
-    """What an operation did, or would do.
+    """What an operation did, or would do. What a kind has no use for is absent.
 
     `target` is the commit that the table is at afterwards, `removed_count` and `removed` (the newest first, at most
     `MOST_LISTED`) are the instants that go, `savepoints` those that go before them. `rows_before`, `rows_expected` and

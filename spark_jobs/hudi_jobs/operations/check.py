@@ -13,10 +13,11 @@ from hudi_jobs.contract import (
     OperationReport,
     TableOperation,
 )
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
 from hudi_jobs.operations.checkpoints import checkpoint_at, require_input
-from hudi_jobs.operations.history import History, Write
-from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.operations.history import History, Restore, Write
+from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
     require_contiguous,
@@ -26,9 +27,11 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
+from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
+from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Begun, Timeline
 from hudi_jobs.table import HudiTable
 
@@ -48,7 +51,7 @@ class _Way:
         return tuple(write.instant for write in self.gone if write.completed is not None)
 
 
-def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -> OperationRecord:
+def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -> RestoreRecord:
     """Return the record of an operation that can be done; raise `TaskFailed` for one that cannot.
 
     What is known so far is reported also where it is refused.
@@ -61,7 +64,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         saved = [each for each in timeline.savepoints() if each.instant in way.removed]
         savepoints = tuple(sorted((each.instant for each in saved), reverse=True))
         _report(context, way, savepoints)
-        require_nobody_at_work(_busy(context, timeline))
+        require_nobody_at_work(busy(context, timeline))
         require_contiguous(history, way.target, way.gone)
         require_whole(history, way.target, timeline.cleans())
         require_savepoints(saved, operation.newer_savepoints)
@@ -72,7 +75,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
     if operation.reingest:
         require_input(context, at_target)
     carried = before if before is not None and not operation.reingest and before != at_target else None
-    return OperationRecord(
+    return RestoreRecord(
         uid=operation.uid,
         resource=operation.resource,
         kind=operation.kind,
@@ -89,6 +92,8 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
 
 
 def _way(history: History, operation: TableOperation) -> _Way:
+    if operation.instant is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"The request names no commit for the {operation.kind}.")
     restores = operation.kind is OperationKind.RESTORE
     target = (require_target if restores else require_latest)(history, operation.instant)
     return _Way(target, history.after(target))
@@ -105,7 +110,7 @@ def _report(context: TaskContext, way: _Way, savepoints: tuple[str, ...]) -> Non
     context.operation.append(report)
 
 
-def _busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
+def busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
     """Return what has begun and may be somebody else's work; plans of this table's runs are its own business."""
     others = Others(context)
 
@@ -117,6 +122,16 @@ def _busy(context: TaskContext, timeline: Timeline) -> list[Begun]:
         return others.is_abandoned(each.instant) and not others.is_alive(each.instant)
 
     return [each for each in timeline.begun() if not is_dead(each)]
+
+
+def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore | None) -> None:
+    """Refuse beside a restore that was begun and has not completed, unless this operation has begun it."""
+    for each in History(context.spark, load_timeline(context)).restores():
+        if each.is_completed or (ours is not None and each.instant == ours.instant):
+            continue
+        owner = journal.beginner_of(each)
+        by = f"the operation {owner} has begun; let that finish" if owner else "another tool has begun; finish it there"
+        raise refused(f"The restore {each.instant} is pending, which {by}.")
 
 
 def _require_known_indexes(table: HudiTable) -> None:

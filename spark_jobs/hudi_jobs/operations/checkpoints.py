@@ -16,8 +16,8 @@ from hudi_jobs.ingestion.checkpoint import newest_checkpoint
 from hudi_jobs.ingestion.sources.kafka.source import Kafka
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.notes import commit_notes
-from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.table import HudiTable
 
 OPERATION_KEY = f"{METADATA_PREFIX}operation"
@@ -48,7 +48,7 @@ def require_input(context: TaskContext, checkpoint: Checkpoint | None) -> None:
         )
 
 
-def commit_checkpoint(context: TaskContext, record: OperationRecord) -> str | None:
+def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None:
     """Commit the checkpoint from before a restore without rows, unless that has been done; return the commit."""
     table = HudiTable.open(context.spark, context.task.table.base_path)
     if record.checkpoint is None or table is None:

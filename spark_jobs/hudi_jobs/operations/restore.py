@@ -14,7 +14,7 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import classes, spark_session
 from hudi_jobs.operations.history import History, Restore
-from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
@@ -22,13 +22,13 @@ from hudi_jobs.services.preparation import load_timeline
 _WITHOUT_BACKUP = False
 
 
-def restore_of(context: TaskContext, record: OperationRecord) -> Restore | None:
+def restore_of(context: TaskContext, record: RestoreRecord) -> Restore | None:
     """Return the restore that a run of this operation has begun or completed."""
     found = [each for each in _history(context).restores() if each.instant > record.newest]
     return next((each for each in reversed(found) if each.target == record.target), None)
 
 
-def prepare(context: TaskContext, record: OperationRecord) -> None:
+def prepare(context: TaskContext, record: RestoreRecord) -> None:
     """Remove what dead writers have left, the savepoints of the record, and the metadata table."""
     Others(context).roll_back(load_timeline(context))
     timeline = load_timeline(context)
@@ -55,7 +55,7 @@ def remove_metadata_table(context: TaskContext) -> None:
         jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable(meta, engine, _WITHOUT_BACKUP)
 
 
-def restore(context: TaskContext, record: OperationRecord) -> Restore:
+def restore(context: TaskContext, record: RestoreRecord) -> Restore:
     """Restore the table to the target of the record, or finish that; return the restore as the timeline has it."""
     context.log("restoring", target=record.target, removed=len(record.removed))
     with (
@@ -88,7 +88,7 @@ def has_metadata_table(context: TaskContext) -> bool:
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
-def remake_metadata_table(context: TaskContext, record: OperationRecord) -> None:
+def remake_metadata_table(context: TaskContext, record: RestoreRecord) -> None:
     """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
     if not record.metadata_options:
         return

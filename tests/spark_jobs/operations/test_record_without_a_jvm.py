@@ -4,26 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase
+from hudi_jobs.contract import GOES_BACK, MOST_LISTED, FailureReason, OperationKind, OperationPhase
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.operations.history import Restore
-from hudi_jobs.operations.record import (
-    MOST_RECORDS,
-    RECORD_FILE,
-    RECORD_LIMIT,
-    Journal,
-    OperationRecord,
-    Part,
-    Rows,
-)
+from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
+from hudi_jobs.operations.kinds import KINDS
+from hudi_jobs.operations.record import OperationRecord, Part, Rows
+from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.rows import difference
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
 ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)
 
 
-def record(uid: str, phase: OperationPhase = OperationPhase.RUNNING, **changes: object) -> OperationRecord:
+def record(uid: str, phase: OperationPhase = OperationPhase.RUNNING, **changes: object) -> RestoreRecord:
     fields = {
         "uid": uid,
         "resource": "team/back",
@@ -36,7 +31,7 @@ def record(uid: str, phase: OperationPhase = OperationPhase.RUNNING, **changes: 
         "expected": ROWS,
         "checkpoint": '{"kind":"files"}',
     }
-    return OperationRecord.model_validate({**fields, **changes})
+    return RestoreRecord.model_validate({**fields, **changes})
 
 
 def journal(folder: Path) -> Journal:
@@ -44,27 +39,41 @@ def journal(folder: Path) -> Journal:
 
 
 def test_a_record_is_found_as_it_was_written_and_replaced_by_the_next(tmp_path: Path) -> None:
-    assert journal(tmp_path).find("a") is None
+    assert journal(tmp_path).find(RestoreRecord, "a") is None
     journal(tmp_path).keep(record("a"))
     journal(tmp_path).keep(record("b"))
-    assert journal(tmp_path).find("a") == record("a")
+    assert journal(tmp_path).find(RestoreRecord, "a") == record("a")
     done = record("a", OperationPhase.DONE, restore=LATER)
     journal(tmp_path).keep(done)
-    found = journal(tmp_path).find("a")
+    found = journal(tmp_path).find(RestoreRecord, "a")
     assert found is not None
     assert found.report() == done.report(), "a later run reports the same"
     assert (found.checkpoint, found.expected.parts) == (None, ())
-    assert journal(tmp_path).find("b") == record("b")
+    assert journal(tmp_path).find(RestoreRecord, "b") == record("b")
 
 
 def test_the_oldest_operations_that_are_done_are_forgotten_and_no_other(tmp_path: Path) -> None:
     journal(tmp_path).keep(record("open"))
     for number in range(2 * MOST_RECORDS):
         journal(tmp_path).keep(record(str(number), OperationPhase.DONE, removed=(LATER,) * 500))
-    assert journal(tmp_path).find("open") == record("open")
-    assert journal(tmp_path).find("0") is None
-    assert journal(tmp_path).find(str(2 * MOST_RECORDS - 1)) is not None
+    assert journal(tmp_path).find(RestoreRecord, "open") == record("open")
+    assert journal(tmp_path).find(RestoreRecord, "0") is None
+    assert journal(tmp_path).find(RestoreRecord, str(2 * MOST_RECORDS - 1)) is not None
     assert (tmp_path / RECORD_FILE).stat().st_size < 100_000
+
+
+def test_a_uid_that_was_recorded_as_another_kind_is_no_record_of_this_one(tmp_path: Path) -> None:
+    class Other(OperationRecord):
+        pass
+
+    journal(tmp_path).keep(record("a"))
+    with pytest.raises(TaskFailed, match="has been recorded as a Restore"):
+        journal(tmp_path).find(Other, "a")
+
+
+def test_every_kind_that_the_driver_knows_is_one_of_the_contract() -> None:
+    assert set(KINDS) <= set(OperationKind)
+    assert set(KINDS) >= GOES_BACK
 
 
 def test_a_report_counts_all_instants_and_lists_some() -> None:
@@ -79,7 +88,7 @@ def test_a_report_counts_all_instants_and_lists_some() -> None:
 def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RECORD_FILE).write_bytes(content)
     with pytest.raises(TaskFailed, match="is damaged") as failed:
-        journal(tmp_path).find("a")
+        journal(tmp_path).find(RestoreRecord, "a")
     assert failed.value.reason is FailureReason.OPERATION_REFUSED
     with pytest.raises(TaskFailed, match="is damaged"):
         journal(tmp_path).keep(record("a"))

@@ -13,6 +13,7 @@ from tests.spark_jobs.operations.asked import (
     operate,
     refusal,
     report_of,
+    request,
     rows,
     timeline,
 )
@@ -22,12 +23,14 @@ from hudi_jobs.contract import (
     ConcurrencyMode,
     FailureReason,
     NewerSavepoints,
+    OperationKind,
     OperationPhase,
     Outcome,
     Service,
     TableOwner,
 )
-from hudi_jobs.operations.record import RECORD_FILE
+from hudi_jobs.operations.journal import RECORD_FILE
+from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark]
@@ -60,6 +63,17 @@ def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(la
     at_it = operate(lake, latest)
     assert (at_it.outcome, report_of(at_it).removed_count) == (Outcome.NOTHING_TO_DO, 0)
     assert second
+
+
+def test_a_kind_of_a_newer_operator_is_refused_before_the_table_is_looked_at(lake: Any) -> None:
+    asked = request(lake, "20260101000000000")
+    known = asked.tasks[0].operation
+    assert known is not None
+    for kind in sorted(set(OperationKind) - set(KINDS)):
+        task = asked.tasks[0].model_copy(update={"operation": known.model_copy(update={"kind": kind})})
+        result = lake.drive(asked.model_copy(update={"tasks": (task,)}))
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST)
+        assert f"does not know the operation {kind}" in result.message
 
 
 def test_a_dry_run_writes_not_one_byte_and_says_what_would_go_and_what_is_in_the_way(lake: Any) -> None:

@@ -8,7 +8,8 @@ from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, ope
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
-from hudi_jobs.operations.record import RECORD_FILE, Rows
+from hudi_jobs.operations.journal import RECORD_FILE
+from hudi_jobs.operations.record import Rows
 
 pytestmark = [pytest.mark.spark]
 

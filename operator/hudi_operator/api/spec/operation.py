@@ -1,51 +1,27 @@
 """The spec of a `HudiOperation`: what is done once to a table. One field for each kind, and exactly one of them."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, WithJsonSchema, model_validator
 
-from hudi_jobs.contract import NewerSavepoints, OperationKind
+from hudi_jobs.contract import OperationKind
+from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.savepoint import TableReference
-from hudi_operator.api.values.base import Duration, Model, Name, at_least, rules
+from hudi_operator.api.values.base import Duration, Model, at_least, rules
 
-InstantText = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+OPERATION_FIELDS: Mapping[OperationKind, str] = {
+    OperationKind.RESTORE: "restore",
+    OperationKind.ROLLBACK: "rollback",
+}
+"""The field of the spec for each kind that can be asked for."""
 
+AllowedKind = Annotated[OperationKind, WithJsonSchema({"type": "string", "enum": [*map(str, OPERATION_FIELDS)]})]
+"""A kind that can be asked for; one that is not known yet cannot be allowed beforehand."""
 
-class RestoreSpec(Model):
-    """Take the table back to a commit: every commit after it is removed."""
-
-    instant: InstantText | None = None
-    """Requested time of the commit that the table goes back to."""
-
-    savepoint: Name | None = None
-    """Name of a HudiSavepoint of the namespace, to whose commit the table goes back."""
-
-    newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
-    """What becomes of savepoints on commits that are removed: Refuse the operation, or Remove them."""
-
-    reingest: bool = True
-    """Read the input of the removed commits again; else ingestion goes on where it was before the restore."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            ("has(self.instant) != has(self.savepoint)", "give either instant or savepoint"),
-        )
-    )
-
-
-class RollbackSpec(Model):
-    """Remove the latest commit of the table."""
-
-    instant: InstantText
-    """Requested time of the latest commit: the operation is refused when another one is the latest by then."""
-
-    reingest: bool = True
-    """Read the input of the removed commit again; else ingestion goes on where it was before the rollback."""
-
-
-_KINDS = ("restore", "rollback")
-_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", *_KINDS)
+_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", *OPERATION_FIELDS.values())
+_GIVEN = ", ".join(f"has(self.{field})" for field in OPERATION_FIELDS.values())
 
 
 class OperationApproval(StrEnum):
@@ -84,7 +60,7 @@ class HudiOperationSpec(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            (f"[{', '.join(f'has(self.{kind})' for kind in _KINDS)}].exists_one(given, given)", "give one operation"),
+            (f"[{_GIVEN}].exists_one(given, given)", "give one operation"),
             at_least("ttlAfterFinished", "1m"),
             ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another operation"),
             *(
@@ -102,25 +78,20 @@ class HudiOperationSpec(Model):
         )
     )
 
+    @model_validator(mode="after")
+    def _is_known(self) -> Self:
+        """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
+        if sum(getattr(self, field) is not None for field in OPERATION_FIELDS.values()) != 1:
+            raise ValueError("give one operation that this release knows")
+        return self
+
     @property
     def kind(self) -> OperationKind:
         """What is done to the table."""
-        return OperationKind.RESTORE if self.restore is not None else OperationKind.ROLLBACK
+        return next(kind for kind, field in OPERATION_FIELDS.items() if getattr(self, field) is not None)
 
     @property
     def instant(self) -> str | None:
         """The commit that the spec names itself."""
-        if self.restore is not None:
-            return self.restore.instant
-        return self.rollback.instant if self.rollback is not None else None
-
-    @property
-    def newer_savepoints(self) -> NewerSavepoints:
-        """What becomes of savepoints on commits that are removed."""
-        return self.restore.newer_savepoints if self.restore is not None else NewerSavepoints.REFUSE
-
-    @property
-    def reingest(self) -> bool:
-        """Whether the input of what is removed is read again."""
         given = self.restore or self.rollback
-        return given is None or given.reingest
+        return given.instant if given is not None else None

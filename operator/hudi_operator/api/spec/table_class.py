@@ -5,10 +5,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.allowed_kafka import AllowedKafka
 from hudi_operator.api.spec.concurrency import Lock
-from hudi_operator.api.spec.operation import OperationApproval
+from hudi_operator.api.spec.operation import AllowedKind, OperationApproval
 from hudi_operator.api.spec.source import OptionValue
 from hudi_operator.api.spec.table import Execution
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, RenamedModel, at_least, not_less, rules
@@ -181,7 +180,7 @@ class OperationSettings(Model):
     """What HudiOperations may do to tables."""
 
     allowed: Annotated[
-        tuple[OperationKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
+        tuple[AllowedKind, ...], Field(max_length=8, json_schema_extra={"x-kubernetes-list-type": "set"})
     ] = ()
     """Kinds of operations that tables of the class may have; none by default."""
 

@@ -16,9 +16,9 @@ class NamedOperationJob(Model):
     """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""
 
     kind: OperationKind
-    """Restore or Rollback."""
+    """What is done to the table."""
 
-    instant: InstantTime
+    instant: InstantTime | None = None
     """The commit that a restore goes back to, or that a rollback removes."""
 
     resource: Annotated[str, Field(max_length=253)]
@@ -47,7 +47,7 @@ class TableOperation(Model):
     """Its uid."""
 
     kind: OperationKind
-    """Restore or Rollback."""
+    """What is done to the table."""
 
     dry_run: bool = False
     """Whether it only reports what would be done."""

@@ -259,15 +259,8 @@ def _operation(table: HudiTable, job: ActiveJob) -> TableOperation | None:
             raise JobRefused(job, "the status does not say which operation it is for")
         return None
     try:
-        return TableOperation(
-            kind=named.kind,
-            instant=named.instant,
-            resource=f"{table.metadata.namespace}/{named.resource}",
-            uid=named.uid,
-            dry_run=named.dry_run,
-            newer_savepoints=named.newer_savepoints,
-            reingest=named.reingest,
-        )
+        resource = f"{table.metadata.namespace}/{named.resource}"
+        return TableOperation.model_validate({**named.model_dump(), "resource": resource})
     except ValidationError as error:
         raise JobRefused(job, "what the status says of its operation makes no sense") from error
 

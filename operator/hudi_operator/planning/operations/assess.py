@@ -8,14 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from hudi_jobs.contract import GOES_BACK
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, RunStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
 from hudi_operator.planning.model import LaunchJob, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
-from hudi_operator.planning.operations.admission import Answer, admitted
-from hudi_operator.planning.operations.declared import Declared, declared_of, job_of
+from hudi_operator.planning.operations.admission import admitted
+from hudi_operator.planning.operations.answer import Answer
+from hudi_operator.planning.operations.declared import Declared, declared_of
 from hudi_operator.planning.operations.ended import after_runs
 from hudi_operator.timeline import Action
 
@@ -93,7 +95,7 @@ def _admitted(
     if isinstance(answer, Answer):
         over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
         return _with(one, state=answer.state, reason=answer.reason, message=answer.message, **over), None
-    return one, job_of(one.resource, answer)
+    return one, answer
 
 
 def _current(
@@ -168,17 +170,23 @@ def _following(
 
 
 def _at_work(current: Declared, job: ActiveJob, observation: Observation) -> Operations:
-    timeline = observation.snapshot.timeline
-    restores = [one.time for one in (timeline.completed if timeline else ()) if one.action is Action.RESTORE]
-    is_changed = max(restores, default="") > (job.base_instant or "") and not current.entry.dry_run
     state, reason = (
         (OperationState.VERIFYING, OperationReason.VERIFYING)
-        if is_changed
+        if _shows_restore(current.entry, job, observation)
         else (OperationState.RUNNING, OperationReason.AT_WORK)
     )
     message = f"Job {job.name}: {job.message or job.state}"
     told = _with(current, state=state, reason=reason, message=message, job=job.operation).entry
     return Operations(entries=(told,), maintenance=_alone(told, message))
+
+
+def _shows_restore(entry: TableOperation, job: ActiveJob, observation: Observation) -> bool:
+    """Whether the timeline shows that a restore has completed; of other kinds nothing shows until their run ends."""
+    if entry.kind not in GOES_BACK or entry.dry_run:
+        return False
+    timeline = observation.snapshot.timeline
+    restores = [one.time for one in (timeline.completed if timeline else ()) if one.action is Action.RESTORE]
+    return max(restores, default="") > (job.base_instant or "")
 
 
 def _behind(

@@ -6,12 +6,13 @@ made up for by that of the resource itself, so that what is finished never begin
 
 from dataclasses import dataclass
 
-from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation
+from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
-from hudi_operator.api.status.table_operations import NamedOperationJob, TableOperation
+from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
+from hudi_operator.planning.operations.kinds.registry import KINDS, job_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,7 @@ def declared_of(observation: Observation, active: tuple[ActiveJob, ...]) -> tupl
     found = [
         Declared(
             resource=one,
-            entry=memory.get(one.metadata.uid) or _entry_of(one, base_path=observation.table.spec.base_path),
+            entry=memory.get(one.metadata.uid) or _entry_of(one, observation.table),
             is_recorded=one.metadata.uid in memory,
             job=jobs.get(one.metadata.uid),
         )
@@ -80,13 +81,13 @@ def _age(one: HudiOperation) -> tuple[str, str]:
     return one.metadata.creation_timestamp or "", one.metadata.name
 
 
-def _entry_of(resource: HudiOperation, *, base_path: str) -> TableOperation:
+def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     """Return what is known of an operation that the table does not remember: what its own status says.
 
     One that has begun goes on also on a table that was declared again, but in the same folder alone.
     """
     told, spec = resource.status, resource.spec
-    if told.begun and told.base_path not in {None, base_path} and told.phase not in FINISHED:
+    if told.begun and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
         message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
         changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
         told = told.model_copy(update=changes)
@@ -104,22 +105,8 @@ def _entry_of(resource: HudiOperation, *, base_path: str) -> TableOperation:
         finished_at=told.finished_at,
         report=told.report,
     )
-    instant = told.instant if told.begun else None
-    return entry.model_copy(update={"job": job_of(resource, instant)}) if instant is not None else entry
-
-
-def job_of(resource: HudiOperation, instant: str) -> NamedOperationJob:
-    """Return what the Jobs of an operation are to do."""
-    spec = resource.spec
-    return NamedOperationJob(
-        kind=spec.kind,
-        instant=instant,
-        resource=resource.metadata.name,
-        uid=resource.metadata.uid,
-        dry_run=spec.dry_run,
-        newer_savepoints=spec.newer_savepoints,
-        reingest=spec.reingest,
-    )
+    is_known = told.instant is not None or not KINDS[spec.kind].needs_instant
+    return entry.model_copy(update={"job": job_of(resource, table, told.instant)}) if told.begun and is_known else entry
 
 
 def has_begun(status: HudiTableStatus) -> bool:

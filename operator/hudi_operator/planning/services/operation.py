@@ -2,6 +2,7 @@
 
 from hudi_operator.planning.model.decision import Decision, Priority, Reason
 from hudi_operator.planning.operations.assess import Operations
+from hudi_operator.planning.operations.kinds.registry import wording_of
 
 
 def evaluate(operations: Operations) -> Decision:
@@ -10,10 +11,9 @@ def evaluate(operations: Operations) -> Decision:
     if following is None:
         message = operations.maintenance or "No HudiOperation waits for a run."
         return Decision(due=False, reason=Reason.NOT_ASKED, message=message, at=operations.at)
-    what = f"{following.kind} {'to ' if following.kind == 'Restore' else 'of '}{following.instant}"
     return Decision(
         due=True,
         reason=Reason.OPERATION_ASKED,
-        message=f"HudiOperation {following.resource} asks for the {what}.",
+        message=f"HudiOperation {following.resource} asks for the {wording_of(following)}.",
         priority=Priority.PENDING,
     )

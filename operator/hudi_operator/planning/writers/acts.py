@@ -6,7 +6,7 @@ newest checkpoint that the timeline still has, so that the input of undone commi
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from hudi_jobs.contract import Outcome, Service
+from hudi_jobs.contract import GOES_BACK, Outcome, Service
 from hudi_operator.api.resources import RESCAN_ANNOTATION
 from hudi_operator.api.status.acts import ACTS_SHOWN, UNDONE_SHOWN, ActStatus, PendingOwner
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus, ServicesStatus
@@ -105,12 +105,12 @@ def acts_of(observation: Observation) -> tuple[ActStatus, ...]:
 
 
 def _own_restores(status: HudiTableStatus) -> PendingOwner:
-    """Return whose a new restore or rollback of completed commits is: ours while an operation is at work or has begun.
+    """Return whose a new restore or rollback of completed commits is: ours while an operation that does so has begun.
 
     Nothing else of ours restores. One of somebody else in this time would be taken for ours, and fail the operation.
     """
-    at_work = any(job.service is Service.OPERATION for job in status.active_jobs)
-    begun = any(one.begun and one.finished_at is None for one in status.operations)
+    at_work = any(job.operation is not None and job.operation.kind in GOES_BACK for job in status.active_jobs)
+    begun = any(one.begun and one.finished_at is None and one.kind in GOES_BACK for one in status.operations)
     return PendingOwner.THIS_TABLE if at_work or begun else PendingOwner.OTHER
 
 

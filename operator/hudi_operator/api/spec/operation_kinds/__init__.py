@@ -1,0 +1,1 @@
+"""What each kind of operation asks for: one module for each."""

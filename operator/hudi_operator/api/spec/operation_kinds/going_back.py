@@ -1,0 +1,42 @@
+"""What a restore and a rollback ask for."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract import NewerSavepoints
+from hudi_operator.api.values.base import Model, Name, rules
+
+InstantText = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+
+
+class RestoreSpec(Model):
+    """Take the table back to a commit: every commit after it is removed."""
+
+    instant: InstantText | None = None
+    """Requested time of the commit that the table goes back to."""
+
+    savepoint: Name | None = None
+    """Name of a HudiSavepoint of the namespace, to whose commit the table goes back."""
+
+    newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
+    """What becomes of savepoints on commits that are removed: Refuse the operation, or Remove them."""
+
+    reingest: bool = True
+    """Read the input of the removed commits again; else ingestion goes on where it was before the restore."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            ("has(self.instant) != has(self.savepoint)", "give either instant or savepoint"),
+        )
+    )
+
+
+class RollbackSpec(Model):
+    """Remove the latest commit of the table."""
+
+    instant: InstantText
+    """Requested time of the latest commit: the operation is refused when another one is the latest by then."""
+
+    reingest: bool = True
+    """Read the input of the removed commit again; else ingestion goes on where it was before the rollback."""

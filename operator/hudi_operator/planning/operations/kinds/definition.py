@@ -1,0 +1,25 @@
+"""What the operator has to know of a kind of operation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hudi_operator.api.resources import HudiOperation, HudiTable
+from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.operations.answer import Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationDefinition:
+    """One kind of operation.
+
+    `admit` looks at spec and timeline, and returns the commit that the operation is about, None where it is about none,
+    or why it does not begin. `remember` returns the fields of `NamedOperationJob` that only this kind has: every run is
+    to do the same, whatever becomes of the spec of the table. `wording` says what is done, as in "restore to X".
+    """
+
+    admit: Callable[[HudiOperation, Observation], Answer | str | None]
+    remember: Callable[[HudiOperation, HudiTable], Mapping[str, Any]]
+    wording: Callable[[NamedOperationJob], str]
+    needs_instant: bool = False

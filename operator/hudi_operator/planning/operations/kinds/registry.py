@@ -1,0 +1,32 @@
+"""The kinds of operations that this release can do: one line for each."""
+
+from collections.abc import Mapping
+
+from hudi_jobs.contract import OperationKind
+from hudi_operator.api.resources import HudiOperation, HudiTable
+from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.planning.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
+
+KINDS: Mapping[OperationKind, OperationDefinition] = {
+    OperationKind.RESTORE: RESTORE,
+    OperationKind.ROLLBACK: ROLLBACK,
+}
+
+
+def job_of(resource: HudiOperation, table: HudiTable, instant: str | None) -> NamedOperationJob:
+    """Return what the Jobs of an operation are to do."""
+    return NamedOperationJob(
+        kind=resource.spec.kind,
+        instant=instant,
+        resource=resource.metadata.name,
+        uid=resource.metadata.uid,
+        dry_run=resource.spec.dry_run,
+        **KINDS[resource.spec.kind].remember(resource, table),
+    )
+
+
+def wording_of(job: NamedOperationJob) -> str:
+    """Return what an operation does, in words: its kind where a newer release has begun it."""
+    known = KINDS.get(job.kind)
+    return known.wording(job) if known is not None else f"operation {job.kind}"

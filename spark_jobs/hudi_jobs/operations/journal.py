@@ -1,0 +1,92 @@
+"""The file of records: which operations of a table have begun, and how far each came."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+from pydantic import ValidationError
+
+from hudi_jobs.contract import FailureReason, OperationPhase
+from hudi_jobs.contract.document import Document
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.operations.history import Restore
+from hudi_jobs.operations.record import OperationRecord
+from hudi_jobs.operations.restore_record import RestoreRecord
+
+RECORD_FILE = "operations.json"
+RECORD_LIMIT = 4_000_000
+"""Bytes; one operation keeps a checkpoint, which may have 500,000 characters."""
+
+MOST_RECORDS = 20
+"""Operations that are remembered; the oldest ones that are done are forgotten first."""
+
+AnyRecord = RestoreRecord
+"""The records of all kinds, which their `kind` tells apart."""
+
+R = TypeVar("R", bound=OperationRecord)
+
+
+class _Records(Document):
+    version: Literal[1] = 1
+    records: tuple[AnyRecord, ...] = ()
+
+
+class Journal:
+    """The file of records. Each write replaces it, if nobody else has written it since it was read."""
+
+    def __init__(self, files: TableFiles, base_path: str) -> None:
+        self._files = files
+        self._base_path = base_path
+
+    def find(self, kind: type[R], uid: str) -> R | None:
+        """Return the record of an operation; raise `TaskFailed` where the file is no longer what a run has written."""
+        found = next((record for record in self._read()[0] if record.uid == uid), None)
+        if found is None or isinstance(found, kind):
+            return found
+        raise TaskFailed(
+            FailureReason.OPERATION_REFUSED, f"The operation with this uid has been recorded as a {found.kind}."
+        )
+
+    def beginner_of(self, restore: Restore) -> str | None:
+        """Return the resource whose operation has begun a restore that is pending, as far as records tell."""
+        running = (each for each in self._read()[0] if each.phase is OperationPhase.RUNNING)
+        restores = (each for each in running if isinstance(each, RestoreRecord))
+        mine = (each for each in restores if each.target == restore.target and each.newest < restore.instant)
+        return next((each.resource for each in mine), None)
+
+    def keep(self, record: AnyRecord) -> None:
+        """Write the record of an operation in the place of its former one."""
+        records, version = self._read()
+        content = _encoded([record, *(each for each in records if each.uid != record.uid)])
+        if len(content) > RECORD_LIMIT:
+            raise TaskFailed(
+                FailureReason.OPERATION_REFUSED,
+                f"The record of the operation would have {len(content):,} bytes, and {RECORD_LIMIT:,} is the most; "
+                "nothing was changed. Finish the operations of this table that have not been finished.",
+            )
+        self._files.write(RECORD_FILE, content, expected=version)
+
+    def _read(self) -> tuple[Sequence[AnyRecord], str | None]:
+        found = self._files.read(RECORD_FILE)
+        if found is None:
+            return (), None
+        try:
+            return _Records.model_validate_json(found[0]).records, found[1]
+        except (ValidationError, RecursionError) as error:
+            raise TaskFailed(
+                FailureReason.OPERATION_REFUSED,
+                f"The record of operations in {self._base_path}/.hudi-operator/{RECORD_FILE} is damaged, so it is not "
+                "known what an earlier run has done. Look at the timeline; remove the file when no restore is pending.",
+            ) from error
+
+
+def _encoded(records: Sequence[AnyRecord]) -> bytes:
+    """Return the newest records as JSON. Those that are not done are kept before others."""
+    done = [each.uid for each in records if each.phase is OperationPhase.DONE]
+    forgotten = set(done[max(MOST_RECORDS - (len(records) - len(done)), 1) :])
+    kept = [
+        each.without_what_is_done_with() if each.phase is OperationPhase.DONE else each
+        for each in records
+        if each.uid not in forgotten
+    ]
+    return _Records(records=tuple(kept[: 2 * MOST_RECORDS])).model_dump_json(by_alias=True, exclude_none=True).encode()

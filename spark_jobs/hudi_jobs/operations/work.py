@@ -1,0 +1,34 @@
+"""What a run of any kind of operation works with: the table that it has to itself, and the file of records."""
+
+from dataclasses import dataclass
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, OperationReport, Outcome, TableOperation, TaskResult
+from hudi_jobs.operations.journal import AnyRecord, Journal
+from hudi_jobs.table import HudiTable
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run of an operation on a table that is there and the declared one; a dry run holds no lease on it."""
+
+    context: TaskContext
+    operation: TableOperation
+    table: HudiTable
+    journal: Journal
+
+    def keep(self, record: AnyRecord) -> None:
+        """Record how far the operation came, and report it."""
+        with stage("The record of the operation cannot be written", otherwise=FailureReason.HUDI_ERROR):
+            self.journal.keep(record)
+        self.say(record.report())
+
+    def say(self, report: OperationReport) -> None:
+        """Report how far the operation came, whatever becomes of the run."""
+        self.context.operation.append(report)
+
+
+def succeeded(context: TaskContext, message: str) -> TaskResult:
+    """Return the result of an operation that is done, or of a dry run."""
+    return TaskResult(id=context.task.id, outcome=Outcome.SUCCEEDED, message=message)
