@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.location import Location, NotALocation, store_of
     from hudi_jobs.contract.operation import (
+        CHANGES_VERSION,
         GOES_BACK,
         MOST_LISTED,
         NewerSavepoints,
@@ -114,6 +115,7 @@ __all__ = [
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
     "COMMENT_LIMIT",
+    "CHANGES_VERSION",
     "GOES_BACK",
     "INDEX_KEY",
     "METADATA_PREFIX",

@@ -21,6 +21,7 @@ from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
     require_contiguous,
+    require_format,
     require_latest,
     require_nobody_at_work,
     require_savepoints,
@@ -29,13 +30,14 @@ from hudi_jobs.operations.refusal import (
 )
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.rows import count_rows, rows_at
+from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Begun, Timeline
 from hudi_jobs.table import HudiTable
 
-_KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
+KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
 _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
 
 
@@ -51,11 +53,12 @@ class _Way:
         return tuple(write.instant for write in self.gone if write.completed is not None)
 
 
-def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -> RestoreRecord:
+def checked(work: Work) -> RestoreRecord:
     """Return the record of an operation that can be done; raise `TaskFailed` for one that cannot.
 
     What is known so far is reported also where it is refused.
     """
+    context, operation, table = work.context, work.operation, work.table
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         timeline = Timeline(context.spark, table)
         history = History(context.spark, timeline)
@@ -65,6 +68,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         savepoints = tuple(sorted((each.instant for each in saved), reverse=True))
         _report(context, way, savepoints)
         require_nobody_at_work(busy(context, timeline))
+        require_format(table, way.target, work.journal.newest_change_of_version())
         require_contiguous(history, way.target, way.gone)
         require_whole(history, way.target, timeline.cleans())
         require_savepoints(saved, operation.newer_savepoints)
@@ -87,7 +91,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         rows_before=count_rows(context),
         expected=rows_at(context, way.target.instant, {write.instant for write in way.gone}),
         checkpoint=None if carried is None else encode_checkpoint(carried),
-        metadata_options=_metadata_options(table),
+        metadata_options=options_of_metadata_table(table),
     )
 
 
@@ -135,14 +139,14 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
 
 
 def _require_known_indexes(table: HudiTable) -> None:
-    unknown = sorted(metadata_partitions(table.properties) - _KEPT_INDEXES)
+    unknown = sorted(metadata_partitions(table.properties) - KEPT_INDEXES)
     if unknown:
         raise refused(
             f"The metadata table has the index {unknown[0]}, which cannot be made again after a restore; drop it first."
         )
 
 
-def _metadata_options(table: HudiTable) -> dict[str, str]:
+def options_of_metadata_table(table: HudiTable) -> dict[str, str]:
     """Return the options that make the metadata table of a table again, none where it has none."""
     present = metadata_partitions(table.properties)
     if not present:

@@ -88,13 +88,13 @@ def has_metadata_table(context: TaskContext) -> bool:
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
-def remake_metadata_table(context: TaskContext, record: RestoreRecord) -> None:
+def remake_metadata_table(context: TaskContext, options: dict[str, str]) -> None:
     """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
-    if not record.metadata_options:
+    if not options:
         return
     with (
         stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
-        _client(context, record.metadata_options) as client,
+        _client(context, options) as client,
     ):
         client.initialise_metadata_table()
 
