@@ -35,6 +35,7 @@ STATUS_MODELS = {
         "ServicesStatus",
         "HudiOperationStatus",
         "NamedOperationJob",
+        "NamedServiceRun",
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
@@ -42,7 +43,10 @@ STATUS_MODELS = {
         "TimelineStatus",
     ),
 }
-ELSEWHERE = {"HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"}  # on their own pages
+ELSEWHERE = {  # on their own pages
+    *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
+    *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
+}
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 
 ROWS = {

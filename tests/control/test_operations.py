@@ -261,7 +261,16 @@ async def test_what_is_over_goes_after_its_time() -> None:
 
 def test_a_job_whose_status_makes_no_sense_is_refused() -> None:
     target = observe(table())
-    wrong: tuple[dict[str, Any], ...] = ({}, {"operation": decided(instant="../..")})
+    plan = '{"service":"Clustering","clustering":{"plan":{"partitions":{"names":["/,/"]}}}}'
+    services = ("", "[]", '{"service":"Ingestion"}', plan)
+    wrong: tuple[dict[str, Any], ...] = (
+        {},
+        {"operation": decided(instant="../..")},
+        *(
+            {"operation": decided(kind="RunService", service={"service": "Clustering", "asked": one})}
+            for one in services
+        ),
+    )
     for changes in wrong:
         with pytest.raises(JobRefused):
             build_manifest(target, active(service="Operation", **changes), default_image=IMAGE)

@@ -26,6 +26,7 @@ from tests.planning.world import (
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTableClass, parse_operation
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
@@ -36,15 +37,16 @@ UID = "uid-of-back"
 
 
 def allowing(**changes: Any) -> HudiTableClass:
-    """A class whose tables may be restored and rolled back."""
-    return table_class(operations={"allowed": ["Restore", "Rollback"], **changes})
+    """A class whose tables may have every operation."""
+    return table_class(operations={"allowed": [*map(str, OPERATION_FIELDS)], **changes})
 
 
 def operation(name: str = "back", **changes: Any) -> HudiOperation:
     """A HudiOperation that restores the table to its commit of 20 minutes ago; fields of the spec by their names."""
     told = {key: changes.pop(key) for key in ("status", "created", "deleted", "held") if key in changes}
     deleted, held = told.get("deleted"), told.get("held", True)
-    what = {} if "rollback" in changes else {"restore": {"instant": ago(20)}}
+    is_given = not changes.keys().isdisjoint(OPERATION_FIELDS.values())
+    what = {} if is_given else {"restore": {"instant": ago(20)}}
     parsed = parse_operation(
         {
             "metadata": {
@@ -108,7 +110,7 @@ def world(
 
 def at_work(name: str = "back", **changes: Any) -> Any:
     """The Job of an operation as status remembers it."""
-    return active(JOB, service="Operation", operation=decided(name, **changes), base_instant=ago(10))
+    return active(JOB, service="Operation", operation={**decided(name), **changes}, base_instant=ago(10))
 
 
 def over(kind: Outcome | None = Outcome.SUCCEEDED, *, report: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -119,11 +121,11 @@ def over(kind: Outcome | None = Outcome.SUCCEEDED, *, report: dict[str, Any] | N
 
 def after_run(kind: Outcome | None, *, remembered: TableOperation | None = None, **changes: Any) -> Observation:
     """A table whose operation has just ended a run."""
-    seen = {key: changes.pop(key) for key in ("files", "gone", "resource", "told") if key in changes}
+    seen = {key: changes.pop(key) for key in ("files", "gone", "resource", "told", "job") if key in changes}
     return world(
         *seen.get("resource", (operation(),)),
         remembered=(remembered or entry(state="Running", job=decided()),),
-        told={"active_jobs": (at_work(),), **seen.get("told", {})},
+        told={"active_jobs": (at_work(**seen.get("job", {})),), **seen.get("told", {})},
         jobs=(over(kind, **changes),),
         files=seen.get("files", ()),
         gone=seen.get("gone", ()),

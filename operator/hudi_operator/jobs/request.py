@@ -22,6 +22,7 @@ from hudi_operator.api.spec.table import Ingestion
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.values.base import parse_duration, quantity_bytes
 from hudi_operator.jobs.hudi_options import build_hudi_options, declared_index
+from hudi_operator.jobs.service_run import without_replaced
 from hudi_operator.jobs.source_request import source_document
 from hudi_operator.services.inside import services_inside
 from hudi_operator.services.registry import makes_plans
@@ -65,6 +66,9 @@ def build_request(
             "inside": inside,
         }
     )
+    if operation is not None and operation.service is not None:
+        options = build_hudi_options(table, table_class, Service(operation.service.service.value))
+        task = task.model_copy(update={"hudi_options": without_replaced(table.spec, options, operation.service)})
     if operation is not None and reads_source(table, operation):
         # The source is asked whether it still holds what is to be read again; nothing is ingested.
         ingestion = _ingestion(table, table_class)

@@ -21,6 +21,16 @@ def service_options(spec: HudiTableSpec, service: Service) -> dict[str, str]:
     return options | _scope(spec, service)
 
 
+def options_of_one(spec: HudiTableSpec, service: Service) -> dict[str, str]:
+    """Return the options that what the spec says of one table service decides, for a run of it."""
+    one = _definition_of(service)
+    return {**one.options(spec), **one.gates_open, **_scope(spec, service)}
+
+
+def _definition_of(service: Service) -> TableServiceDefinition:
+    return next(one for one in TABLE_SERVICES if one.service is service)
+
+
 def flag(value: bool) -> str:  # noqa: FBT001 - the one question this asks
     """Return a truth value as Hudi reads it."""
     return "true" if value else "false"

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
+    from hudi_jobs.contract.service_run import RunnableService, ServiceRun
     from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.table_properties import Difference, differences, differences_message
     from hudi_jobs.contract.upstream import HudiSource, RemovedRows, StartingCommit
@@ -112,10 +113,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BUCKET",
     "BUCKET_FILE",
+    "CHANGES_VERSION",
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
     "COMMENT_LIMIT",
-    "CHANGES_VERSION",
     "GOES_BACK",
     "INDEX_KEY",
     "METADATA_PREFIX",
@@ -179,6 +180,7 @@ __all__ = [
     "Rescan",
     "RescanRequest",
     "RunMode",
+    "RunnableService",
     "SaslMechanism",
     "SavepointStep",
     "SavepointTask",
@@ -188,6 +190,7 @@ __all__ = [
     "SecurityProtocol",
     "Service",
     "ServiceOrder",
+    "ServiceRun",
     "StartingCommit",
     "StartingOffsets",
     "TableDefinition",
@@ -231,6 +234,7 @@ _MODULES = (  # those without pydantic first
     "request",
     "rescan",
     "savepoint",
+    "service_run",
     "source",
     "table_properties",
     "upstream",

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
 """Instants and savepoints that a report lists by their times; it counts all."""
@@ -78,6 +79,7 @@ class TableOperation(Document):
     however often its Job is started. With `dry_run` nothing is written.
 
     `instant` is the commit that a restore goes to, or the latest commit that a rollback removes; other kinds have none.
+    `service` is what RunService runs.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
     removed is not read again. `table_version` is the one that an upgrade or downgrade goes to.
     """
@@ -90,6 +92,7 @@ class TableOperation(Document):
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
     table_version: TableVersion | None = None
+    service: ServiceRun | None = None
 
 
 class OperationReport(Document):
@@ -102,6 +105,9 @@ class OperationReport(Document):
     the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on where nothing is read again.
     Where the version of the table changes, `version_before` and `version_after` are the versions, `target` is the
     commit with the savepoint from before, and the rows are those of the whole table.
+
+    `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
+    or instants that are.
     """
 
     phase: OperationPhase
@@ -119,3 +125,5 @@ class OperationReport(Document):
     checkpoint_commit: Instant | None = None
     version_before: TableVersion | None = None
     version_after: TableVersion | None = None
+    instant: Instant | None = None
+    count: int | None = None

@@ -280,6 +280,7 @@ def _essential_operation(report: OperationReport | None) -> OperationReport | No
         verified=report.verified,
         restore=report.restore,
         checkpoint_commit=report.checkpoint_commit,
+        instant=report.instant,
     )
 
 

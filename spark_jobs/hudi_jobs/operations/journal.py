@@ -12,6 +12,7 @@ from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.restore_record import RestoreRecord
+from hudi_jobs.operations.service_record import ServiceRecord
 from hudi_jobs.operations.version_record import VersionRecord
 
 RECORD_FILE = "operations.json"
@@ -21,7 +22,7 @@ RECORD_LIMIT = 4_000_000
 MOST_RECORDS = 20
 """Operations that are remembered; the oldest ones that are done are forgotten first."""
 
-AnyRecord = RestoreRecord | VersionRecord
+AnyRecord = RestoreRecord | ServiceRecord | VersionRecord
 """The records of all kinds, which their `kind` tells apart."""
 
 R = TypeVar("R", bound=OperationRecord)

@@ -7,6 +7,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OperationKind, TableOperation, TaskResult
 from hudi_jobs.operations.going_back import go_back, would_go_back
 from hudi_jobs.operations.journal import Journal
+from hudi_jobs.operations.service_run import run_service, would_run_service
 from hudi_jobs.operations.versions import change_table_version, finish_change, would_change_version
 from hudi_jobs.operations.work import Work
 
@@ -26,4 +27,5 @@ KINDS: Mapping[OperationKind, Kind] = {
     OperationKind.ROLLBACK: Kind(would_go_back, go_back),
     OperationKind.UPGRADE: Kind(would_change_version, change_table_version, finish_change),
     OperationKind.DOWNGRADE: Kind(would_change_version, change_table_version, finish_change),
+    OperationKind.RUN_SERVICE: Kind(would_run_service, run_service),
 }

@@ -25,8 +25,8 @@ def operate(context: TaskContext) -> TaskResult:
         return _dry(context, operation, kind)
     opened = _Opened(context)
 
-    def work(_: Lease) -> TaskResult:
-        return kind.do(Work(context, operation, opened.table(), _journal(context)))
+    def work(lease: Lease) -> TaskResult:
+        return kind.do(Work(context, operation, opened.table(), _journal(context), lease))
 
     def before() -> None:
         kind.before(context, operation, _journal(context))

@@ -33,9 +33,7 @@ def require_changeable(work: Work, version: int) -> None:
     for sentence in _obstacles(work.table.properties, work.table.version, version):
         raise refused(sentence)
     if timeline.newest_commit() is None:
-        raise refused(
-            "The table has no completed commit, so there is nothing to keep; write to it first."
-        )
+        raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
     if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
         _require_readable_slices(work, History(work.context.spark, timeline), version)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationReport, Outcome, TableOperation, TaskResult
+from hudi_jobs.lease.leases import Lease
 from hudi_jobs.operations.journal import AnyRecord, Journal
 from hudi_jobs.table import HudiTable
 
@@ -17,6 +18,7 @@ class Work:
     operation: TableOperation
     table: HudiTable
     journal: Journal
+    lease: Lease | None = None
 
     def keep(self, record: AnyRecord) -> None:
         """Record how far the operation came, and report it."""

@@ -11,6 +11,9 @@ from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map
 from hudi_jobs.services.plans import require_plan_inside
 from hudi_jobs.table import HudiTable
 
+_SOME_TIME_LATER = "20991231235959999"
+"""The instant of a plan that is never written: every time trigger is over by then."""
+
 _UNPUBLISHED = True
 _NO_RESTORE = False
 _UNINITIALISED = False
@@ -148,6 +151,42 @@ class WriteClient:
         """Move the oldest instants from the active timeline into the archive."""
         self._client.archive()
 
+    def would_compact(self) -> int:
+        """Return how many file groups a compaction would merge; no plan is written."""
+        hudi = classes(self._spark).org.apache.hudi
+        kind = hudi.common.model.WriteOperationType.COMPACT
+        executors = hudi.table.action.compact.ScheduleCompactionActionExecutor
+        executor = executors(*self._planning(), _SOME_TIME_LATER, self._option.empty(), kind)
+        plan = _method(executor, "scheduleCompaction").invoke(executor, java_objects(self._spark))
+        return len(plan.getOperations() or ())
+
+    def would_cluster(self) -> int:
+        """Return how many groups of files a clustering would rewrite; no plan is written."""
+        executors = classes(self._spark).org.apache.hudi.table.action.cluster.ClusteringPlanActionExecutor
+        executor = executors(*self._planning(), _SOME_TIME_LATER, self._option.empty())
+        plan = _method(executor, "createClusteringPlan").invoke(executor, java_objects(self._spark))
+        return len(plan.get().getInputGroups() or ()) if plan.isPresent() else 0
+
+    def would_clean(self) -> int:
+        """Return how many files a clean would delete; no plan is written."""
+        executors = classes(self._spark).org.apache.hudi.table.action.clean.CleanPlanActionExecutor
+        executor = executors(*self._planning(), self._option.empty())
+        plans = _method(executor, "requestClean", count=1)
+        plan = plans.invoke(executor, java_objects(self._spark, self._client.getEngineContext()))
+        return sum(len(files) for files in (plan.getFilePathsToBeDeletedPerPartition() or {}).values())
+
+    def would_archive(self) -> int:
+        """Return how many instants an archival would move; nothing is written."""
+        archivers = classes(self._spark).org.apache.hudi.client.timeline.TimelineArchivers
+        table, config = self._table(), self._client.getConfig()
+        layout = table.getMetaClient().getTimelineLayoutVersion()
+        archiver = archivers.getInstance(layout, config, table)
+        found = _method(archiver, "getInstantsToArchive").invoke(archiver, java_objects(self._spark))
+        return int(found.count())
+
+    def _planning(self) -> tuple[JavaObject, JavaObject, JavaObject]:
+        return self._client.getEngineContext(), self._client.getConfig(), self._table()
+
     def _table(self) -> JavaObject:
         tables = classes(self._spark).org.apache.hudi.table.HoodieSparkTable
         return tables.create(self._client.getConfig(), self._client.getEngineContext())
@@ -194,12 +233,12 @@ def _note(written: JavaObject, notes: Mapping[str, str]) -> None:
         metadata.addMetadata(key, value)
 
 
-def _method(target: JavaObject, name: str) -> JavaObject:
-    """Return the one method of this name that a Java object's class or a class above it declares."""
+def _method(target: JavaObject, name: str, *, count: int | None = None) -> JavaObject:
+    """Return the one method of this name, and number of parameters, that the class of an object or one above has."""
     kind = target.getClass()
     while kind is not None:
         for method in kind.getDeclaredMethods():
-            if method.getName() == name:
+            if method.getName() == name and count in {None, method.getParameterCount()}:
                 method.setAccessible(True)
                 return method
         kind = kind.getSuperclass()

@@ -31,17 +31,7 @@ class _Clustering(PlannedService):
     can_plan_anew = True
 
     def require(self, context: TaskContext, table: HudiTable) -> None:
-        _require_partitions(context)
-        declared = context.task.hudi_options.get(_SORT_COLUMNS, "")
-        wanted = [column.strip() for column in declared.split(",") if column.strip()]
-        with stage("The table's schema cannot be read", otherwise=FailureReason.HUDI_ERROR):
-            schema = table.schema()
-        missing = [column for column in wanted if schema is not None and column not in schema.fieldNames()]
-        if schema is not None and missing:
-            raise TaskFailed(
-                FailureReason.COLUMN_MISSING,
-                f"The table has no column {', '.join(missing)} to sort by; it has {', '.join(schema.fieldNames())}.",
-            )
+        require_clustering(context, table)
 
     def pending(self, timeline: Timeline) -> list[Pending]:
         return timeline.pending_clusterings()
@@ -58,6 +48,21 @@ class _Clustering(PlannedService):
         if selection:
             return f"Hudi planned nothing: no small files in the partitions that {', '.join(selection)} selects."
         return "Hudi planned nothing: there are not enough small files to make larger ones of."
+
+
+def require_clustering(context: TaskContext, table: HudiTable) -> None:
+    """Raise `TaskFailed` for partitions outside of the table, and columns that it has not."""
+    _require_partitions(context)
+    declared = context.task.hudi_options.get(_SORT_COLUMNS, "")
+    wanted = [column.strip() for column in declared.split(",") if column.strip()]
+    with stage("The table's schema cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        schema = table.schema()
+    missing = [column for column in wanted if schema is not None and column not in schema.fieldNames()]
+    if schema is not None and missing:
+        raise TaskFailed(
+            FailureReason.COLUMN_MISSING,
+            f"The table has no column {', '.join(missing)} to sort by; it has {', '.join(schema.fieldNames())}.",
+        )
 
 
 def _require_partitions(context: TaskContext) -> None:

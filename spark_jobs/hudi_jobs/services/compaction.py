@@ -16,16 +16,21 @@ def compact(context: TaskContext) -> TaskResult:
     return run_planned(context, _Compaction())
 
 
+def require_compaction(context: TaskContext, _: HudiTable) -> None:
+    """Raise `TaskFailed` for a table without log files."""
+    if context.task.table.type is not TableType.MERGE_ON_READ:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
+        )
+
+
 class _Compaction(PlannedService):
     name = "compaction"
     can_plan_anew = False
 
-    def require(self, context: TaskContext, table: HudiTable) -> None:  # noqa: ARG002 - the task says all
-        if context.task.table.type is not TableType.MERGE_ON_READ:
-            raise TaskFailed(
-                FailureReason.INVALID_REQUEST,
-                "Only a MergeOnRead table has log files to compact; turn compaction off for this one.",
-            )
+    def require(self, context: TaskContext, table: HudiTable) -> None:
+        require_compaction(context, table)
 
     def pending(self, timeline: Timeline) -> list[Pending]:
         return timeline.pending_compactions()

@@ -14,6 +14,7 @@ from hudi_jobs.contract import (
     OperationPhase,
     OperationReport,
     Outcome,
+    RunnableService,
     Service,
     TableOperation,
     TaskResult,
@@ -58,6 +59,39 @@ def request(
 
 def operate(lake: Any, instant: str | None, kind: OperationKind = RESTORE, **changes: Any) -> TaskResult:
     result: TaskResult = lake.drive(request(lake, instant, kind, **changes))
+    return result
+
+
+def asking(
+    lake: Any,
+    kind: OperationKind,
+    document: dict[str, Any],
+    *,
+    uid: str = "uid-of-once",
+    dry_run: bool = False,
+    service: Service = Service.OPERATION,
+    **changes: Any,
+) -> JobRequest:
+    """The request of an operation that is about no commit; `document` is what its kind asks for."""
+    operation = TableOperation.model_validate(
+        {"kind": kind, "resource": "team/once", "uid": uid, "dry_run": dry_run, **document}
+    )
+    options = {**lake.hudi_options(service), **changes.pop("options", {})}
+    asked: JobRequest = lake.service_request(Service.OPERATION, options=options, **changes)
+    task = asked.tasks[0].model_copy(update={"operation": operation})
+    return asked.model_copy(update={"tasks": (task,)})
+
+
+def service_request(
+    lake: Any, service: RunnableService, *, replaced: dict[str, str] | None = None, **changes: Any
+) -> JobRequest:
+    """The request to run a service once, with the options that the operator builds for it."""
+    document = {"service": {"service": service, "options": replaced or {}}}
+    return asking(lake, OperationKind.RUN_SERVICE, document, service=Service(service.value), **changes)
+
+
+def serve_once(lake: Any, service: RunnableService, **changes: Any) -> TaskResult:
+    result: TaskResult = lake.drive(service_request(lake, service, **changes))
     return result
 
 

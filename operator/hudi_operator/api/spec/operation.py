@@ -5,15 +5,18 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, WithJsonSchema, model_validator
+from pydantic.alias_generators import to_camel
 
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
+from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
 
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
+    OperationKind.RUN_SERVICE: "runService",
 }
 """The field of the spec for each kind that can be asked for."""
 
@@ -45,6 +48,9 @@ class HudiOperationSpec(Model):
 
     rollback: RollbackSpec | None = None
     """Remove the latest commit."""
+
+    run_service: RunServiceSpec | None = None
+    """Run a table service once."""
 
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
@@ -81,14 +87,19 @@ class HudiOperationSpec(Model):
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
-        if sum(getattr(self, field) is not None for field in OPERATION_FIELDS.values()) != 1:
+        if len(self._given) != 1:
             raise ValueError("give one operation that this release knows")
         return self
 
     @property
     def kind(self) -> OperationKind:
         """What is done to the table."""
-        return next(kind for kind, field in OPERATION_FIELDS.items() if getattr(self, field) is not None)
+        return self._given[0]
+
+    @property
+    def _given(self) -> list[OperationKind]:
+        documents = {to_camel(name): getattr(self, name) for name in HudiOperationSpec.model_fields}
+        return [kind for kind, field in OPERATION_FIELDS.items() if documents[field] is not None]
 
     @property
     def instant(self) -> str | None:

@@ -337,14 +337,8 @@ class CleaningTrigger(Model):
     """Commits since the last clean that make the next one due."""
 
 
-class CleaningSpec(Model):
-    """Removal of file slices that no reader needs any more."""
-
-    mode: ServiceMode = ServiceMode.ASYNC
-    """Async runs a separate Job, Inline runs inside the writer, after the commit."""
-
-    trigger: CleaningTrigger = CleaningTrigger()
-    """When a cleaning is due."""
+class CleaningRetention(Model):
+    """Which file slices a cleaning keeps."""
 
     policy: CleaningPolicy = CleaningPolicy.KEEP_LATEST_COMMITS
     """Which file slices are kept."""
@@ -373,6 +367,16 @@ class CleaningSpec(Model):
             )
         )
     )
+
+
+class CleaningSpec(CleaningRetention):
+    """Removal of file slices that no reader needs any more."""
+
+    mode: ServiceMode = ServiceMode.ASYNC
+    """Async runs a separate Job, Inline runs inside the writer, after the commit."""
+
+    trigger: CleaningTrigger = CleaningTrigger()
+    """When a cleaning is due."""
 
 
 class ArchivalSpec(Model):

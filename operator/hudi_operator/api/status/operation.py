@@ -77,6 +77,12 @@ class OperationReportStatus(Model):
     checkpoint_commit: InstantTime | None = None
     """The commit that carries the checkpoint on, where no input is read again."""
 
+    instant: InstantTime | None = None
+    """The instant that a service has completed, or a repair deals with."""
+
+    count: int | None = None
+    """Number of file groups, files, rows or instants that it deals with."""
+
 
 class HudiOperationStatus(Model):
     """What the operator says of one operation."""

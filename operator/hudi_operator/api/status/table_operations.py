@@ -4,12 +4,22 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_jobs.contract import NewerSavepoints, OperationKind
+from hudi_jobs.contract import NewerSavepoints, OperationKind, RunnableService
 from hudi_operator.api.status.conditions import REASON_PATTERN
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
 OPERATIONS_SHOWN = 20
+
+
+class NamedServiceRun(Model):
+    """Which table service a Job runs for a HudiOperation."""
+
+    service: RunnableService
+    """The service."""
+
+    asked: Annotated[str, Field(max_length=8192)]
+    """What the HudiOperation asks for, as JSON."""
 
 
 class NamedOperationJob(Model):
@@ -35,6 +45,9 @@ class NamedOperationJob(Model):
 
     reingest: bool = True
     """Read the input of removed commits again."""
+
+    service: NamedServiceRun | None = None
+    """The table service that is run."""
 
 
 class TableOperation(Model):

@@ -19,6 +19,7 @@ from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
+from hudi_operator.jobs.service_run import service_run
 from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
 from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
@@ -260,7 +261,8 @@ def _operation(table: HudiTable, job: ActiveJob) -> TableOperation | None:
         return None
     try:
         resource = f"{table.metadata.namespace}/{named.resource}"
-        return TableOperation.model_validate({**named.model_dump(), "resource": resource})
+        service = service_run(table.spec, named.service) if named.service is not None else None
+        return TableOperation.model_validate({**named.model_dump(), "resource": resource, "service": service})
     except ValidationError as error:
         raise JobRefused(job, "what the status says of its operation makes no sense") from error
 

@@ -12,6 +12,7 @@ from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observa
 from hudi_operator.planning.model.reasons import OperationReason, RunTrouble
 from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.operations.kinds.registry import may_be_left
 from hudi_operator.planning.runs.failures import FailureKind, failure_kind
 
 _MESSAGE_LIMIT = 1024
@@ -42,7 +43,7 @@ def _after(
         update={
             "job": job.operation,
             "report": shown(report) if report is not None else entry.report,
-            "begun": entry.begun or (not entry.dry_run and not _wrote_nothing(run, found, result, report)),
+            "begun": entry.begun or _has_begun(entry, run, found, result, report),
         }
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
@@ -65,10 +66,12 @@ def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings
     count, kind = entry.failures + 1, failure_kind(run)
     budget = settings.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else settings.max_attempts
     if not entry.begun and kind is not FailureKind.CONFLICT and count >= budget:
-        message = f"{count} runs have failed before they changed anything, the last one so: {run.message}"
+        before = "" if may_be_left(entry.kind) else " before they changed anything"
+        message = f"{count} runs have failed{before}, the last one so: {run.message}"
         return _finished(entry, OperationState.FAILED, run.reason or OperationReason.REFUSED, message, now=now)
     at = format_time(now + retry_delay(count, settings))
-    what = "has begun and is finished by another run" if entry.begun else "is tried again; nothing was changed"
+    again = "is tried again" if may_be_left(entry.kind) else "is tried again; nothing was changed"
+    what = "has begun and is finished by another run" if entry.begun else again
     changes = {
         "failures": count,
         "retry_at": at,
@@ -94,6 +97,17 @@ def _finished(
 
 def _result(found: JobObservation | None) -> TaskResult | None:
     return found.outcome.results[0] if found is not None and found.outcome and found.outcome.results else None
+
+
+def _has_begun(
+    entry: TableOperation,
+    run: RunStatus,
+    found: JobObservation | None,
+    result: TaskResult | None,
+    report: OperationReport | None,
+) -> bool:
+    """Whether another run has to finish what this one may have left."""
+    return not entry.dry_run and not may_be_left(entry.kind) and not _wrote_nothing(run, found, result, report)
 
 
 def _wrote_nothing(

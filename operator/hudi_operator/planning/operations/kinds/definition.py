@@ -17,9 +17,13 @@ class OperationDefinition:
     `admit` looks at spec and timeline, and returns the commit that the operation is about, None where it is about none,
     or why it does not begin. `remember` returns the fields of `NamedOperationJob` that only this kind has: every run is
     to do the same, whatever becomes of the spec of the table. `wording` says what is done, as in "restore to X".
+
+    `may_be_left` says that a table is whole also where a run has been killed: such an operation is not tried without
+    end, and may be deleted between two runs.
     """
 
     admit: Callable[[HudiOperation, Observation], Answer | str | None]
     remember: Callable[[HudiOperation, HudiTable], Mapping[str, Any]]
     wording: Callable[[NamedOperationJob], str]
     needs_instant: bool = False
+    may_be_left: bool = False

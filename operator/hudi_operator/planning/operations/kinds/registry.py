@@ -7,10 +7,12 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
+from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
 
 KINDS: Mapping[OperationKind, OperationDefinition] = {
     OperationKind.RESTORE: RESTORE,
     OperationKind.ROLLBACK: ROLLBACK,
+    OperationKind.RUN_SERVICE: RUN_SERVICE,
 }
 
 
@@ -30,3 +32,9 @@ def wording_of(job: NamedOperationJob) -> str:
     """Return what an operation does, in words: its kind where a newer release has begun it."""
     known = KINDS.get(job.kind)
     return known.wording(job) if known is not None else f"operation {job.kind}"
+
+
+def may_be_left(kind: OperationKind) -> bool:
+    """Whether a table is whole also where a run of this kind has been killed."""
+    known = KINDS.get(kind)
+    return known is not None and known.may_be_left

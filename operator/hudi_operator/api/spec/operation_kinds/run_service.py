@@ -1,0 +1,74 @@
+"""What a service asks for that is run once: which it is, and what takes the place of the table's own for this run."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract import RunnableService
+from hudi_operator.api.spec.services import CleaningRetention, ClusteringExecution, ClusteringPlan, CompactionPlan
+from hudi_operator.api.values.base import Model, rules
+
+MOST_NAMES = 20
+
+
+class CompactionRun(Model):
+    """What a compaction does in place of what the table declares."""
+
+    plan: CompactionPlan
+    """Which file groups it takes."""
+
+
+class ClusteringRun(Model):
+    """What a clustering does in place of what the table declares; a part that is left out is the table's."""
+
+    plan: ClusteringPlan | None = None
+    """Which files it takes, and how large it makes them; at most 20 partitions by their names."""
+
+    execution: ClusteringExecution | None = None
+    """How it rewrites them."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            ("has(self.plan) || has(self.execution)", "give plan or execution"),
+            (
+                "!has(self.plan) || !has(self.plan.partitions) || !has(self.plan.partitions.names) || "
+                f"size(self.plan.partitions.names) <= {MOST_NAMES}",
+                f"at most {MOST_NAMES} partitions can be named here",
+            ),
+        )
+    )
+
+
+class ArchivalRun(Model):
+    """What an archival does in place of what the table declares."""
+
+    min_commits: Annotated[int, Field(ge=1)]
+    """Commits that stay in the active timeline."""
+
+
+class RunServiceSpec(Model):
+    """Run a table service now, whatever its mode and trigger say: finish the plan that is pending, or make one."""
+
+    service: RunnableService
+    """The service."""
+
+    compaction: CompactionRun | None = None
+    """For a Compaction: another plan than the table's."""
+
+    clustering: ClusteringRun | None = None
+    """For a Clustering: another plan or execution than the table's."""
+
+    cleaning: CleaningRetention | None = None
+    """For a Cleaning: which file slices it keeps, in place of what the table declares."""
+
+    archival: ArchivalRun | None = None
+    """For an Archival: another number of commits than the table's."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *(
+                (f"!has(self.{one.lower()}) || self.service == '{one}'", f"{one.lower()} is only for service {one}")
+                for one in RunnableService
+            )
+        )
+    )

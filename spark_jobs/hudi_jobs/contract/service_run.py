@@ -1,0 +1,23 @@
+"""A table service that a HudiOperation asks for once."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from hudi_jobs.contract.document import Document
+
+
+class RunnableService(StrEnum):
+    """A table service that can be asked for by name."""
+
+    COMPACTION = "Compaction"
+    CLUSTERING = "Clustering"
+    CLEANING = "Cleaning"
+    ARCHIVAL = "Archival"
+
+
+class ServiceRun(Document):
+    """Which service a run does, and the options of Hudi that take the place of the table's own for it."""
+
+    service: RunnableService
+    options: dict[str, str] = Field(default_factory=dict)
