@@ -36,6 +36,8 @@ ACCEPTED: dict[str, Document] = {
     "a clean of its own": _service("Cleaning", cleaning={"policy": "KeepLatestByHours", "retainHours": 2}),
     "an archival of its own": _service("Archival", archival={"minCommits": 5}),
     "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
+    "an upgrade": {"spec": {**TABLE, "upgrade": {"tableVersion": 9}}},
+    "a downgrade": {"spec": {**TABLE, "downgrade": {"tableVersion": 6}}},
     "approved from the beginning": {"spec.approved": True},
 }
 REFUSED: dict[str, tuple[Document, str]] = {
@@ -44,6 +46,18 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "no target": ({"spec.restore": {}}, EITHER),
     "two targets": ({"spec.restore": {"instant": TIME, "savepoint": "a"}}, EITHER),
     "a rollback of nothing": ({"spec": {**TABLE, "rollback": {}}}, "spec.rollback.instant: Required value"),
+    "an upgrade to the oldest version": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 6}}},
+        "spec.upgrade.tableVersion: Unsupported value: 6",
+    ),
+    "a downgrade to the newest version": (
+        {"spec": {**TABLE, "downgrade": {"tableVersion": 9}}},
+        "spec.downgrade.tableVersion: Unsupported value: 9",
+    ),
+    "an upgrade to a version between two": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 7}}},
+        "spec.upgrade.tableVersion: Unsupported value: 7",
+    ),
     "an instant that leads elsewhere": (
         {"spec.restore": {"instant": "../../2026031011"}},
         "spec.restore.instant in body should match",

@@ -32,8 +32,8 @@ class Difference:
     """A field, what is declared of it, what the table has, and what a person can do about it.
 
     `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`,
-    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; one that `passes`
-    is brought into line by the next run. All texts are short and printable, whatever the file holds.
+    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; one that
+    `passes` is brought into line by the next run. All texts are short and printable, whatever the file holds.
     """
 
     field: str

@@ -58,8 +58,7 @@ def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:
             raise refused(
-                f"The {each.action} {each.instant} has not completed; let it finish, or end it with the tool that began "
-                "it."
+                f"The {each.action} {each.instant} has not completed; let it finish, or end it by the tool that began it."
             )
 
 

@@ -11,14 +11,13 @@ from tests.spark_jobs.operations.asked import (
     done,
     operate,
     pending,
-    refusal,
     rows,
 )
 from tests.spark_jobs.test_services import fill, succeeded
 from tests.spark_jobs.test_table_version import properties, versions
 from tests.spark_jobs.trials import crossed
 
-from hudi_jobs.contract import OperationPhase, Outcome, Service, TaskResult
+from hudi_jobs.contract import Outcome, Service, TaskResult
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 from hudi_operator.storage.local import LocalFileSystem

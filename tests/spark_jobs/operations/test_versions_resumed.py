@@ -77,7 +77,7 @@ def half_move(lake: Any, before: int, after: int, how: str) -> None:
     ),
 )
 def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
-    lake: Any, monkeypatch: pytest.MonkeyPatch, before: int, after: int, kind: str, how: str
+    lake: Any, monkeypatch: pytest.MonkeyPatch, *, before: int, after: int, kind: str, how: str
 ) -> None:
     declare(lake, kind, before)
     fill(lake, 4)

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
+from hudi_operator.api.spec.operation_kinds.versions import DowngradeSpec, UpgradeSpec
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
 
@@ -17,6 +18,8 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
     OperationKind.RUN_SERVICE: "runService",
+    OperationKind.UPGRADE: "upgrade",
+    OperationKind.DOWNGRADE: "downgrade",
 }
 """The field of the spec for each kind that can be asked for."""
 
@@ -51,6 +54,12 @@ class HudiOperationSpec(Model):
 
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
+
+    upgrade: UpgradeSpec | None = None
+    """Take the table to a newer table version of Hudi."""
+
+    downgrade: DowngradeSpec | None = None
+    """Take the table to an older table version of Hudi."""
 
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""

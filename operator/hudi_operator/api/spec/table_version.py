@@ -12,4 +12,9 @@ VERSION_RULES = (
         "one recordKey column with several partitionBy columns needs tableVersion 9: before, releases of Hudi write "
         "such keys in two ways, and the table does not say which",
     ),
+    (
+        "!has(self.tableVersion) || self.tableVersion >= 9 || !has(self.orderingFields) || "
+        "size(self.orderingFields) < 2",
+        "several orderingFields need tableVersion 9: readers of older ones know a single one",
+    ),
 )

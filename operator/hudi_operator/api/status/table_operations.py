@@ -49,6 +49,9 @@ class NamedOperationJob(Model):
     service: NamedServiceRun | None = None
     """The table service that is run."""
 
+    table_version: int | None = None
+    """The table version that an upgrade or downgrade goes to."""
+
 
 class TableOperation(Model):
     """One HudiOperation of the table, as far as it has come."""

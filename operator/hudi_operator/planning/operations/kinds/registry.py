@@ -8,11 +8,14 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
 from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
+from hudi_operator.planning.operations.kinds.versions import CHANGE_OF_VERSION
 
 KINDS: Mapping[OperationKind, OperationDefinition] = {
     OperationKind.RESTORE: RESTORE,
     OperationKind.ROLLBACK: ROLLBACK,
     OperationKind.RUN_SERVICE: RUN_SERVICE,
+    OperationKind.UPGRADE: CHANGE_OF_VERSION,
+    OperationKind.DOWNGRADE: CHANGE_OF_VERSION,
 }
 
 
