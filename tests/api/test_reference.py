@@ -46,6 +46,7 @@ STATUS_MODELS = {
 ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
+    *("UpgradeSpec", "DowngradeSpec"),
 }
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 

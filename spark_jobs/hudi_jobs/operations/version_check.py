@@ -30,7 +30,7 @@ def require_changeable(work: Work, version: int) -> None:
     timeline = Timeline(work.context.spark, work.table)
     require_plans_inside(work.context)
     _require_nothing_pending(work, timeline)
-    for sentence in _obstacles(work.table.properties, work.table.version, version):
+    for sentence in obstacles(work.table.properties, work.table.version, version):
         raise refused(sentence)
     if timeline.newest_commit() is None:
         raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
@@ -58,11 +58,11 @@ def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:
             raise refused(
-                f"The {each.action} {each.instant} has not completed; let it finish, or end it by the tool that began it."
+                f"The {each.action} {each.instant} has not completed; let it finish, or end it where it was begun."
             )
 
 
-def _obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterator[str]:
+def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterator[str]:
     """Yield what Hudi's handlers trip over, some of them after they have moved the timeline, or lose without a word."""
     for key, usual in _PLACES.items():
         if properties.get(key, "") not in usual:
