@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.operations.asked import commits, done, operate
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, RunMode, Service
@@ -75,5 +76,21 @@ def test_all_that_is_done_to_a_table_leaves_its_version_and_its_rows(
             result = lake.serve(service, mode=RunMode.SCHEDULE_AND_EXECUTE)
             assert result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, result
             assert dict(lake.rows("id", "v")) == wanted, (service, number)
+    target = commits(lake)[-1]
+    lake.put("9.csv", "id,part,ts,v\n5,p1,90,gone\n", at=600)
+    assert lake.ingest().outcome is Outcome.SUCCEEDED
+    done(operate(lake, target))
+    assert dict(lake.rows("id", "v")) == wanted
     assert versions(lake) == [str(version)] * len(versions(lake))
     assert properties(lake)["hoodie.timeline.layout.version"] == ("1" if version == 6 else "2")
+
+
+@pytest.mark.parametrize("version", [6, 8] if ALL else [6])
+def test_a_continuous_driver_makes_a_table_with_the_version_and_goes_on_with_it(lake: Any, version: int) -> None:
+    declare(lake, version, "MergeOnRead", "Bloom", ordering=False, partitions=False)
+    for number in range(2):
+        lake.put(f"{number}.csv", f"id,part,ts,v\n1,p1,10,{number}\n", at=number)
+        result = lake.ingest(continuous={"min_interval_seconds": 0.1, "recycle_after_seconds": 1})
+        assert (result.outcome, result.batches) == (Outcome.SUCCEEDED, 1), result
+    assert versions(lake) == [str(version)] * len(versions(lake))
+    assert lake.rows("id", "v") == [("1", "1")]

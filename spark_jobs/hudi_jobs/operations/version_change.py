@@ -3,7 +3,8 @@
 Hudi 1.2.0 changes a timeline of one layout into one of the other file by file, in any order, and the version last
 (`SevenToEightUpgradeHandler`, `EightToSevenDowngradeHandler`). A driver that is killed in between leaves a timeline of
 which each layout shows a part. `UpgradeDowngrade.run` begins by rolling back what that part shows as unfinished, such
-as a commit whose completed file alone was moved: its rows would go. So the move is finished before Hudi's own run.
+as a commit whose completed file alone was moved: its rows would go. So the timeline is moved before Hudi's own run,
+by the same code of Hudi, and as often as it takes.
 Before the first move everything is merged and nothing is pending, so that no file is read differently afterwards.
 """
 
@@ -37,8 +38,9 @@ _EVERYTHING = {
 }
 """Options of a compaction that merges every log file, as Hudi's own before a change of version."""
 
-_ARCHIVE_AT_ONCE = {"hoodie.commits.archival.batch": "100000"}
-"""Hudi 1.2.0 drops an archived instant whenever it begins another batch (`ArchiveEntryFlusher.accept`)."""
+_BATCH = "hoodie.commits.archival.batch"
+_ARCHIVED_AT_ONCE, _ALL = "500", "100000"
+"""A downgrade of Hudi 1.2.0 drops an archived instant whenever it begins another batch (`ArchiveEntryFlusher`)."""
 
 
 def prepare_change(context: TaskContext, record: VersionRecord) -> str:
@@ -78,7 +80,9 @@ def change_version(context: TaskContext, record: VersionRecord) -> None:
         context.log("changing the version of the table", found=found, version=version)
         with stage(f"The version of the table cannot be changed to {version}", otherwise=FailureReason.HUDI_ERROR):
             _change(context, found, version)
-        _require_moved(context, found, version)
+        reached = _version(context)
+        if reached != version:
+            raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi returned without an error, and the table has {reached}.")
 
 
 def _steps(before: int, after: int) -> tuple[int, ...]:
@@ -87,13 +91,16 @@ def _steps(before: int, after: int) -> tuple[int, ...]:
 
 
 def _change(context: TaskContext, found: int, version: int) -> None:
-    is_move = (found < LAYOUT_2_FROM) is not (version < LAYOUT_2_FROM)
+    is_newer = version >= LAYOUT_2_FROM
+    is_move = (found < LAYOUT_2_FROM) is is_newer
     half_moved = is_move and _move_again_what_is_in_both(context, found)
     # What of an archive cannot be read ends the first run, and is left behind by those that have to finish.
-    options = {**_ARCHIVE_AT_ONCE, "hoodie.fail.on.timeline.archiving": str(not half_moved).lower()}
+    options = {"hoodie.fail.on.timeline.archiving": str(not half_moved).lower()}
+    options[_BATCH] = _ARCHIVED_AT_ONCE if is_newer else _ALL
     with _client(context, {ENABLED: "false"}) as client:
-        if half_moved:
-            client.finish_moving_timeline(version, **options)
+        if is_move and (is_newer or half_moved):  # a downgrade that cannot move a file ends by itself
+            client.move_timeline(version, **options)
+            _require_moved(context, found)
         client.change_version(version, **options)
 
 
@@ -109,13 +116,11 @@ def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
     return bool(moved)
 
 
-def _require_moved(context: TaskContext, found: int, version: int) -> None:
-    """Raise where Hudi has passed over a file that it could not move, with nothing but a warning in its log."""
-    reached = _version(context)
-    left = _instant_files(context, _folders(found)[0]) if _folders(found) != _folders(version) else []
-    if reached != version or left:
-        shown = f"left {', '.join(left[:3])} behind" if left else f"left the table at version {reached}"
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi returned without an error, and {shown}.")
+def _require_moved(context: TaskContext, found: int) -> None:
+    """Raise before the version is written where Hudi has passed over a file that it could not move, with a warning."""
+    left = _instant_files(context, _folders(found)[0])
+    if left:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi has not moved {', '.join(left[:3])} of the timeline.")
 
 
 def mend_properties(context: TaskContext) -> None:

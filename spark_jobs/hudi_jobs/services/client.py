@@ -130,8 +130,8 @@ class WriteClient:
         change = jvm.table.upgrade.UpgradeDowngrade(meta, config, self._client.getEngineContext(), helper)
         change.run(jvm.common.table.HoodieTableVersion.fromVersionCode(version), None)
 
-    def finish_moving_timeline(self, version: int, **options: str) -> None:
-        """Move what is left of the timeline to the layout of a version, where a driver was killed midway."""
+    def move_timeline(self, version: int, **options: str) -> None:
+        """Move what is there of the timeline to the layout of a version, which the table does not say to have yet."""
         jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
         handlers, context = jvm.table.upgrade, self._client.getEngineContext()
         helper = handlers.SparkUpgradeDowngradeHelper.getInstance()
