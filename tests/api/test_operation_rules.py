@@ -120,6 +120,16 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
         {"spec.runService.service": "Archival"},
         _fixed("runService"),
     ),
+    "an upgrade": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 8}}},
+        {"spec.upgrade.tableVersion": 9},
+        _fixed("upgrade"),
+    ),
+    "a downgrade": (
+        {"spec": {**TABLE, "downgrade": {"tableVersion": 8}}},
+        {"spec.downgrade.tableVersion": 6},
+        _fixed("downgrade"),
+    ),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
     "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),

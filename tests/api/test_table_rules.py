@@ -51,6 +51,7 @@ ACCEPTED: dict[str, Document] = {
     "a table version for readers of Hudi 0.15": {"spec.tableVersion": 6},
     "one key column and several partition columns in the newest version": {
         "spec.tableVersion": 9,
+        "spec.recordKey": ["flight"],
         "spec.partitionBy": ["year", "month"],
     },
     "several ordering fields in the newest version": {
@@ -105,7 +106,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),
     "a table version between two": ({"spec.tableVersion": 7}, "spec.tableVersion: Unsupported value: 7"),
     "one key column and several partition columns in an older version": (
-        {"spec.tableVersion": 8, "spec.partitionBy": ["year", "month"]},
+        {"spec.tableVersion": 8, "spec.recordKey": ["flight"], "spec.partitionBy": ["year", "month"]},
         "one recordKey column with several partitionBy columns needs tableVersion 9",
     ),
     "several ordering fields in an older version": (
