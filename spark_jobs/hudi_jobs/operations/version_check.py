@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import Location, OperationKind
 from hudi_jobs.contract.table_merging import columns_of, payload_of
 from hudi_jobs.contract.table_support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
@@ -13,6 +14,7 @@ from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
 
 LAYOUT_2_FROM = 8
 """The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
@@ -34,8 +36,12 @@ def require_changeable(work: Work, version: int) -> None:
         raise refused(sentence)
     if timeline.newest_commit() is None:
         raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
+    if version < work.table.version and work.table.has_partitioned_record_index():
+        raise refused(
+            "The metadata table has an index of record keys by partition, which older versions do not have."
+        )
     if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
-        _require_readable_slices(work, History(work.context.spark, timeline), version)
+        _require_readable_slices(work, version)
 
 
 def _require_direction(work: Work, version: int) -> None:
@@ -95,22 +101,24 @@ def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterato
         yield f"The table has {merging[0]}, which versions before 9 do not know."
 
 
-def _require_readable_slices(work: Work, history: History, version: int) -> None:
+def _require_readable_slices(work: Work, version: int) -> None:
     """Refuse where log files would be taken for part of another file slice, which brings old values back.
 
     In layout 1 an instant is complete when its file was last changed, and a log file belongs to the newest base file
     from before that (`HoodieFileGroup.getBaseInstantTime`).
     """
-    found = work.table.version
+    found, spark, base = work.table.version, work.context.spark, work.table.base_path
     if found < LAYOUT_2_FROM <= version:
-        late = _completed_after_a_compaction(history)
+        # Hudi tells when a file was changed in the zone in which it makes instants.
+        with instants_in_order(spark, base, work.context.task.hudi_options):
+            late = _completed_after_a_compaction(History(spark, Timeline(spark, HudiTable.at(spark, base))))
         if late is not None:
             raise refused(
                 f"By the time of its file, commit {late[0]} completed after compaction {late[1]} was planned, as in a "
                 "copied table: the new version would take its log files for newer ones. Compact and clean the table "
                 "until archival has taken that commit, then upgrade."
             )
-    if version < LAYOUT_2_FROM <= found and Location.parse(work.table.base_path).store != "file":
+    if version < LAYOUT_2_FROM <= found and Location.parse(base).store != "file":
         path = _log_file(work)
         if path is not None:
             raise refused(

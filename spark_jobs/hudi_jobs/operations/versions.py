@@ -5,6 +5,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.owner import require_not_owned_elsewhere
+from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import options_of_metadata_table, require_no_restore
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.restore import has_metadata_table, remake_metadata_table, remove_metadata_table
@@ -31,6 +33,7 @@ def finish_change(context: TaskContext, operation: TableOperation, journal: Jour
     record = journal.find(VersionRecord, operation.uid)
     if record is None or record.phase is not OperationPhase.RUNNING or record.target is None:
         return
+    require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
     mend_properties(context)
     change_version(context, record)
 
