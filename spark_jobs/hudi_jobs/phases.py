@@ -27,6 +27,7 @@ class Phase(StrEnum):
     DELETING = "deleting"
     PREPARED = "prepared"
     RESTORED = "restored"
+    CHANGED = "changed"
     VERIFIED = "verified"
     AFTER_COMMIT = "after-commit"
     BETWEEN_BATCHES = "between-batches"

@@ -44,6 +44,8 @@ ACCEPTED: dict[str, Document] = {
     "a repair of the table": _repair(rebuildMetadataTable={}),
     "a repair of its index": _repair(rebuildRecordIndex={}),
     "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
+    "an upgrade": {"spec": {**TABLE, "upgrade": {"tableVersion": 9}}},
+    "a downgrade": {"spec": {**TABLE, "downgrade": {"tableVersion": 6}}},
     "approved from the beginning": {"spec.approved": True},
 }
 REFUSED: dict[str, tuple[Document, str]] = {
@@ -52,6 +54,18 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "no target": ({"spec.restore": {}}, EITHER),
     "two targets": ({"spec.restore": {"instant": TIME, "savepoint": "a"}}, EITHER),
     "a rollback of nothing": ({"spec": {**TABLE, "rollback": {}}}, "spec.rollback.instant: Required value"),
+    "an upgrade to the oldest version": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 6}}},
+        "spec.upgrade.tableVersion: Unsupported value: 6",
+    ),
+    "a downgrade to the newest version": (
+        {"spec": {**TABLE, "downgrade": {"tableVersion": 9}}},
+        "spec.downgrade.tableVersion: Unsupported value: 9",
+    ),
+    "an upgrade to a version between two": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 7}}},
+        "spec.upgrade.tableVersion: Unsupported value: 7",
+    ),
     "an instant that leads elsewhere": (
         {"spec.restore": {"instant": "../../2026031011"}},
         "spec.restore.instant in body should match",
@@ -125,6 +139,16 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
         _fixed("runService"),
     ),
     "the repair": (_repair(rebuildMetadataTable={}), {"spec.repair.rebuildRecordIndex": {}}, _fixed("repair")),
+    "an upgrade": (
+        {"spec": {**TABLE, "upgrade": {"tableVersion": 8}}},
+        {"spec.upgrade.tableVersion": 9},
+        _fixed("upgrade"),
+    ),
+    "a downgrade": (
+        {"spec": {**TABLE, "downgrade": {"tableVersion": 8}}},
+        {"spec.downgrade.tableVersion": 6},
+        _fixed("downgrade"),
+    ),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
     "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),

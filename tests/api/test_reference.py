@@ -48,6 +48,7 @@ ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
     *("RepairSpec", "InstantRepair", "TableRepair"),
+    *("UpgradeSpec", "DowngradeSpec"),
 }
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 

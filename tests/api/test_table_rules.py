@@ -48,6 +48,16 @@ ACCEPTED: dict[str, Document] = {
     "file sizes as quantities": {"spec.fileSizing": {"maxFileSize": "0.5Gi", "smallFileLimit": "512Mi"}},
     "a record size estimate in bytes": {"spec.fileSizing": {"recordSizeEstimate": 1}},
     "a zone of the timeline": {"spec.timelineTimeZone": "America/Argentina/Buenos_Aires"},
+    "a table version for readers of Hudi 0.15": {"spec.tableVersion": 6},
+    "one key column and several partition columns in the newest version": {
+        "spec.tableVersion": 9,
+        "spec.recordKey": ["flight"],
+        "spec.partitionBy": ["year", "month"],
+    },
+    "several ordering fields in the newest version": {
+        "spec.tableVersion": 9,
+        "spec.orderingFields": ["observed_at", "sequence"],
+    },
     "compaction of a MergeOnRead table": {"spec.compaction": {"mode": "Inline"}},
     "a driver with size": {"spec.execution": {"driver": {"cpu": "500m", "memory": "1Gi"}}},
     "executors with size": {"spec.execution": {"executor": {"cpu": 1, "memory": "1Gi", "instances": 3}}},
@@ -94,6 +104,15 @@ PLAIN = "a column name holds letters, digits and underscores"
 
 REFUSED: dict[str, tuple[Document, str]] = {
     "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),
+    "a table version between two": ({"spec.tableVersion": 7}, "spec.tableVersion: Unsupported value: 7"),
+    "one key column and several partition columns in an older version": (
+        {"spec.tableVersion": 8, "spec.recordKey": ["flight"], "spec.partitionBy": ["year", "month"]},
+        "one recordKey column with several partitionBy columns needs tableVersion 9",
+    ),
+    "several ordering fields in an older version": (
+        {"spec.tableVersion": 6, "spec.orderingFields": ["observed_at", "sequence"]},
+        "several orderingFields need tableVersion 9",
+    ),
     "a base path that is a bucket": ({"spec.basePath": "s3a://lake"}, SHAPE),
     "a base path that is a bucket with a slash": ({"spec.basePath": "s3a://lake/"}, SHAPE),
     "a base path without a bucket": ({"spec.basePath": "s3a:///flights"}, SHAPE),

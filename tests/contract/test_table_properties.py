@@ -275,6 +275,16 @@ def test_a_metadata_table_counts_only_when_it_is_asked_for_by_name_and_stops_not
     assert "deletionPolicy" not in differences_message([found])
 
 
+@pytest.mark.parametrize(("properties", "found"), [(V6, 6), (V9, 9)])
+def test_another_version_than_is_pinned_is_told_and_stops_nothing(properties: dict[str, str], found: int) -> None:
+    assert differences(properties, declared(version=found)) == ()
+    (one,) = differences(properties, declared(version=8))
+    assert (one.field, one.declared, one.found, one.stops) == ("tableVersion", "8", str(found), False)
+    assert "HudiOperation" in one.sentence
+    too_old = differences(properties | {"hoodie.table.version": "5"}, declared(version=8))
+    assert [each.field for each in too_old] == ["hoodie.table.version"], "it is told once"
+
+
 @pytest.mark.parametrize("path", sorted(TABLES.glob("*.tar.gz")), ids=lambda path: path.name.removesuffix(".tar.gz"))
 def test_a_real_table_that_is_declared_as_it_is_differs_in_nothing(path: Path) -> None:
     with tarfile.open(path) as archive:

@@ -162,6 +162,8 @@ def test_hudi_does_not_count_again_in_the_job_of_a_service(service: Service, exp
         ({"index": {"type": "Simple"}}, {"hudi-operator.index": "Simple"}),
         ({"fileSizing": {"smallFileLimit": "0"}}, {"hoodie.parquet.small.file.limit": "0"}),
         ({"fileSizing": {"maxFileSize": "3M"}}, {"hoodie.parquet.max.file.size": "3000000"}),
+        ({"tableVersion": 6}, {"hoodie.write.table.version": "6", "hoodie.write.auto.upgrade": "false"}),
+        ({}, {"hoodie.write.table.version": None}),
         ({"metadataTable": {"enabled": False}}, {"hoodie.metadata.enable": "false"}),
         ({"metadataTable": {"enabled": True}}, {"hoodie.metadata.enable": "true"}),
         ({"cleaning": {"policy": "KeepLatestByHours", "retainHours": 48}}, {"hoodie.clean.hours.retained": "48"}),

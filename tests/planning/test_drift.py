@@ -182,6 +182,13 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_reported_and_stops_nothin
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 
+def test_a_pinned_version_that_the_table_does_not_have_is_reported_while_a_run_is_under_way_too() -> None:
+    for memory in (status(), status(active_jobs=(active(),))):
+        drift = drift_of(observe(table(tableVersion=8, status=memory), snapshot=seen()))
+        assert [(one.field, one.stops) for one in drift] == [("tableVersion", False)]
+    assert launches(plan_for(observe(table(tableVersion=8), snapshot=seen())))
+
+
 def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> None:
     running = status(active_jobs=(active(),))
 

@@ -41,6 +41,9 @@ _SORT_MODES = {
 _METADATA_TABLE = "hoodie.metadata.enable"
 """Without it Hudi makes a metadata table with a new table, and the driver keeps what an existing one has."""
 
+_TABLE_VERSION = "hoodie.write.table.version"
+"""Without it Hudi makes a new table with its newest version, and the driver keeps that of an existing one."""
+
 _KEYS_OF_ROWS = frozenset(
     {
         "hoodie.bucket.index.*",
@@ -98,7 +101,7 @@ def owned_hudi_options(
 def owned_hudi_keys(table: HudiTable, table_class: HudiTableClassSpec) -> Iterable[str]:
     """Return the keys that some job of the table sets, so that nobody else may."""
     found = (owned_hudi_options(table, service, table_class=table_class) for service in Service)
-    return {*_KEYS_OF_ROWS, _METADATA_TABLE, *(key for options in found for key in options)}
+    return {*_KEYS_OF_ROWS, _METADATA_TABLE, _TABLE_VERSION, *(key for options in found for key in options)}
 
 
 def declared_index(index: Index) -> str:
@@ -118,6 +121,7 @@ def _identity(table: HudiTable) -> dict[str, str]:
         "hoodie.datasource.write.hive_style_partitioning": "true",
         "hoodie.table.timeline.timezone": "UTC",
         **({"hoodie.table.ordering.fields": ordering} if ordering else {}),
+        **({_TABLE_VERSION: str(spec.table_version)} if spec.table_version is not None else {}),
     }
 
 

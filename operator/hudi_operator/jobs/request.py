@@ -132,6 +132,7 @@ def definition_of(table: HudiTable) -> TableDefinition:
         ordering_fields=spec.ordering_fields,
         index=declared_index(spec.index),
         metadata_table=spec.metadata_table.enabled,
+        version=spec.table_version,
     )
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from hudi_jobs.contract.location import Location, NotALocation, store_of
     from hudi_jobs.contract.operation import (
+        CHANGES_VERSION,
         GOES_BACK,
         MOST_LISTED,
         NewerSavepoints,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUCKET",
     "BUCKET_FILE",
+    "CHANGES_VERSION",
     "CHECKPOINT_KEY",
     "CHECKPOINT_LIMIT",
     "COMMENT_LIMIT",

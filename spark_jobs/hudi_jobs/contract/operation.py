@@ -43,6 +43,11 @@ class OperationKind(StrEnum):
 GOES_BACK = frozenset({OperationKind.RESTORE, OperationKind.ROLLBACK})
 """Kinds that remove commits."""
 
+CHANGES_VERSION = frozenset({OperationKind.UPGRADE, OperationKind.DOWNGRADE})
+"""Kinds that take the table to another version of its format."""
+
+TableVersion = Annotated[int, Field(ge=1, le=99)]
+
 
 class NewerSavepoints(StrEnum):
     """What becomes of savepoints on commits that a restore takes away."""
@@ -77,7 +82,7 @@ class TableOperation(Document):
     `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the one that some
     repairs are about. `service` is what RunService runs, and `repair` what Repair does.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
-    removed is not read again.
+    removed is not read again. `table_version` is the one that an upgrade or downgrade goes to.
     """
 
     kind: OperationKind
@@ -87,6 +92,7 @@ class TableOperation(Document):
     dry_run: bool = False
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
+    table_version: TableVersion | None = None
     service: ServiceRun | None = None
     repair: Repair | None = None
 
@@ -99,6 +105,8 @@ class OperationReport(Document):
     `rows_after` count the table before, at the target, and afterwards; `checksum` is over all rows at the target, and
     `verified` says that count and checksum of each partition were equal afterwards. `restore` is the requested time of
     the restore itself, and `checkpoint_commit` the commit that carries the checkpoint on where nothing is read again.
+    Where the version of the table changes, `version_before` and `version_after` are the versions, `target` is the
+    commit with the savepoint from before, and the rows are those of the whole table.
 
     `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
     or instants that are.
@@ -117,5 +125,7 @@ class OperationReport(Document):
     verified: bool | None = None
     restore: Instant | None = None
     checkpoint_commit: Instant | None = None
+    version_before: TableVersion | None = None
+    version_after: TableVersion | None = None
     instant: Instant | None = None
     count: int | None = None

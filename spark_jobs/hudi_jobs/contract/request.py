@@ -126,7 +126,7 @@ class TableDefinition(Document):
     """The identity and shape of one Hudi table, as declared.
 
     `index` is declared as its note has it (`index_note`). `metadata_table` is None where nothing was
-    asked for by name: then the table keeps what it has.
+    asked for by name: then the table keeps what it has. So is `version`, with which only a new table is created.
     """
 
     name: str
@@ -137,6 +137,7 @@ class TableDefinition(Document):
     ordering_fields: tuple[str, ...] = ()
     index: str | None = None
     metadata_table: bool | None = None
+    version: int | None = None
 
 
 class ContinuousTask(Document):

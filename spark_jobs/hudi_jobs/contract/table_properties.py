@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from hudi_jobs.contract.index import may_follow
 from hudi_jobs.contract.request import TableDefinition
-from hudi_jobs.contract.table_merging import columns_of, ordering_of
-from hudi_jobs.contract.table_support import OPERATIONS, Unsupported, unsupported
+from hudi_jobs.contract.table_merging import columns_of, ordering_of, version_of
+from hudi_jobs.contract.table_support import OPERATIONS, WRITTEN_VERSIONS, Unsupported, unsupported
 
 NONE = "(none)"
 """How a list without columns is shown."""
@@ -32,8 +32,8 @@ class Difference:
     """A field, what is declared of it, what the table has, and what a person can do about it.
 
     `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`,
-    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; the others are
-    brought into line by the next run. All texts are short and printable, whatever the file holds.
+    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; one that
+    `passes` is brought into line by the next run. All texts are short and printable, whatever the file holds.
     """
 
     field: str
@@ -42,6 +42,7 @@ class Difference:
     advice: str
     is_property: bool = False
     stops: bool = True
+    passes: bool = False
 
     @property
     def sentence(self) -> str:
@@ -78,6 +79,7 @@ def differences(
         *_ordering(properties, definition),
         *_index(definition, written_index),
         *_metadata_table(properties, definition),
+        *_version(properties, definition),
         *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
         *map(_unsupported, (OPERATIONS,) if keeps_operations else ()),
     )
@@ -153,6 +155,22 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
         declared=str(definition.metadata_table).lower(),
         found=str(found).lower(),
         advice=advice,
+        stops=False,
+        passes=not found,
+    )
+
+
+def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
+    found = version_of(properties)
+    # A version that cannot be written to is told of by `unsupported`, and stops the table.
+    if definition.version in {None, found} or found not in WRITTEN_VERSIONS:
+        return
+    yield Difference(
+        field="tableVersion",
+        declared=str(definition.version),
+        found=str(found),
+        advice="it is kept, because no run changes it as a side effect; change it with a HudiOperation (upgrade or "
+        f"downgrade), or {_DECLARE}",
         stops=False,
     )
 

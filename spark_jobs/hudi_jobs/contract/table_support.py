@@ -31,7 +31,7 @@ SLASHED = "hoodie.datasource.write.slash.separated.date.partitioning"
 _OPERATION = "_hoodie_operation"
 _OTHER_VERSION = (
     "upgrade the table with your own tool, for example by one write with Hudi 0.15.0, which makes it version 6, "
-    "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades no table"
+    "or by upgrade_table of Hudi 1.2.0, which makes it version 9; this operator upgrades tables from version 6 on"
 )
 
 SIMPLE, COMPLEX, NON_PARTITIONED = "SIMPLE", "COMPLEX", "NON_PARTITION"

@@ -21,6 +21,7 @@ from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
     require_contiguous,
+    require_format,
     require_latest,
     require_nobody_at_work,
     require_savepoints,
@@ -29,13 +30,14 @@ from hudi_jobs.operations.refusal import (
 )
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.rows import count_rows, rows_at
+from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_commits_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.timeline import Begun, Timeline
 from hudi_jobs.table import HudiTable
 
-_KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
+KEPT_INDEXES = frozenset({"files", "column_stats", "partition_stats", "bloom_filters", "record_index"})
 _NEVER_BESIDE = frozenset({"indexing", "logcompaction"})
 
 
@@ -51,11 +53,12 @@ class _Way:
         return tuple(write.instant for write in self.gone if write.completed is not None)
 
 
-def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -> RestoreRecord:
+def checked(work: Work) -> RestoreRecord:
     """Return the record of an operation that can be done; raise `TaskFailed` for one that cannot.
 
     What is known so far is reported also where it is refused.
     """
+    context, operation, table = work.context, work.operation, work.table
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         timeline = Timeline(context.spark, table)
         history = History(context.spark, timeline)
@@ -65,6 +68,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         savepoints = tuple(sorted((each.instant for each in saved), reverse=True))
         _report(context, way, savepoints)
         require_nobody_at_work(busy(context, timeline))
+        require_format(table, way.target, work.journal.newest_change_of_version())
         require_contiguous(history, way.target, way.gone)
         require_whole(history, way.target, timeline.cleans())
         require_savepoints(saved, operation.newer_savepoints)
@@ -136,7 +140,7 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
 
 def require_known_indexes(table: HudiTable) -> None:
     """Refuse an index of the metadata table that cannot be made again."""
-    unknown = sorted(metadata_partitions(table.properties) - _KEPT_INDEXES)
+    unknown = sorted(metadata_partitions(table.properties) - KEPT_INDEXES)
     if unknown:
         raise refused(f"The metadata table has the index {unknown[0]}, which cannot be made again; drop it first.")
 

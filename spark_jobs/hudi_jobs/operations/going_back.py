@@ -26,7 +26,7 @@ from hudi_jobs.services.preparation import load_timeline
 def would_go_back(work: Work) -> TaskResult:
     """Check a restore or rollback, and say what it would do."""
     require_no_restore(work.context, work.journal, ours=None)
-    record = checked(work.context, work.operation, work.table)
+    record = checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would undo {_undone(record)}; nothing was written.")
 
@@ -78,7 +78,7 @@ class _Run:
     def _begin(self, earlier: RestoreRecord | None) -> RestoreRecord:
         """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
         try:
-            record = checked(self._context, self._operation, self._work.table)
+            record = checked(self._work)
         except TaskFailed:
             if earlier is not None:
                 remake_metadata_table(self._context, earlier.metadata_options)

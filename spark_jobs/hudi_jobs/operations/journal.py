@@ -14,6 +14,7 @@ from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.service_record import ServiceRecord
+from hudi_jobs.operations.version_record import VersionRecord
 
 RECORD_FILE = "operations.json"
 RECORD_LIMIT = 4_000_000
@@ -22,7 +23,7 @@ RECORD_LIMIT = 4_000_000
 MOST_RECORDS = 20
 """Operations that are remembered; the oldest ones that are done are forgotten first."""
 
-AnyRecord = RestoreRecord | ServiceRecord | RepairRecord
+AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord
 """The records of all kinds, which their `kind` tells apart."""
 
 R = TypeVar("R", bound=OperationRecord)
@@ -55,6 +56,11 @@ class Journal:
         restores = (each for each in running if isinstance(each, RestoreRecord))
         mine = (each for each in restores if each.target == restore.target and each.newest < restore.instant)
         return next((each.resource for each in mine), None)
+
+    def newest_change_of_version(self) -> str | None:
+        """Return the newest commit from before a change of the table's version, as far as records tell."""
+        changes = (each for each in self._read()[0] if isinstance(each, VersionRecord))
+        return max((each.target for each in changes if each.target is not None), default=None)
 
     def keep(self, record: AnyRecord) -> None:
         """Write the record of an operation in the place of its former one."""

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hudi_jobs.contract import OperationKind, TaskResult
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import OperationKind, TableOperation, TaskResult
 from hudi_jobs.operations.going_back import go_back, would_go_back
+from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.repair.run import repair, would_repair
 from hudi_jobs.operations.service_run import run_service, would_run_service
+from hudi_jobs.operations.versions import change_table_version, finish_change, would_change_version
 from hudi_jobs.operations.work import Work
 
 
@@ -16,11 +19,15 @@ class Kind:
 
     would: Callable[[Work], TaskResult]
     do: Callable[[Work], TaskResult]
+    before: Callable[[TaskContext, TableOperation, Journal], None] = lambda *_: None
+    """What has to be finished under the lease before anybody can read the table."""
 
 
 KINDS: Mapping[OperationKind, Kind] = {
     OperationKind.RESTORE: Kind(would_go_back, go_back),
     OperationKind.ROLLBACK: Kind(would_go_back, go_back),
+    OperationKind.UPGRADE: Kind(would_change_version, change_table_version, finish_change),
+    OperationKind.DOWNGRADE: Kind(would_change_version, change_table_version, finish_change),
     OperationKind.RUN_SERVICE: Kind(would_run_service, run_service),
     OperationKind.REPAIR: Kind(would_repair, repair),
 }

@@ -6,6 +6,7 @@ from hudi_jobs.contract import FailureReason, NewerSavepoints
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.history import History, Write
 from hudi_jobs.services.timeline import Begun, Clean, Savepoint
+from hudi_jobs.table import HudiTable
 
 _NAMED = 5
 _UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering", "compaction"})
@@ -76,6 +77,16 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
     strange = [write for write in gone if write.action not in _UNDOABLE]
     if strange:
         raise refused(f"A restore cannot undo the {strange[0].action} {strange[0].instant}; finish it first.")
+
+
+def require_format(table: HudiTable, target: Write, changed_after: str | None) -> None:
+    """Refuse to go back over a change of the table's version where log files were written in another format."""
+    is_merged = str(table.meta.getTableType().name()) == "COPY_ON_WRITE"
+    if changed_after is not None and target.instant < changed_after and not is_merged:
+        raise refused(
+            f"The version of the table was changed after commit {changed_after}, and log files from before it are not "
+            f"read as they were; name that commit, which has a savepoint, or a newer one."
+        )
 
 
 def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> None:

@@ -28,7 +28,11 @@ def operate(context: TaskContext) -> TaskResult:
     def work(lease: Lease) -> TaskResult:
         return kind.do(Work(context, operation, opened.table(), _journal(context), lease))
 
-    return with_lease(context, work, before=opened.open)
+    def before() -> None:
+        kind.before(context, operation, _journal(context))
+        opened.open()
+
+    return with_lease(context, work, before=before)
 
 
 def _kind_of(operation: TableOperation) -> Kind:

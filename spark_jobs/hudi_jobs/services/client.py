@@ -17,6 +17,7 @@ _SOME_TIME_LATER = "20991231235959999"
 _UNPUBLISHED = True
 _NO_RESTORE = False
 _UNINITIALISED = False
+_LAYOUT_2_FROM = 8
 _LATER = False
 """`cluster` and `compact` leave the commit to its own call, which is where our notes go in."""
 
@@ -122,6 +123,33 @@ class WriteClient:
         """Make the metadata table that the options of this client name, and nothing else."""
         unknown = classes(self._spark).org.apache.hudi.common.model.WriteOperationType.UNKNOWN
         self._client.initTable(unknown, self._option.empty())
+
+    def change_version(self, version: int, **options: str) -> None:
+        """Take the table to another version, by Hudi's own handlers. Nothing may be pending, and no log file unmerged.
+
+        Hudi refuses an upgrade while automatic ones are off, so that they are on for this call alone.
+        """
+        jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
+        meta, helper = self._table().getMetaClient(), jvm.table.upgrade.SparkUpgradeDowngradeHelper.getInstance()
+        change = jvm.table.upgrade.UpgradeDowngrade(meta, config, self._client.getEngineContext(), helper)
+        change.run(jvm.common.table.HoodieTableVersion.fromVersionCode(version), None)
+
+    def move_timeline(self, version: int, **options: str) -> None:
+        """Move what is there of the timeline to the layout of a version, which the table does not say to have yet."""
+        jvm, config = classes(self._spark).org.apache.hudi, self._version_config(version, options)
+        handlers, context = jvm.table.upgrade, self._client.getEngineContext()
+        helper = handlers.SparkUpgradeDowngradeHelper.getInstance()
+        if version >= _LAYOUT_2_FROM:
+            handlers.SevenToEightUpgradeHandler().upgrade(config, context, None, helper)
+        else:
+            handlers.EightToSevenDowngradeHandler().downgrade(config, context, None, helper)
+
+    def _version_config(self, version: int, options: Mapping[str, str]) -> JavaObject:
+        config = self._client.getConfig()
+        wanted = {"hoodie.write.auto.upgrade": "true", "hoodie.write.table.version": str(version), **options}
+        for key, value in wanted.items():
+            config.setValue(key, value)
+        return config
 
     def archive(self) -> None:
         """Move the oldest instants from the active timeline into the archive."""

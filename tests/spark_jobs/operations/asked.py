@@ -26,19 +26,21 @@ from hudi_jobs.table import HudiTable
 __all__ = ["overwrite", "timeline"]
 
 RESTORE, ROLLBACK = OperationKind.RESTORE, OperationKind.ROLLBACK
+UPGRADE, DOWNGRADE = OperationKind.UPGRADE, OperationKind.DOWNGRADE
 LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
 """Enough where all writers of a test are in one JVM."""
 
 
 def request(
     lake: Any,
-    instant: str,
+    instant: str | None,
     kind: OperationKind = RESTORE,
     *,
     uid: str = "uid-of-back",
     dry_run: bool = False,
     savepoints: NewerSavepoints = NewerSavepoints.REFUSE,
     reingest: bool = True,
+    version: int | None = None,
     **changes: Any,
 ) -> JobRequest:
     operation = TableOperation(
@@ -49,13 +51,14 @@ def request(
         dry_run=dry_run,
         newer_savepoints=savepoints,
         reingest=reingest,
+        table_version=version,
     )
     asked: JobRequest = lake.service_request(Service.OPERATION, **changes)
     task = asked.tasks[0].model_copy(update={"operation": operation})
     return asked.model_copy(update={"tasks": (task,)})
 
 
-def operate(lake: Any, instant: str, kind: OperationKind = RESTORE, **changes: Any) -> TaskResult:
+def operate(lake: Any, instant: str | None, kind: OperationKind = RESTORE, **changes: Any) -> TaskResult:
     result: TaskResult = lake.drive(request(lake, instant, kind, **changes))
     return result
 

@@ -10,6 +10,7 @@ from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
+from hudi_operator.api.spec.operation_kinds.versions import DowngradeSpec, UpgradeSpec
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
 from hudi_operator.api.values.choice import exactly_one, given_fields
@@ -19,6 +20,8 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.ROLLBACK: "rollback",
     OperationKind.RUN_SERVICE: "runService",
     OperationKind.REPAIR: "repair",
+    OperationKind.UPGRADE: "upgrade",
+    OperationKind.DOWNGRADE: "downgrade",
 }
 """The field of the spec for each kind that can be asked for."""
 
@@ -55,6 +58,12 @@ class HudiOperationSpec(Model):
 
     repair: RepairSpec | None = None
     """Mend one thing that keeps the table from working."""
+
+    upgrade: UpgradeSpec | None = None
+    """Take the table to a newer table version of Hudi."""
+
+    downgrade: DowngradeSpec | None = None
+    """Take the table to an older table version of Hudi."""
 
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""

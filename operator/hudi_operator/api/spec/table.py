@@ -22,6 +22,7 @@ from hudi_operator.api.spec.services import (
     CompactionSpec,
 )
 from hudi_operator.api.spec.source import SOURCE_RULES, TABLE_RULES, OptionValue, Source
+from hudi_operator.api.spec.table_version import VERSION_RULES, TableVersion
 from hudi_operator.api.values.base import Duration, Model, Name, Quantity, at_least, not_less, rules
 from hudi_operator.api.values.columns import NO_COLUMN_TWICE, PLAIN_COLUMNS, ColumnName
 from hudi_operator.api.values.paths import BasePath, QuarantinePath, apart
@@ -287,6 +288,10 @@ class HudiTableSpec(Model):
     ]
     """CopyOnWrite or MergeOnRead; it cannot be changed."""
 
+    table_version: TableVersion | None = None
+    """Version of the table's format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for those
+    of 1.0, 9 for those of 1.1 and later. Hudi's newest by default. A table that is there keeps its own."""
+
     record_key: Annotated[
         tuple[ColumnName, ...],
         Field(
@@ -372,6 +377,7 @@ class HudiTableSpec(Model):
                 "orderingFields cannot be changed; create another table",
             ),
             *INDEX_RULES,
+            *VERSION_RULES,
             (
                 "has(self.tableName) == has(oldSelf.tableName) && "
                 "(!has(self.tableName) || self.tableName == oldSelf.tableName)",

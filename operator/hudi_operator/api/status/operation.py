@@ -83,6 +83,12 @@ class OperationReportStatus(Model):
     count: int | None = None
     """Number of file groups, files, rows or instants that it deals with."""
 
+    version_before: int | None = None
+    """Table version before an upgrade or downgrade; `target` is then the commit with the savepoint from before."""
+
+    version_after: int | None = None
+    """Table version that it goes to."""
+
 
 class HudiOperationStatus(Model):
     """What the operator says of one operation."""

@@ -59,6 +59,9 @@ class NamedOperationJob(Model):
     repair: NamedRepair | None = None
     """What is mended."""
 
+    table_version: int | None = None
+    """The table version that an upgrade or downgrade goes to."""
+
 
 class TableOperation(Model):
     """One HudiOperation of the table, as far as it has come."""

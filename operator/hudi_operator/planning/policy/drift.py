@@ -19,7 +19,7 @@ def drift_of(observation: Observation) -> tuple[Difference, ...]:
         return ()
     is_busy = bool(observation.table.status.active_jobs)
     found = drift_between(observation.table, observation.snapshot)
-    return tuple(one for one in found if one.stops or not is_busy)
+    return tuple(one for one in found if not (one.passes and is_busy))
 
 
 def drift_between(table: HudiTable, snapshot: TimelineSnapshot) -> tuple[Difference, ...]:

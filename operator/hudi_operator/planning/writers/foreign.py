@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import ConcurrencyMode
+from hudi_jobs.contract import CHANGES_VERSION, ConcurrencyMode
 from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
 from hudi_operator.api.spec.table import ManagementPolicy
-from hudi_operator.api.status.table import ActiveJob, RunStatus
+from hudi_operator.api.status.table import ActiveJob, HudiTableStatus, RunStatus
 from hudi_operator.planning.model import Observation, TimelineSnapshot
 from hudi_operator.planning.model.times import instant_time, parse_time
 from hudi_operator.planning.runs.windows import Window
@@ -79,6 +79,10 @@ def check_writers(
     read = observation.snapshot.read_up_to
     known_well = (one for one in _completions(timeline) if read is None or one <= read)
     newest = max(known_well, default=verified or _BEFORE_ALL)
+    if _changes_version(observation.table.status):
+        # When a commit has completed may be told by another file from now on. Who has written meanwhile shows in the
+        # rows, which the driver compares.
+        return Writers(verified_up_to=max(newest, verified or _BEFORE_ALL))
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     if spec.management_policy is ManagementPolicy.OBSERVE or not is_serialized or owned_elsewhere or is_watched:
         return Writers(verified_up_to=newest)
@@ -106,6 +110,14 @@ def _completed_before(completion: str, timeline: Timeline) -> str:
 
 def _completions(timeline: Timeline) -> Iterator[str]:
     return (one.completion for one in timeline.completed if one.action in _CHECKED)
+
+
+def _changes_version(status: HudiTableStatus) -> bool:
+    """Whether an operation of ours is, or may be, changing the format of the timeline."""
+    at_work = any(job.operation is not None and job.operation.kind in CHANGES_VERSION for job in status.active_jobs)
+    return at_work or any(
+        one.begun and one.finished_at is None and one.kind in CHANGES_VERSION for one in status.operations
+    )
 
 
 def acceptance(value: str | None, timeline: Timeline) -> Acceptance:

@@ -9,12 +9,15 @@ from hudi_operator.planning.operations.kinds.definition import OperationDefiniti
 from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
 from hudi_operator.planning.operations.kinds.repair import REPAIR
 from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
+from hudi_operator.planning.operations.kinds.versions import CHANGE_OF_VERSION
 
 KINDS: Mapping[OperationKind, OperationDefinition] = {
     OperationKind.RESTORE: RESTORE,
     OperationKind.ROLLBACK: ROLLBACK,
     OperationKind.RUN_SERVICE: RUN_SERVICE,
     OperationKind.REPAIR: REPAIR,
+    OperationKind.UPGRADE: CHANGE_OF_VERSION,
+    OperationKind.DOWNGRADE: CHANGE_OF_VERSION,
 }
 
 

@@ -1,0 +1,20 @@
+"""The version of a table's format, and what a table of an older one cannot have."""
+
+from typing import Literal, TypeAlias
+
+TableVersion: TypeAlias = Literal[6, 8, 9]
+"""Versions that Hudi 1.2.0 writes (`WRITTEN_VERSIONS` of the contract)."""
+
+VERSION_RULES = (
+    (
+        "!has(self.tableVersion) || self.tableVersion >= 9 || size(self.recordKey) > 1 || !has(self.partitionBy) || "
+        "size(self.partitionBy) < 2",
+        "one recordKey column with several partitionBy columns needs tableVersion 9: before, releases of Hudi write "
+        "such keys in two ways, and the table does not say which",
+    ),
+    (
+        "!has(self.tableVersion) || self.tableVersion >= 9 || !has(self.orderingFields) || "
+        "size(self.orderingFields) < 2",
+        "several orderingFields need tableVersion 9: readers of older ones know a single one",
+    ),
+)

@@ -1,0 +1,171 @@
+"""The change of a table's version, in steps that may each be done again.
+
+Hudi 1.2.0 changes a timeline of one layout into one of the other file by file, in any order, and the version last
+(`SevenToEightUpgradeHandler`, `EightToSevenDowngradeHandler`). A driver that is killed in between leaves a timeline of
+which each layout shows a part. `UpgradeDowngrade.run` begins by rolling back what that part shows as unfinished, such
+as a commit whose completed file alone was moved: its rows would go. So the timeline is moved before Hudi's own run,
+by the same code of Hudi, and as often as it takes.
+Before the first move everything is merged and nothing is pending, so that no file is read differently afterwards.
+"""
+
+import re
+from contextlib import AbstractContextManager
+
+from hudi_jobs.as_found.metadata import ENABLED
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.notes import commit_notes
+from hudi_jobs.operations.restore import remove_metadata_table
+from hudi_jobs.operations.version_check import LAYOUT_2_FROM
+from hudi_jobs.operations.version_record import VersionRecord
+from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table import HudiTable
+
+_META_FOLDER, _TIMELINE = ".hoodie", "timeline"
+_PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"
+_INSTANT_FILE = re.compile(r"(?P<time>[0-9]{14}(?:[0-9]{3})?)(?:_[0-9]+)?(?P<rest>\.[a-z.]+)")
+_KEEP_BOTH, _RECURSIVELY = False, False
+_EVERYTHING = {
+    ENABLED: "false",
+    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
+}
+"""Options of a compaction that merges every log file, as Hudi's own before a change of version."""
+
+_BATCH = "hoodie.commits.archival.batch"
+_ARCHIVED_AT_ONCE, _ALL = "500", "100000"
+"""A downgrade of Hudi 1.2.0 drops an archived instant whenever it begins another batch (`ArchiveEntryFlusher`)."""
+
+
+def prepare_change(context: TaskContext, record: VersionRecord) -> str:
+    """Merge all log files and keep the latest commit with a savepoint; return that commit."""
+    remove_metadata_table(context)
+    Others(context).roll_back(load_timeline(context))
+    notes = commit_notes(context.run, context.task)
+    with stage("The table cannot be made ready for another version", otherwise=FailureReason.HUDI_ERROR):
+        timeline = load_timeline(context)
+        with _client(context, _EVERYTHING) as client:
+            for plan in timeline.pending_clusterings():
+                client.rollback(plan.instant)
+            for plan in timeline.pending_compactions():
+                client.compact(plan.instant, notes, at_rest=context.at_rest())
+            if str(timeline.meta.getTableType().name()) == "MERGE_ON_READ":
+                while (instant := client.schedule_compaction(notes)) is not None:
+                    client.compact(instant, notes, at_rest=context.at_rest())
+        timeline = load_timeline(context)
+        pending, newest = timeline.begun(), timeline.newest_commit()
+        if pending or newest is None:
+            named = f"{pending[0].action} {pending[0].instant}" if pending else "no commit"
+            raise TaskFailed(FailureReason.CONFLICT, f"The timeline shows {named}, which was not there before.")
+        timeline.drop_begun_savepoint(newest)
+        if newest not in {each.instant for each in timeline.savepoints()}:
+            text = f"before version {record.version_after} of the table, for HudiOperation {record.resource}"
+            with _client(context, {ENABLED: "false"}) as client:
+                client.savepoint(newest, user=SAVEPOINT_USER, comment=text)
+    return newest
+
+
+def change_version(context: TaskContext, record: VersionRecord) -> None:
+    """Take the table to the version of the record, wherever an earlier run has ended."""
+    for version in _steps(record.version_before, record.version_after):
+        found = _version(context)
+        if found == version or (found < version) is not (record.version_before < record.version_after):
+            continue
+        context.log("changing the version of the table", found=found, version=version)
+        with stage(f"The version of the table cannot be changed to {version}", otherwise=FailureReason.HUDI_ERROR):
+            _change(context, found, version)
+        reached = _version(context)
+        if reached != version:
+            raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi returned without an error, and the table has {reached}.")
+
+
+def _steps(before: int, after: int) -> tuple[int, ...]:
+    """Return the versions to go through. In one go from 9 to 6, Hudi replaces the payload class that 8 brings back."""
+    return (8, after) if {before, after} == {6, 9} else (after,)
+
+
+def _change(context: TaskContext, found: int, version: int) -> None:
+    is_newer = version >= LAYOUT_2_FROM
+    is_move = (found < LAYOUT_2_FROM) is is_newer
+    half_moved = is_move and _move_again_what_is_in_both(context, found)
+    # What of an archive cannot be read ends the first run, and is left behind by those that have to finish.
+    options = {"hoodie.fail.on.timeline.archiving": str(not half_moved).lower()}
+    options[_BATCH] = _ARCHIVED_AT_ONCE if is_newer else _ALL
+    with _client(context, {ENABLED: "false"}) as client:
+        if is_move and (is_newer or half_moved):  # a downgrade that cannot move a file ends by itself
+            client.move_timeline(version, **options)
+            _require_moved(context, found)
+        client.change_version(version, **options)
+
+
+def _move_again_what_is_in_both(context: TaskContext, found: int) -> bool:
+    """Tell whether a move has begun. What is in both layouts was being moved, and its first file is whole."""
+    filesystem, path = _filesystem(context)
+    first, second = _folders(found)
+    left = {_normal(name) for name in _instant_files(context, first)}
+    moved = _instant_files(context, second)
+    for name in moved:
+        if _normal(name) in left:
+            filesystem.delete(path(f"{second}/{name}"), _RECURSIVELY)
+    return bool(moved)
+
+
+def _require_moved(context: TaskContext, found: int) -> None:
+    """Raise before the version is written where Hudi has passed over a file that it could not move, with a warning."""
+    left = _instant_files(context, _folders(found)[0])
+    if left:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi has not moved {', '.join(left[:3])} of the timeline.")
+
+
+def mend_properties(context: TaskContext) -> None:
+    """Put the properties back that a driver was killed over: Hudi empties the file before it writes it again."""
+    filesystem, path = _filesystem(context)
+    broken, backup = path(f"{_META_FOLDER}/{_PROPERTIES}"), path(f"{_META_FOLDER}/{_BACKUP}")
+    if not filesystem.exists(backup) or filesystem.getFileStatus(backup).getLen() == 0:
+        return
+    if filesystem.exists(broken) and filesystem.getFileStatus(broken).getLen() > 0:
+        return
+    filesystem.delete(broken, _RECURSIVELY)
+    utilities, configuration = classes(context.spark).org.apache.hadoop.fs.FileUtil, hadoop_configuration(context.spark)
+    utilities.copy(filesystem, backup, filesystem, broken, _KEEP_BOTH, configuration)
+
+
+def _folders(version: int) -> tuple[str, str]:
+    """Return the folder of the active timeline of a version, and that of the other layout."""
+    layout_2 = f"{_META_FOLDER}/{_TIMELINE}"
+    return (_META_FOLDER, layout_2) if version < LAYOUT_2_FROM else (layout_2, _META_FOLDER)
+
+
+def _instant_files(context: TaskContext, folder: str) -> list[str]:
+    filesystem, path = _filesystem(context)
+    if not filesystem.exists(path(folder)):
+        return []
+    names = (str(each.getPath().getName()) for each in filesystem.listStatus(path(folder)) if each.isFile())
+    return sorted(name for name in names if _INSTANT_FILE.fullmatch(name))
+
+
+def _normal(name: str) -> str:
+    """Return the name that a file of the timeline has in both layouts."""
+    found = _INSTANT_FILE.fullmatch(name)
+    assert found is not None, "it was told by this pattern"
+    return f"{found['time']}{found['rest'].replace('.clustering', '.replacecommit')}"
+
+
+def _filesystem(context: TaskContext) -> tuple[JavaObject, JavaObject]:
+    """Return the file system of the table, and what makes a path of it."""
+    base, kind = context.task.table.base_path, classes(context.spark).org.apache.hadoop.fs.Path
+    return kind(base).getFileSystem(hadoop_configuration(context.spark)), lambda name: kind(base, name)
+
+
+def _version(context: TaskContext) -> int:
+    return HudiTable.at(context.spark, context.task.table.base_path).version
+
+
+def _client(context: TaskContext, options: dict[str, str]) -> AbstractContextManager[WriteClient]:
+    return write_client(context.spark, context.task.table.base_path, {**context.task.hudi_options, **options})

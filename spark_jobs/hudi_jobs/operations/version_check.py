@@ -1,0 +1,147 @@
+"""Whether the version of a table can be changed without losing a row, seen before anything is written."""
+
+from collections.abc import Iterator, Mapping
+
+from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.contract import Location, OperationKind
+from hudi_jobs.contract.table_merging import columns_of, payload_of
+from hudi_jobs.contract.table_support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.operations.check import KEPT_INDEXES, busy
+from hudi_jobs.operations.history import History
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.work import Work
+from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
+
+LAYOUT_2_FROM = 8
+"""The first version whose timeline has a folder of its own, and whose names hold when instants completed."""
+
+_FIRST_WITH_SEVERAL_ORDERING_FIELDS = 9
+_ENDED_HERE = frozenset({"commit", "deltacommit", "replacecommit", "rollback", "compaction", "clustering"})
+_PLACES = {"hoodie.timeline.path": {"", "timeline"}, "hoodie.timeline.history.path": {"", "history"}}
+_MERGE_PROPERTY, _LEGACY = "hoodie.record.merge.property.", "hoodie.table.legacy.payload.class"
+_RECURSIVELY = True
+
+
+def require_changeable(work: Work, version: int) -> None:
+    """Raise `TaskFailed` with a sentence where the table cannot be taken to a version."""
+    _require_direction(work, version)
+    timeline = Timeline(work.context.spark, work.table)
+    require_plans_inside(work.context)
+    _require_nothing_pending(work, timeline)
+    for sentence in obstacles(work.table.properties, work.table.version, version):
+        raise refused(sentence)
+    if timeline.newest_commit() is None:
+        raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
+    if version < work.table.version and work.table.has_partitioned_record_index():
+        raise refused("The metadata table has an index of record keys by partition, which older versions do not have.")
+    if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
+        _require_readable_slices(work, version)
+
+
+def _require_direction(work: Work, version: int) -> None:
+    found, is_upgrade = work.table.version, work.operation.kind is OperationKind.UPGRADE
+    if version not in WRITTEN_VERSIONS:
+        raise refused(f"Table version {version} is none that this release writes; name 6, 8 or 9.")
+    if (version <= found) if is_upgrade else (version >= found):
+        raise refused(
+            f"The table has version {found}, so that {version} is no {'newer' if is_upgrade else 'older'} one; nothing "
+            f"is to be done, or ask for {'a downgrade' if is_upgrade else 'an upgrade'}."
+        )
+    pinned = work.context.task.table.version
+    if pinned not in {None, version}:
+        raise refused(f"spec.tableVersion of the table pins {pinned}, and not {version}; change one of them.")
+
+
+def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
+    """Refuse beside what others have begun, and what this table's runs have begun and cannot end here."""
+    others = {each.instant for each in busy(work.context, timeline)}
+    for each in timeline.begun():
+        if each.instant in others or each.action not in _ENDED_HERE:
+            raise refused(
+                f"The {each.action} {each.instant} has not completed; let it finish, or end it where it was begun."
+            )
+
+
+def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterator[str]:
+    """Yield what Hudi's handlers trip over, some of them after they have moved the timeline, or lose without a word."""
+    for key, usual in _PLACES.items():
+        if properties.get(key, "") not in usual:
+            yield f"{key} is {properties[key]}, and Hudi converts only the usual folders of a timeline."
+    unknown = sorted(metadata_partitions(properties) - KEPT_INDEXES)
+    if unknown:
+        yield f"The metadata table has the index {unknown[0]}, which cannot be made again afterwards; drop it first."
+    keys = columns_of(properties.get("hoodie.table.recordkey.fields"))
+    if key_generator_of(properties) == COMPLEX and len(keys) == 1:
+        yield (
+            f"The table makes its keys of the single column {keys[0]} by a Complex key generator, which releases of "
+            "Hudi write in two ways, so Hudi changes no version of it; write its rows to another table."
+        )
+    if version < found:
+        yield from _lost_by_a_downgrade(properties, version)
+
+
+def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterator[str]:
+    ordering = columns_of(properties.get("hoodie.table.ordering.fields"))
+    if len(ordering) > 1 and version < _FIRST_WITH_SEVERAL_ORDERING_FIELDS:
+        yield f"The table orders by several fields ({', '.join(ordering)}), which versions before 9 do not know."
+    if _LEGACY in properties or payload_of(properties) is not None:
+        return
+    if properties.get("hoodie.record.merge.mode", "").upper() == "CUSTOM":
+        yield "The table merges by a class of its own (hoodie.record.merge.mode CUSTOM), which Hudi cannot take along."
+    if properties.get("hoodie.table.partial.update.mode", "NONE").upper() != "NONE":
+        yield "The table has hoodie.table.partial.update.mode, which versions before 9 do not know."
+    merging = sorted(key for key in properties if key.startswith(_MERGE_PROPERTY))
+    if merging:
+        yield f"The table has {merging[0]}, which versions before 9 do not know."
+
+
+def _require_readable_slices(work: Work, version: int) -> None:
+    """Refuse where log files would be taken for part of another file slice, which brings old values back.
+
+    In layout 1 an instant is complete when its file was last changed, and a log file belongs to the newest base file
+    from before that (`HoodieFileGroup.getBaseInstantTime`).
+    """
+    found, spark, base = work.table.version, work.context.spark, work.table.base_path
+    if found < LAYOUT_2_FROM <= version:
+        # Hudi tells when a file was changed in the zone in which it makes instants.
+        with instants_in_order(spark, base, work.context.task.hudi_options):
+            late = _completed_after_a_compaction(History(spark, Timeline(spark, HudiTable.at(spark, base))))
+        if late is not None:
+            raise refused(
+                f"By the time of its file, commit {late[0]} completed after compaction {late[1]} was planned, as in a "
+                "copied table: the new version would take its log files for newer ones. Compact and clean the table "
+                "until archival has taken that commit, then upgrade."
+            )
+    if version < LAYOUT_2_FROM <= found and Location.parse(base).store != "file":
+        path = _log_file(work)
+        if path is not None:
+            raise refused(
+                "The store does not keep the times at which files were changed, by which version 6 tells log files of "
+                f"older file slices, and there is one: {path[-200:]}. Compact the table and clean it until no log file "
+                "is left, then downgrade."
+            )
+
+
+def _completed_after_a_compaction(history: History) -> tuple[str, str] | None:
+    writes = history.writes
+    for compaction in (each for each in writes if each.action == "commit"):
+        for each in writes:
+            if each.instant < compaction.instant <= (each.completed or ""):
+                return each.instant, compaction.instant
+    return None
+
+
+def _log_file(work: Work) -> str | None:
+    """Return the path of a log file of the table, if there is any."""
+    jvm, base = classes(work.context.spark), work.table.base_path
+    place = jvm.org.apache.hadoop.fs.Path(base)
+    files = place.getFileSystem(hadoop_configuration(work.context.spark)).listFiles(place, _RECURSIVELY)
+    while files.hasNext():
+        path = str(files.next().getPath().toString())
+        if ".log." in path.rpartition("/")[2] and "/.hoodie/" not in path.removeprefix(base):
+            return path
+    return None

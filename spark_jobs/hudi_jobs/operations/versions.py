@@ -1,0 +1,128 @@
+"""An upgrade or a downgrade of the table version: merged, kept by a savepoint, changed, and compared."""
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, TaskResult
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.lease.owner import require_not_owned_elsewhere
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.check import metadata_options_of, require_no_restore
+from hudi_jobs.operations.journal import Journal
+from hudi_jobs.operations.restore import has_metadata_table, remake_metadata_table, remove_metadata_table
+from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.version_change import change_version, mend_properties, prepare_change
+from hudi_jobs.operations.version_check import require_changeable
+from hudi_jobs.operations.version_record import VersionRecord
+from hudi_jobs.operations.work import Work, succeeded
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
+
+
+def would_change_version(work: Work) -> TaskResult:
+    """Check an upgrade or downgrade, and say what it would do."""
+    record = _checked(work)
+    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    return succeeded(work.context, f"Would take the table {_way(record)}; nothing was written.")
+
+
+def finish_change(context: TaskContext, operation: TableOperation, journal: Journal) -> None:
+    """Finish a change that an earlier run was killed in: until then no reader finds the whole timeline."""
+    record = journal.find(VersionRecord, operation.uid)
+    if record is None or record.phase is not OperationPhase.RUNNING or record.target is None:
+        return
+    require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
+    mend_properties(context)
+    change_version(context, record)
+
+
+def change_table_version(work: Work) -> TaskResult:
+    """Change the version of a table, or go on with that."""
+    context, record = work.context, work.journal.find(VersionRecord, work.operation.uid)
+    if record is not None:
+        work.say(record.report())
+    if record is not None and record.phase is OperationPhase.DONE:
+        return succeeded(context, f"An earlier run has taken the table {_way(record)}.")
+    with noting_affected(context, lambda: load_timeline(context)):
+        if record is None:
+            record = _checked(work)
+            work.keep(record)
+            reach(Phase.RECORDED)
+        if record.phase is OperationPhase.RUNNING:
+            record = _changed(work, record)
+        record = _verified(work, record)
+    lacking = (
+        ""
+        if not record.metadata_options or has_metadata_table(context)
+        else (" The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it.")
+    )
+    rows = counted(record.expected.rows, "row")
+    return succeeded(context, f"Took the table {_way(record)}; {rows} compared.{lacking}")
+
+
+def _checked(work: Work) -> VersionRecord:
+    context, operation, version = work.context, work.operation, work.operation.table_version
+    if version is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"The request names no version for the {operation.kind}.")
+    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
+        require_no_restore(context, work.journal, ours=None)
+        require_changeable(work, version)
+        newest = Timeline(context.spark, work.table).newest_instant()
+    return VersionRecord.model_validate(
+        {
+            "uid": operation.uid,
+            "resource": operation.resource,
+            "kind": operation.kind,
+            "phase": OperationPhase.RUNNING,
+            "newest": newest,
+            "version_before": work.table.version,
+            "version_after": version,
+            "expected": rows_now(context),
+            "metadata_options": metadata_options_of(work.table),
+        }
+    )
+
+
+def _changed(work: Work, record: VersionRecord) -> VersionRecord:
+    context = work.context
+    if record.target is None:
+        record = record.model_copy(update={"target": prepare_change(context, record)})
+        work.keep(record)
+        reach(Phase.PREPARED)
+    change_version(context, record)
+    reach(Phase.CHANGED)
+    remove_metadata_table(context)  # an earlier run may have been killed while it made a new one
+    remake_metadata_table(context, record.metadata_options)
+    record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+    work.keep(record)
+    reach(Phase.AFTER_COMMIT)
+    return record
+
+
+def _verified(work: Work, record: VersionRecord) -> VersionRecord:
+    """Compare the rows with those that were counted before anything was changed."""
+    context, found = work.context, rows_now(work.context)
+    record = record.model_copy(update={"rows_after": found.rows})
+    wrong = difference(record.expected, found)
+    if wrong is not None:
+        work.say(record.report().model_copy(update={"verified": False}))
+        raise TaskFailed(
+            FailureReason.NOT_VERIFIED,
+            f"The table was taken {_way(record)}, and does not hold what it held: {wrong} The savepoint on commit "
+            f"{record.target} keeps the files from before.",
+        )
+    if has_metadata_table(context):
+        wrong = difference(record.expected, rows_now(context, metadata_table=True))
+        if wrong is not None:
+            context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
+            remove_metadata_table(context)
+    record = record.model_copy(update={"phase": OperationPhase.DONE})
+    reach(Phase.VERIFIED)
+    work.keep(record)
+    return record
+
+
+def _way(record: VersionRecord) -> str:
+    return f"from version {record.version_before} to {record.version_after}"

@@ -1,0 +1,148 @@
+"""Changes of version that would lose something, or end midway, are refused before anything is written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import (
+    DOWNGRADE,
+    RESTORE,
+    UPGRADE,
+    commits,
+    done,
+    files,
+    operate,
+    refusal,
+    report_of,
+    rows,
+)
+from tests.spark_jobs.operations.test_versions import change, declare
+from tests.spark_jobs.test_services import fill, succeeded
+
+from hudi_jobs.contract import OperationPhase, Outcome, RunMode, Service
+from hudi_jobs.operations.version_check import obstacles
+
+PLAIN = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "part"}
+LEGACY = {"hoodie.table.legacy.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "way", "sentence"),
+    [
+        ({"hoodie.timeline.path": "line"}, (9, 6), "hoodie.timeline.path is line"),
+        ({"hoodie.timeline.history.path": "past"}, (8, 9), "hoodie.timeline.history.path is past"),
+        ({"hoodie.table.metadata.partitions": "files,secondary_index_a"}, (8, 9), "the index secondary_index_a"),
+        ({"hoodie.table.partition.fields": "a,b"}, (6, 9), "by a Complex key generator"),
+        ({"hoodie.table.partition.fields": "a,b"}, (9, 8), "by a Complex key generator"),
+        ({"hoodie.table.ordering.fields": "a,b"}, (9, 8), "orders by several fields (a, b)"),
+        ({"hoodie.record.merge.mode": "CUSTOM"}, (9, 8), "a class of its own"),
+        ({"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}, (9, 8), "partial.update.mode"),
+        ({"hoodie.record.merge.property.hoodie.payload.delete.field": "op"}, (9, 6), "record.merge.property"),
+    ],
+)
+def test_what_hudi_trips_over_or_loses_is_named(
+    properties: dict[str, str], way: tuple[int, int], sentence: str
+) -> None:
+    assert sentence in " ".join(obstacles(PLAIN | properties, *way))
+
+
+@pytest.mark.parametrize(
+    ("properties", "way"),
+    [
+        (PLAIN, (9, 6)),
+        (PLAIN | {"hoodie.table.metadata.partitions": "column_stats,files,record_index"}, (6, 9)),
+        (PLAIN | {"hoodie.table.ordering.fields": "a,b"}, (8, 9)),
+        (PLAIN | {"hoodie.timeline.path": "timeline", "hoodie.timeline.history.path": "history"}, (9, 6)),
+        (PLAIN | LEGACY | {"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}, (9, 8)),
+    ],
+)
+def test_what_hudi_takes_along_is_no_obstacle(properties: dict[str, str], way: tuple[int, int]) -> None:
+    assert list(obstacles(properties, *way)) == []
+
+
+@pytest.mark.spark
+def test_a_direction_that_is_none_and_a_pin_are_refused_and_a_dry_run_writes_not_one_byte(lake: Any) -> None:
+    declare(lake, "CopyOnWrite", 8)
+    assert "There is no table" in refusal(change(lake, 8, 9))
+    fill(lake, 1)
+    before = files(lake)
+    assert "8 is no newer one" in refusal(operate(lake, None, UPGRADE, version=8, dry_run=True))
+    assert "9 is no older one" in refusal(operate(lake, None, DOWNGRADE, version=9, dry_run=True))
+    assert "none that this release writes" in refusal(operate(lake, None, UPGRADE, version=10, dry_run=True))
+    lake.table["version"] = 8
+    assert "pins 8, and not 9" in refusal(change(lake, 8, 9, dry_run=True))
+    lake.table["version"] = 9
+    result = change(lake, 8, 9, dry_run=True)
+    assert (result.outcome, report_of(result).phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING)
+    assert "Would take the table from version 8 to 9" in result.message
+    assert files(lake) == before
+
+
+@pytest.mark.spark
+def test_a_plan_of_this_table_is_finished_first_and_what_is_pending_of_others_refuses_it(lake: Any) -> None:
+    declare(lake, "MergeOnRead", 6)
+    fill(lake, 2)
+    succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE))
+    expected = rows(lake)
+    left = lake.folder / "table/.hoodie/20990101000000000.clean.requested"
+    left.touch()
+    assert "The clean 20990101000000000 has not completed" in refusal(change(lake, 6, 8))
+    left.unlink()
+    lake.spec.pop("tableVersion")
+    done(change(lake, 6, 8))
+    assert rows(lake) == expected
+
+
+@pytest.mark.spark
+def test_a_merge_on_read_table_is_not_restored_over_a_change_of_its_version(lake: Any) -> None:
+    declare(lake, "MergeOnRead", 9)
+    fill(lake, 2)
+    target = commits(lake)[-1]
+    lake.spec.pop("tableVersion")
+    report = done(change(lake, 9, 6))
+    fill(lake, 1, first=2)
+    sentence = refusal(operate(lake, target, RESTORE, uid="uid-of-restore"))
+    assert f"was changed after commit {report.target}" in sentence
+
+
+@pytest.mark.spark
+def test_a_copied_merge_on_read_table_is_not_upgraded_where_old_log_files_would_count_again(lake: Any) -> None:
+    declare(lake, "MergeOnRead", 6)
+    fill(lake, 2)
+    succeeded(lake.serve(Service.COMPACTION))
+    for path in Path(lake.folder, "table/.hoodie").glob("2*"):
+        path.touch()
+    assert "as in a copied table" in refusal(change(lake, 6, 9))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_on_s3_a_table_goes_to_version_6_where_no_log_file_is_left(lake: Any, s3: Any) -> None:
+    bucket = "versions"
+    s3.create_bucket(Bucket=bucket)
+    lake.use_store(bucket, s3.meta.endpoint_url)
+
+    def put(number: int) -> None:
+        text = "id,v\n" + "".join(f"{key},{number}\n" for key in range(50))
+        s3.put_object(Bucket=bucket, Key=f"in/{number}.csv", Body=text.encode())
+        succeeded(lake.ingest())
+
+    declare(lake, "MergeOnRead", 9)
+    for number in range(2):
+        put(number)
+    lake.spec.pop("tableVersion")
+    expected = rows(lake)
+    assert "there is one: " in refusal(change(lake, 9, 6))
+    for number in (2, 3, 4):
+        succeeded(lake.serve(Service.COMPACTION))
+        put(number)
+    succeeded(lake.serve(Service.COMPACTION))
+    expected = rows(lake)
+    lake.spec["cleaning"] = {"policy": "KeepLatestFileVersions", "retainFileVersions": 1}
+    succeeded(lake.serve(Service.CLEANING))
+    done(change(lake, 9, 6))
+    assert rows(lake) == expected
+    put(5)
+    newest = rows(lake)
+    succeeded(lake.serve(Service.COMPACTION))
+    assert rows(lake) == newest != expected

@@ -1,0 +1,166 @@
+"""A change of version that was ended midway: the next run finishes it, wherever Hudi was with the timeline's files."""
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done, pending, report_of, request, rows
+from tests.spark_jobs.operations.test_versions import change, declare, read_by_the_operator, savepoints
+from tests.spark_jobs.test_services import fill, succeeded
+from tests.spark_jobs.test_table_version import versions
+from tests.spark_jobs.trials import ALL, LEASE, crossed
+
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.services.client import write_client
+
+pytestmark = [pytest.mark.spark]
+
+PHASES = ("recorded", "prepared", "changed", "after-commit", "verified", "before-outcome")
+MOMENTS = (*PHASES, "moving", "moved")
+
+
+def fail(*_: Any) -> Any:
+    raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "The store does not answer.")
+
+
+def folders(lake: Any, version: int) -> tuple[Path, Path]:
+    """The folders of the timeline before and after."""
+    old, new = lake.folder / "table/.hoodie", lake.folder / "table/.hoodie/timeline"
+    return (old, new) if version == 6 else (new, old)
+
+
+def instant_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("2*") if path.is_file())
+
+
+def half_move(lake: Any, before: int, after: int, how: str) -> None:
+    """Leave the timeline as a driver does that is killed while Hudi moves its files."""
+    source, target = folders(lake, before)
+    kept = lake.folder / "kept"
+    kept.mkdir()
+    originals = [Path(shutil.copy2(path, kept)) for path in instant_files(source)]
+    with write_client(lake.spark, lake.base_path, {"hoodie.metadata.enable": "false"}) as client:
+        client.move_timeline(after)
+    assert instant_files(source) == []
+    moved = instant_files(target)
+    dice = random.Random(5)
+    for path in originals:
+        time, rest = path.name[:17], path.name.partition(".")[2].replace("clustering", "replacecommit")
+        (copy,) = (
+            one
+            for one in moved
+            if one.name.startswith(time) and one.name.partition(".")[2].replace("clustering", "replacecommit") == rest
+        )
+        is_completed = not path.name.endswith((".requested", ".inflight"))
+        state = {
+            "completed files first": "moved" if is_completed else "left",
+            "completed files last": "left" if is_completed else "moved",
+            "by chance": dice.choice(["moved", "both", "left"]),
+            "all": "moved",
+        }[how]
+        if state != "moved":
+            shutil.copy2(path, source)
+        if state == "left":
+            copy.unlink()
+
+
+@crossed(
+    ("before, after", [(6, 9), (8, 6), (9, 6)] if ALL else [(6, 9), (8, 6)]),
+    ("kind", ["MergeOnRead", "CopyOnWrite"]),
+    (
+        "how",
+        ["completed files first", "by chance", *(["completed files last", "all"] if ALL else [])],
+    ),
+)
+def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, *, before: int, after: int, kind: str, how: str
+) -> None:
+    declare(lake, kind, before)
+    fill(lake, 4)
+    lake.serve(Service.CLEANING)
+    lake.serve(Service.ARCHIVAL)
+    lake.spec.pop("tableVersion")
+    expected = rows(lake)
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.versions.change_version", fail)
+        ended = change(lake, before, after)
+    assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.RUNNING)
+    known = commits(lake)
+    half_move(lake, 9 if before == 9 else before, 6 if after == 6 else 8, how)
+
+    report = done(change(lake, before, after))
+
+    assert rows(lake) == expected
+    assert commits(lake) == known
+    assert savepoints(lake) == [report.target]
+    assert pending(lake) == []
+    assert read_by_the_operator(lake) == (after, len(known), [])
+    fill(lake, 1, first=4)
+    assert rows(lake) != expected
+
+
+@pytest.mark.parametrize("content", [None, b""] if ALL else [b""])
+def test_properties_that_a_driver_was_killed_over_are_put_back(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    declare(lake, "CopyOnWrite", 8)
+    fill(lake, 1)
+    lake.spec.pop("tableVersion")
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.versions.change_version", fail)
+        change(lake, 8, 9)
+    path = lake.folder / "table/.hoodie/hoodie.properties"
+    path.rename(path.with_suffix(".properties.backup"))
+    if content is not None:
+        path.write_bytes(content)
+    done(change(lake, 8, 9))
+    assert versions(lake) == ["9"]
+    assert len(rows(lake)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@crossed(
+    ("before, after", [(6, 9), (9, 6)]),
+    ("kind", ["CopyOnWrite", "MergeOnRead"]),
+)
+def test_the_next_run_finishes_what_a_killed_one_has_begun(
+    lake: Any, program: Callable[..., Any], before: int, after: int, kind: str
+) -> None:
+    declare(lake, kind, before, metadata=True)
+    lake.lease = LEASE
+    few = {6: ("recorded", "moving", "after-commit"), 9: ("prepared", "moved", "changed")}[before]
+    fill(lake, 3, rows=500)
+    lake.spec.pop("tableVersion")
+    for number, moment in enumerate(MOMENTS if ALL else few, start=3):
+        fill(lake, 1, first=number, rows=500)
+        expected, uid = rows(lake), f"uid-{moment}"
+        asked = request(
+            lake, None, UPGRADE if after > before else DOWNGRADE, version=after, uid=uid, run=f"killed-{moment}"
+        )
+        source, target = folders(lake, before)
+        environment = {"HUDI_JOB_PAUSE_AT": moment} if moment in PHASES else {}
+        running = program(asked, **environment)
+
+        def happened(moment: str = moment, source: Path = source, target: Path = target) -> bool:
+            return bool(instant_files(target)) if moment == "moving" else not instant_files(source)
+
+        running.wait_until(running.has_stopped if moment in PHASES else happened)
+        running.kill()
+
+        report = done(change(lake, before, after, uid=uid))
+
+        assert rows(lake) == rows(lake, metadata=True) == expected, moment
+        assert pending(lake) == [], moment
+        assert versions(lake) == [str(after)] * 2, moment
+        assert report.target in savepoints(lake), moment
+        assert lake.ingest().outcome is Outcome.NOTHING_TO_DO, moment
+        done(change(lake, after, before, uid=f"{uid}-back"))
+        assert rows(lake) == expected, moment
+        if kind == "MergeOnRead":
+            fill(lake, 1, first=number + 100, rows=500)
+            succeeded(lake.serve(Service.COMPACTION))
