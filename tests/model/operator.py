@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.model import invariants
 from tests.model.cluster import Cluster, create_job, delete_job, downgraded, observation
+from tests.model.operations import check_end_of_table, check_operations
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
@@ -12,6 +13,7 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
+from hudi_operator.planning.operations.declared import has_begun
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
 
@@ -27,6 +29,14 @@ OBEYS_AFTER = 1800
 def reconcile(world: World, index: int) -> None:
     """Reconcile once. What goes wrong in this pass is in `fault`, which is used up by it."""
     cluster = world.clusters[index]
+    if cluster.deleted is not None and not has_begun(cluster.status):
+        _end(world, index)
+    else:
+        _reconcile(world, index)
+
+
+def _reconcile(world: World, index: int) -> None:
+    cluster = world.clusters[index]
     now = moment(world.now + cluster.skew)
     if cluster.fault == "downgrade":
         cluster.status = downgraded(cluster.status)
@@ -36,6 +46,7 @@ def reconcile(world: World, index: int) -> None:
     plan = decision.decide(seen, default_image=IMAGE, now=now)
     _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
+    check_operations(world, index, seen, plan)
     pause = LONGEST if plan.changes_in is None else min(int(plan.changes_in), LONGEST)
     cluster.next_reconcile = world.now + (BUSY if plan.active_jobs else max(pause, AGAIN))
     if seen.snapshot.trouble is not None:
@@ -64,6 +75,15 @@ def reconcile(world: World, index: int) -> None:
                 cluster.next_reconcile = world.now + AGAIN
                 return
     _obey(world, index, plan)
+
+
+def _end(world: World, index: int) -> None:
+    """End a table that was deleted: its Jobs are stopped, and its data stays. The steps between are not modelled."""
+    cluster = world.clusters[index]
+    for run in world.runs:
+        delete_job(world, index, run.decided.name)
+    check_end_of_table(world, cluster)
+    cluster.is_gone = True
 
 
 def _accept_what_was_there(world: World, index: int, seen: Observation, plan: Plan) -> None:
@@ -105,7 +125,7 @@ def _obey(world: World, index: int, plan: Plan) -> None:
 
 def must_reconcile(world: World, cluster: Cluster, seen: object) -> bool:
     """Whether time or an event calls for a reconcile."""
-    return world.now >= cluster.next_reconcile or seen != cluster.seen
+    return not cluster.is_gone and (world.now >= cluster.next_reconcile or seen != cluster.seen)
 
 
 def events_of(world: World, index: int) -> object:
@@ -114,4 +134,6 @@ def events_of(world: World, index: int) -> object:
     jobs = tuple((one.decided.name, one.pod, one.sidecar) for one in world.runs if one.cluster == index)
     busy = any(one.is_alive for one in world.runs if one.cluster == index)
     table = None if busy else tuple((one.time, one.state) for one in world.lake.entries.values())
-    return jobs, table, cluster.generation, cluster.class_version, tuple(sorted(cluster.annotations.items()))
+    asked = tuple(one.announces for one in cluster.operations)
+    annotations = tuple(sorted(cluster.annotations.items()))
+    return jobs, table, cluster.generation, cluster.class_version, annotations, asked, cluster.deleted
