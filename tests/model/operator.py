@@ -8,7 +8,7 @@ from tests.model.operations import check_end_of_table, check_operations
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
+from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, TAKE_OVER_ANNOTATION
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
@@ -110,14 +110,19 @@ def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: 
 def _obey(world: World, index: int, plan: Plan) -> None:
     """Let a person do what the status asks for, half an hour later."""
     cluster = world.clusters[index]
-    if not plan.foreign:
+    # What the store says of another operator is true where there is one.
+    stranger = world.lake.owner[1] if plan.owned_elsewhere and world.lake.owner and len(world.clusters) == 1 else None
+    if not plan.foreign and stranger is None:
         cluster.stalled_since = None
         return
     if cluster.stalled_since is None:
         cluster.stalled_since = world.now
     elif world.now - cluster.stalled_since >= OBEYS_AFTER and not any(one.is_alive for one in world.tools):
-        cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
-        cluster.accepted = plan.foreign[0].time
+        if stranger is not None:
+            cluster.annotations[TAKE_OVER_ANNOTATION] = stranger
+        else:
+            cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
+            cluster.accepted = plan.foreign[0].time
         cluster.obeyed += 1
         cluster.next_reconcile, world.calm_since = world.now + AGAIN, world.now
         cluster.stalled_since = None

@@ -132,6 +132,7 @@ class _Run:
         except TaskFailed:
             if earlier is not None:
                 remake_metadata_table(self._context, earlier)
+                self._context.operation.append(earlier.report())  # it may have removed savepoints
             raise
         if earlier is not None:
             record = record.following(earlier)
