@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from datetime import timedelta
 
 import pytest
@@ -42,7 +41,6 @@ from tests.control.job_documents import (
 from tests.planning.world import IMAGE, JOB, active, observe, plan_for, status, status_of, table
 
 from hudi_jobs.contract import JobOutcome, Outcome, Service, TaskResult, encode_outcome
-from hudi_operator.jobs.names import REQUEST_ANNOTATION, SERVICE_LABEL
 from hudi_operator.planning.model import JobObservation, JobPhase, PodTrouble
 
 SITUATIONS: dict[str, tuple[list[Document], tuple[str, str | None]]] = {
@@ -387,29 +385,3 @@ def test_a_driver_on_a_lost_node_is_waited_for_and_then_counts_against_the_infra
     after = plan_for(observe(table(status=remembered), jobs=view(the_job(status=FAILED), *pods)))
     assert [(run.outcome, run.reason) for run in after.finished] == [("Failed", "NodeLost")]
     assert (after.services.ingestion.failures, after.services.ingestion.infrastructure_failures) == (0, 1)
-
-
-ASKED = {"kind": "Restore", "instant": "20260310114000000", "resource": "team-a/back", "uid": "uid-of-back"}
-
-
-def asking(request: str) -> Document:
-    """A Job of an operation with this request."""
-    job = copy.deepcopy(the_job())
-    job["metadata"]["labels"][SERVICE_LABEL] = "Operation"
-    job["spec"]["template"].setdefault("metadata", {})["annotations"] = {REQUEST_ANNOTATION: request}
-    return job
-
-
-def test_a_job_says_for_which_operation_it_works_so_that_a_table_that_has_forgotten_it_knows_again() -> None:
-    job = asking(json.dumps({"tasks": [{"operation": {**ASKED, "reingest": False}}]}))
-    (found,) = view(job, the_pod())
-    assert found.operation is not None
-    assert (found.operation.resource, found.operation.uid, found.operation.reingest) == ("back", "uid-of-back", False)
-    (remembered,) = status_of(observe(table(), jobs=(found,))).active_jobs
-    assert remembered.operation == found.operation
-
-
-@pytest.mark.parametrize("request_text", ["", "{", "[]", "[" * 100_000, '{"tasks": [{"operation": {"kind": "Drop"}}]}'])
-def test_a_request_that_makes_no_sense_is_no_operation(request_text: str) -> None:
-    (found,) = view(asking(request_text), the_pod())
-    assert (found.service, found.operation) == (Service.OPERATION, None)

@@ -24,7 +24,6 @@ from hudi_operator.jobs.names import (
     CONTINUOUS_ANNOTATION,
     DECIDED_AT_ANNOTATION,
     GENERATION_ANNOTATION,
-    REQUEST_ANNOTATION,
     ROLE_LABEL,
     SERVICE_LABEL,
 )
@@ -249,7 +248,7 @@ def _observed(run: Run, now: int) -> tuple[JobObservation, ...]:
         decided.name, decided.attempt, decided.started_at, decided.generation, decided.base_instant,
         decided.driver_memory, decided.live and decided.live.class_version,
         run.uid, run.created, run.pod, run.sidecar, run.exit_code, run.queued_until,
-        run.result and run.result.results[0], age, decided.operation and decided.operation.uid,
+        run.result and run.result.results[0], age,
     )  # fmt: skip
     if key not in _OBSERVED:
         pods = [_pod_document(run)] if run.pod in _SHOWN else []
@@ -297,19 +296,10 @@ def _job_document(run: Run) -> dict[str, Any]:
         },
         "spec": {
             "suspend": run.pod == "none" and run.queued_until > 0,
-            "template": {"metadata": {"annotations": _request(run)}, "spec": {"containers": [container]}},
+            "template": {"spec": {"containers": [container]}},
         },
         "status": {"conditions": [{"type": kind, "status": "True"}] if is_over else []},
     }
-
-
-def _request(run: Run) -> dict[str, str]:
-    """What a Job was asked to do, as far as the operator reads that again."""
-    named = run.decided.operation
-    if named is None:
-        return {}
-    asked = named.model_copy(update={"resource": f"team-a/{named.resource}"})
-    return {REQUEST_ANNOTATION: json.dumps({"tasks": [{"operation": asked.model_dump(mode="json", by_alias=True)}]})}
 
 
 def _pod_document(run: Run) -> dict[str, Any]:

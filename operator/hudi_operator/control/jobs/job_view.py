@@ -4,12 +4,10 @@ A run has ended when none of its drivers and executors runs any more. Executors 
 with, which is how Spark names them.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from hudi_jobs.contract import TERMINATION_MESSAGE_LIMIT, JobOutcome, Service, UnreadableOutcome, decode_outcome
-from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.values.base import parse_quantity
 from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
@@ -30,7 +28,6 @@ from hudi_operator.jobs.names import (
     IMAGE_ANNOTATION,
     OWNING_JOB_NAME,
     OWNING_JOB_UID,
-    REQUEST_ANNOTATION,
     ROLE_LABEL,
     SERVICE_LABEL,
     run_of_executor,
@@ -44,7 +41,6 @@ _NAME_LIMIT = 63
 _QUANTITY_LIMIT = 32
 _FINGERPRINT_LIMIT = 64
 _INSTANT_LIMIT = 32
-_REQUEST_LIMIT = 256 * 1024
 _EXECUTORS_SHOWN = 3
 _EXECUTORS_REMOVED = 100
 """Most executors of a run that one reconcile removes; the next reconcile takes the others."""
@@ -107,7 +103,6 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         name=_name(job),
         uid=_uid(job),
         service=_service(job),
-        operation=_operation(job),
         attempt=whole_number(annotations, ATTEMPT_ANNOTATION) or 1,
         created_at=created_at,
         waiting_since=waiting_since,
@@ -125,19 +120,6 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
         executors=_references(left),
     )
-
-
-def _operation(job: Document) -> NamedOperationJob | None:
-    """Return what a Job was asked to do for a HudiOperation, by its request."""
-    if _service(job) is not Service.OPERATION:
-        return None
-    request = text(job, "spec", "template", "metadata", "annotations", REQUEST_ANNOTATION, limit=_REQUEST_LIMIT)
-    try:
-        asked = part(next(iter(items(json.loads(request or "{}"), "tasks")), {}), "operation")
-        _, _, resource = (text(asked, "resource") or "").partition("/")
-        return NamedOperationJob.model_validate({**asked, "resource": resource})
-    except (ValueError, RecursionError):
-        return None
 
 
 def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime) -> JobObservation:

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
-from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
 from hudi_operator.timeline import Instant, Problem, Timeline
@@ -196,8 +195,7 @@ class JobObservation:
     `service` is None where this version of the operator does not know it: then nothing runs beside it. `waiting_since`
     is since when its pod could start: a queue may have held the Job before. `remains` says that a
     Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of the
-    class that a continuous ingestion works by, None for every other Job. `operation` is what one was asked to do for a
-    HudiOperation. `executors` are those that outlive their
+    class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
     driver and that nobody has asked to end.
     """
 
@@ -220,7 +218,6 @@ class JobObservation:
     waiting_since: datetime | None = None
     remains: bool = False
     executors: tuple[PodReference, ...] = ()
-    operation: NamedOperationJob | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

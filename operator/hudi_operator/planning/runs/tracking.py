@@ -247,6 +247,5 @@ def adopted(found: JobObservation) -> ActiveJob:
         generation=found.generation,
         base_instant=found.base_instant,
         driver_memory=found.driver_memory,
-        operation=found.operation,
     )
     return refreshed(job, found)
