@@ -46,8 +46,13 @@ async def operate(pod: Document) -> Ended:
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
     task = request.tasks[0]
     assert task.operation is not None
-    report = await _go_on(folder_of(task.table.base_path), task.operation, until="done")
-    assert report is not None
+    folder = folder_of(task.table.base_path)
+    if task.operation.dry_run:
+        report = _would_do(folder, task.operation)
+    else:
+        done = await _go_on(folder, task.operation, until="done")
+        assert done is not None
+        report = done
     return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, message="Undid it.", operation=report))
 
 
@@ -60,13 +65,24 @@ async def die_while_restoring(pod: Document) -> Ended:
     return DIES
 
 
+def _would_do(folder: Path, operation: TableOperation) -> OperationReport:
+    removed = _newer(folder, operation)
+    return OperationReport(
+        phase=OperationPhase.CHECKING, target=operation.instant, removed_count=len(removed), removed=tuple(removed)
+    )
+
+
+def _newer(folder: Path, operation: TableOperation) -> list[str]:
+    return [time for time in SmallTable(folder).commits() if time > operation.instant]
+
+
 async def _go_on(folder: Path, operation: TableOperation, *, until: str) -> OperationReport | None:
     """Begin, or go on from the record; nothing is changed by one that an earlier run has finished."""
     table, journal = SmallTable(folder), Journal(folder)
     known = journal.read().get(operation.uid)
     if known is None:
-        newer = [time for time in table.commits() if time > operation.instant]
-        known = journal.keep(operation.uid, target=operation.instant, removed=newer, changes=0, done=False)
+        removed = _newer(folder, operation)
+        known = journal.keep(operation.uid, target=operation.instant, removed=removed, changes=0, done=False)
     if not known["done"]:
         time = known.get("restore")
         if time is None:

@@ -26,9 +26,9 @@ async def approve_and_succeed(arena: Arena) -> EndState:
     arena.node.work = working(operate)
     statuses = [await created(arena), await ingested(arena)]
     await declare(arena, approved=False)
-    statuses.append(await reached(arena, "AwaitingApproval"))
-    await _patch(arena, {"spec": {"approved": True}})
-    statuses.append(await reached(arena, "Succeeded"))
+    statuses.append(comparable(await reached(arena, "AwaitingApproval")))
+    await approve(arena)
+    statuses.append(comparable(await reached(arena, "Succeeded")))
     await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
     return await _finished(arena, statuses)
 
@@ -69,28 +69,30 @@ async def declare(arena: Arena, *, approved: bool) -> None:
     await arena.transport.request("POST", arena.operations, body=body)
 
 
-async def _patch(arena: Arena, changes: Document) -> None:
-    path = f"{arena.operations}/{BACK}"
-    await arena.transport.request("PATCH", path, body=changes, content_type=MERGE_PATCH)
+async def approve(arena: Arena, name: str = BACK) -> None:
+    """Approve an operation."""
+    changes = {"spec": {"approved": True}}
+    await arena.transport.request("PATCH", f"{arena.operations}/{name}", body=changes, content_type=MERGE_PATCH)
 
 
-async def _operation(arena: Arena) -> Document | None:
+async def _operation(arena: Arena, name: str = BACK) -> Document | None:
     try:
-        return await arena.transport.request("GET", f"{arena.operations}/{BACK}")
+        return await arena.transport.request("GET", f"{arena.operations}/{name}")
     except NotFound:
         return None
 
 
-async def reached(arena: Arena, phase: str) -> str:
-    """Wait until the operation has come so far, and return its status in comparable form."""
+async def reached(arena: Arena, phase: str, name: str = BACK) -> Document:
+    """Wait until an operation has come so far, and return its status."""
 
     async def look() -> Document | None:
-        found = await _operation(arena) or {}
+        found = await _operation(arena, name) or {}
         status: Document = found.get("status") or {}
         is_told = status.get("observedGeneration") == found["metadata"]["generation"] and status.get("phase") == phase
         return status if is_told else None
 
-    return comparable(await arena.eventually(look, what=f"the operation is {phase}"))
+    status: Document = await arena.eventually(look, what=f"the operation {name} is {phase}")
+    return status
 
 
 async def _finished(arena: Arena, statuses: list[str]) -> EndState:
