@@ -129,10 +129,12 @@ class _Run:
         """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
         try:
             record = checked(self._context, self._operation, table)
-        except TaskFailed:
+        except Exception as error:
             if earlier is not None:
+                # A report that only came to check would say that nothing was recorded before.
+                self._context.operation.append(earlier.report())
+            if earlier is not None and isinstance(error, TaskFailed):
                 remake_metadata_table(self._context, earlier)
-                self._context.operation.append(earlier.report())  # it may have removed savepoints
             raise
         if earlier is not None:
             record = record.following(earlier)
