@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.model import scenarios
 from tests.model.defects import Defect
+from tests.model.world import Scenario
 
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiOperation
@@ -45,9 +46,19 @@ def _as_new(resource: HudiOperation, *, base_path: str) -> TableOperation:
     return _ENTRY(resource.model_copy(update={"status": HudiOperationStatus()}), base_path=base_path)
 
 
+def _says_so(resource: HudiOperation) -> bool:
+    """Only what is told to have begun has."""
+    return resource.status.begun
+
+
 def _has_resource(one: declared.Declared) -> bool:
     """Who removes the resource of an operation ends it."""
     return one.resource is not None and not one.is_finished and (one.entry.begun or one.job is not None)
+
+
+def _where(deviation: str) -> Scenario:
+    """The history in which only this befalls an operation, in each of its states."""
+    return replace(scenarios.OPERATIONS, happenings=frozenset({deviation}))
 
 
 _FOLLOWING = assess._following
@@ -62,10 +73,13 @@ _LEFT = replace(
 )
 """A driver has died in the midst of it, and somebody has removed the resource by force."""
 
+_FORGOTTEN = replace(_where("driver dies"), prefix=((37, ("status restored", 0)),))
+"""The status of the table is lost while the Job of its operation is at work."""
+
 OF_OPERATIONS = (
     Defect(
         name="a run that was killed counts as one that changed nothing",
-        scenario=scenarios.OPERATIONS,
+        scenario=_where("driver dies"),
         says="it does not come to rest",
         old=((f"{_OPERATIONS}.ended._wrote_nothing", _always),),
     ),
@@ -80,7 +94,7 @@ OF_OPERATIONS = (
     ),
     Defect(
         name="services go on beside an operation",
-        scenario=scenarios.OPERATIONS,
+        scenario=_where("driver dies"),
         says="a run starts while an operation has begun",
         old=(("hudi_operator.planning.decide.under_maintenance", _nothing),),
     ),
@@ -92,9 +106,18 @@ OF_OPERATIONS = (
     ),
     Defect(
         name="what the table has forgotten begins again",
-        scenario=scenarios.OPERATIONS,
+        scenario=_where("status restored"),
         says="a finished operation starts again",
         old=((f"{_OPERATIONS}.declared._entry_of", _as_new),),
+    ),
+    Defect(
+        name="an operation whose table has forgotten its Job counts as one that never began",
+        scenario=_FORGOTTEN,
+        says="it does not come to rest",
+        old=(
+            (f"{_OPERATIONS}.declared.may_have_begun", _says_so),
+            ("hudi_operator.planning.status.operation_status.may_have_begun", _says_so),
+        ),
     ),
     Defect(
         name="an operation ends with its resource",
@@ -105,13 +128,13 @@ OF_OPERATIONS = (
     ),
     Defect(
         name="a table goes while its operation is in between",
-        scenario=scenarios.OPERATIONS,
+        scenario=_where("table deleted"),
         says="a table is let go while an operation has begun",
         old=(("tests.model.operator.has_begun", _never),),
     ),
     Defect(
         name="the restore that an operation has left keeps it from going on",
-        scenario=scenarios.OPERATIONS,
+        scenario=_where("driver dies"),
         says="it does not come to rest",
         old=(("hudi_operator.planning.services.blocking._NOT_FOR_BEGUN", frozenset()),),
     ),
