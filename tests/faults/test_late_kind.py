@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.faults.arena import Arena, arena
+from tests.faults.arena import API, Arena, arena
 from tests.faults.lifecycle import NAME, created, ingested
 from tests.faults.operating import operate
 from tests.faults.operation import declare, reached, working
@@ -22,6 +22,8 @@ FILE = Path(__file__).parents[2] / "crds" / "hudi-operator.io_hudioperations.yam
 
 async def test_tables_go_on_without_the_kind_and_what_comes_with_it_is_carried_out(tmp_path: Path) -> None:
     async with arena(tmp_path / "late") as place:
+        if await place.items(f"{API}/hudioperations"):
+            pytest.skip("the definition of a kind takes all of its objects with it, and there are some of others")
         place.node.work = working(operate)
         await created(place)
         await take_away(place)
