@@ -80,6 +80,26 @@ class SmallTable:
         self._set_time(unfinished)
         unfinished.rename(self._timeline / f"{instant}.commit")
 
+    def commits(self) -> list[str]:
+        """Return the instants of the completed commits, oldest first."""
+        return sorted(file.stem for file in self._timeline.glob("*.commit"))
+
+    def begin_restore(self, undone: bytes) -> str:
+        """Begin a restore whose plan is given, and return its instant."""
+        instant = _next_instant(self._writer_ahead)
+        (self._timeline / f"{instant}.restore.requested").write_bytes(undone)
+        (self._timeline / f"{instant}.restore.inflight").write_bytes(undone)
+        return instant
+
+    def complete_restore(self, instant: str, undone: bytes) -> None:
+        """Complete a restore."""
+        (self._timeline / f"{instant}.restore").write_bytes(undone)
+
+    def remove(self, instant: str) -> None:
+        """Remove a commit, the newest of its files first, as a restore does."""
+        for end in ("commit", "inflight", "commit.requested"):
+            (self._timeline / f"{instant}.{end}").unlink(missing_ok=True)
+
     def runs(self) -> list[str | None]:
         """Return the runs that made the completed commits, oldest first."""
         files = sorted(self._timeline.glob("*.commit"))

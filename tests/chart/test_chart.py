@@ -195,15 +195,29 @@ def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_of
     assert "NetworkPolicy" not in {document["kind"] for document in off}
 
 
-def test_the_policy_on_namespaces_of_classes_is_there_unless_it_is_switched_off(documents: Any) -> None:
+@pytest.mark.parametrize(
+    ("value", "suffix"), [("admissionPolicy", "-allowed-namespaces"), ("approvalPolicy", "-approvals")]
+)
+def test_a_policy_is_there_unless_it_is_switched_off(value: str, suffix: str, documents: Any) -> None:
     kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-    rendered = {document["kind"]: document for document in documents({}) if document["kind"] in kinds}
+
+    def policies(values: Document) -> dict[str, Document]:
+        found = [document for document in documents(values) if document["kind"] in kinds]
+        return {document["kind"]: document for document in found if document["metadata"]["name"].endswith(suffix)}
+
+    rendered = policies({})
     assert rendered.keys() == kinds
     policy, binding = (rendered[kind] for kind in sorted(kinds))
     assert binding["spec"]["policyName"] == policy["metadata"]["name"]
     assert policy["spec"]["failurePolicy"] == "Fail"
-    off = documents({"admissionPolicy": {"enabled": False}})
-    assert not kinds & {document["kind"] for document in off}
+    assert policies({value: {"enabled": False}}) == {}
+
+
+def test_who_approves_is_aggregated_to_no_role(documents: Any) -> None:
+    roles = {document["metadata"]["name"]: document for document in documents({}) if document["kind"] == "ClusterRole"}
+    approving = [name for name, role in roles.items() if any("approve" in rule["verbs"] for rule in role["rules"])]
+    assert approving == ["hudi-hudi-operator-approve"]
+    assert not any("aggregate" in label for label in roles[approving[0]]["metadata"]["labels"])
 
 
 def test_alerts_ask_for_metrics_that_exist(documents: Any) -> None:

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
+from tests.control.process import RestingTable
 from tests.planning.operations import decided
-from tests.planning.savepoints import RESTING
-from tests.planning.world import IMAGE, active, as_declared, done, observe, story, table
+from tests.planning.world import IMAGE, active, done, observe, table
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult
-from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
-from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import OPERATION, TABLE, operation_key
+from hudi_operator.control.keys import TABLE, operation_key
 from hudi_operator.control.operations import OPERATIONS
-from hudi_operator.control.parts import Parts
-from hudi_operator.control.settings import Settings
-from hudi_operator.jobs.names import REQUEST_ANNOTATION
-from hudi_operator.kube.kinds import ObjectKey
-from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.times import format_time
-from hudi_operator.runtime.controller import reconcile_by_kind
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
-from hudi_operator.runtime.queue import KeyedQueue
-from hudi_operator.timeline import TableType
 
 Document = dict[str, Any]
 BACK = operation_key("team-a", "back")
@@ -45,78 +31,18 @@ REPORT: Document = {
 }
 
 
-class Process:
-    """The controllers of a process before a cluster in memory, with a table that rests and has three commits."""
+class Process(RestingTable):
+    """Its table has three commits, and its class allows a restore."""
 
     def __init__(self, **settings: Any) -> None:
-        self.cluster: Cluster = living_table(**RESTING)
-        self.cluster.tables["flights"]["spec"].pop("ingestion", None)
+        super().__init__(OPERATIONS)
+        self.operations = self.resources
         (kind,) = self.cluster.classes.values()
         kind["spec"]["operations"] = {"allowed": ["Restore"], **settings}
-        self.cluster.outcome = None
-        self.operations = self.cluster.of_kind(OPERATION)
-        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
-        self.known = KnownObjects(CONTROLLERS)
-        self.informer = Informer(queue=self.queue, known=self.known)
-        parts = Parts(
-            kube=self.cluster,
-            snapshots=Snapshots(self.cluster),
-            settings=Settings(spark_image=IMAGE),
-            controllers=CONTROLLERS,
-            known=self.known,
-            wake=self.queue.add,
-        )
-        self._reconcile = reconcile_by_kind(CONTROLLERS, parts)
         self.shows(*FILES)
 
-    def shows(self, *files: str) -> None:
-        """What the store holds."""
-        one = parse_table(self.cluster.tables["flights"])
-        assert isinstance(one, HudiTable)
-        runs = tuple((f"run-{name}", name.partition("_")[0]) for name in files if name.endswith(".commit"))
-        found = story(*files, kind=TableType.COPY_ON_WRITE)
-        self.cluster.snapshot = as_declared(TimelineSnapshot(timeline=found, runs=runs), one)
-
     def declare(self, **spec: Any) -> None:
-        self.operations["back"] = {
-            "apiVersion": "hudi-operator.io/v1alpha1",
-            "kind": "HudiOperation",
-            "metadata": {
-                "name": "back",
-                "namespace": "team-a",
-                "uid": "uid-of-back",
-                "generation": 1,
-                "resourceVersion": "1",
-                "creationTimestamp": format_time(self.cluster.now()),
-            },
-            "spec": {"tableRef": {"name": "flights"}, "restore": {"instant": TARGET}, **spec},
-        }
-        self.event("ADDED")
-
-    def delete(self) -> None:
-        metadata = self.operations["back"]["metadata"]
-        metadata["deletionTimestamp"] = format_time(self.cluster.now())
-        metadata["resourceVersion"] = f"{metadata['resourceVersion']}-deleted"
-        self.event("MODIFIED")
-
-    def event(self, kind: str) -> None:
-        self.informer.object_event(OPERATIONS, {"type": kind, "object": self.operations["back"]})
-
-    async def work(self) -> None:
-        """Reconcile until nothing waits any more, and once more after the second for which a table waits."""
-        for _ in range(20):
-            waiting = {key: entry.trigger for key, entry in self.queue._waiting.items()}
-            if not waiting:
-                return
-            for key, trigger in waiting.items():
-                self.queue.discard(key)
-                await self._reconcile(key, trigger)
-        pytest.fail("it does not come to rest")
-
-    async def look(self) -> None:
-        """Reconcile the table, and what that wakes."""
-        self.queue.add(KEY)
-        await self.work()
+        self.create("back", {"restore": {"instant": TARGET}, **spec})
 
     async def begin(self, **spec: Any) -> None:
         """Declare an operation, and let its Job be created."""
@@ -151,8 +77,7 @@ class Process:
     @property
     def requests(self) -> list[Document]:
         """What the Jobs were asked to do."""
-        annotations = [job["spec"]["template"]["metadata"]["annotations"] for job in self.cluster.jobs.values()]
-        return [json.loads(each[REQUEST_ANNOTATION])["tasks"][0]["operation"] for each in annotations]
+        return self.asked("operation")
 
 
 async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
@@ -178,7 +103,7 @@ async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     told = [event[:2] for event in process.cluster.events]
     assert ("Normal", "OperationSucceeded") in told
 
-    process.delete()
+    process.delete("back")
     await process.work()
     assert "back" not in process.operations
 
@@ -191,7 +116,7 @@ async def test_it_waits_for_its_approval() -> None:
     assert (process.status["phase"], process.cluster.jobs) == ("AwaitingApproval", {})
     process.operations["back"]["spec"]["approved"] = True
     process.operations["back"]["metadata"]["generation"] = 2
-    process.event("MODIFIED")
+    process.event("MODIFIED", "back")
     await process.work()
     await process.look()
     assert len(process.requests) == 1
@@ -201,7 +126,7 @@ async def test_one_that_has_not_begun_is_just_removed() -> None:
     process = Process(approval="Manual")
     process.declare()
     await process.work()
-    process.delete()
+    process.delete("back")
     await process.work()
     assert "back" not in process.operations
     assert "operations" not in {key for key, value in process.cluster.tables["flights"]["status"].items() if value}
@@ -212,11 +137,10 @@ async def test_one_that_has_begun_is_held_and_finished_by_another_run() -> None:
     await process.begin()
     await process.end_job(None)
     assert (process.status["phase"], process.status["begun"], process.status["reason"]) == ("Running", True, "Retrying")
-    process.delete()
+    process.delete("back")
     await process.work()
     assert "back" in process.operations
-    began = process.cluster.clock()
-    process.cluster.clock = lambda: began.replace(minute=(began.minute + 5) % 60)
+    process.pass_minutes(5)
     await process.look()
     assert [one["uid"] for one in process.requests] == ["uid-of-back", "uid-of-back"]
     process.shows(*FILES[:2], RESTORE)
@@ -231,8 +155,7 @@ async def test_the_deletion_of_a_table_waits_for_what_has_begun() -> None:
     await process.end_job(None)
     metadata = process.cluster.tables["flights"]["metadata"]
     metadata["deletionTimestamp"] = format_time(process.cluster.now())
-    began = process.cluster.clock()
-    process.cluster.clock = lambda: began.replace(minute=(began.minute + 5) % 60)
+    process.pass_minutes(5)
     await process.look()
     assert "flights" in process.cluster.tables
     assert len(process.requests) == 2
@@ -251,8 +174,7 @@ async def test_what_is_over_goes_after_its_time() -> None:
     process.shows(*FILES[:2], RESTORE)
     await process.end_job(Outcome.SUCCEEDED, operation=REPORT)
     assert "back" in process.operations
-    began = process.cluster.clock()
-    process.cluster.clock = lambda: began.replace(minute=(began.minute + 2) % 60)
+    process.pass_minutes(2)
     process.queue.add(BACK)
     await process.work()
     metadata = process.operations.get("back", {}).get("metadata", {"deletionTimestamp": "gone"})

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
-from tests.planning.savepoints import RESTING, savepoint
-from tests.planning.world import IMAGE, NOW, active, as_declared, done, minutes, observe, status, story, table
+from tests.control.process import RestingTable
+from tests.control.test_reconciler import KEY
+from tests.planning.savepoints import savepoint
+from tests.planning.world import IMAGE, NOW, active, done, minutes, observe, status, table
 
 from hudi_jobs.contract import Outcome
 from hudi_operator.api.resources import SAVEPOINT_FINALIZER, HudiTable, parse_table
 from hudi_operator.control.actions.actor import JobRefused, build_manifest
-from hudi_operator.control.controllers import CONTROLLERS
-from hudi_operator.control.keys import SAVEPOINT, savepoint_key
+from hudi_operator.control.keys import savepoint_key
 from hudi_operator.control.observation.observer import _questions
-from hudi_operator.control.parts import Parts
 from hudi_operator.control.savepoints import SAVEPOINTS
-from hudi_operator.control.settings import Settings
-from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
-from hudi_operator.kube.kinds import ObjectKey
-from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.observation import MOST_RELATED
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.status.savepoint_status import decide_savepoint
-from hudi_operator.runtime.controller import Trigger, reconcile_by_kind
-from hudi_operator.runtime.informer import Informer
-from hudi_operator.runtime.known import KnownObjects
-from hudi_operator.runtime.queue import KeyedQueue
-from hudi_operator.timeline import TableType
 
 Document = dict[str, Any]
 DAILY = savepoint_key("team-a", "daily")
@@ -39,83 +28,28 @@ FILES = tuple(done("commit", number) for number in (30, 20, 10))
 NEWEST = FILES[-1].partition("_")[0]
 
 
-class Process:
-    """The controllers of a process before a cluster in memory, with a table that rests and has three commits."""
+class Process(RestingTable):
+    """Its table has three commits."""
 
     def __init__(self, **spec: Any) -> None:
-        self.cluster: Cluster = living_table(**{**RESTING, **spec})
-        self.cluster.tables["flights"]["spec"].pop("ingestion", None)
-        self.cluster.outcome = None
-        self.savepoints = self.cluster.of_kind(SAVEPOINT)
-        self.queue: KeyedQueue[ObjectKey] = KeyedQueue()
-        self.known = KnownObjects(CONTROLLERS)
-        self.informer = Informer(queue=self.queue, known=self.known)
-        parts = Parts(
-            kube=self.cluster,
-            snapshots=Snapshots(self.cluster),
-            settings=Settings(spark_image=IMAGE),
-            controllers=CONTROLLERS,
-            known=self.known,
-            wake=self.queue.add,
-        )
-        self._reconcile = reconcile_by_kind(CONTROLLERS, parts)
-        self.shows()
+        super().__init__(SAVEPOINTS, **spec)
+        self.savepoints = self.resources
+        self.holds()
 
-    def shows(self, *more: str) -> None:
+    def holds(self, *more: str) -> None:
         """What the store holds beside the commits."""
-        table = parse_table(self.cluster.tables["flights"])
-        assert isinstance(table, HudiTable)
-        runs = tuple((f"run-{name}", name.partition("_")[0]) for name in FILES)
-        found = story(*FILES, *more, kind=TableType.COPY_ON_WRITE)
-        self.cluster.snapshot = as_declared(TimelineSnapshot(timeline=found, runs=runs), table)
+        self.shows(*FILES, *more)
 
     def declare(self, name: str = "daily", **spec: Any) -> None:
         which = {} if "instant" in spec else {"latest": True}
-        self.savepoints[name] = {
-            "apiVersion": "hudi-operator.io/v1alpha1",
-            "kind": "HudiSavepoint",
-            "metadata": {
-                "name": name,
-                "namespace": "team-a",
-                "uid": f"uid-of-{name}",
-                "generation": 1,
-                "resourceVersion": "1",
-                "creationTimestamp": format_time(self.cluster.now()),
-            },
-            "spec": {"tableRef": {"name": "flights"}, "keepForever": True, "comment": "why", **which, **spec},
-        }
-        self.event("ADDED", name)
-
-    def delete(self, name: str = "daily") -> None:
-        metadata = self.savepoints[name]["metadata"]
-        metadata["deletionTimestamp"] = format_time(self.cluster.now())
-        metadata["resourceVersion"] = f"{metadata['resourceVersion']}-deleted"
-        self.event("MODIFIED", name)
-
-    def event(self, kind: str, name: str) -> None:
-        self.informer.object_event(SAVEPOINTS, {"type": kind, "object": self.savepoints[name]})
-
-    async def reconcile(self, key: ObjectKey) -> None:
-        await self._reconcile(key, Trigger.EVENT)
-
-    async def work(self) -> None:
-        """Reconcile until nothing waits any more; what is only to come later does not count."""
-        for _ in range(20):
-            waiting = {key: entry.trigger for key, entry in self.queue._waiting.items()}
-            if not waiting:
-                return
-            for key, trigger in waiting.items():
-                self.queue.discard(key)
-                await self._reconcile(key, trigger)
-        pytest.fail("it does not come to rest")
+        self.create(name, {"keepForever": True, "comment": "why", **which, **spec})
 
     async def end_job(self, outcome: Outcome | None = Outcome.SUCCEEDED) -> None:
         """Let the Job begin and end, and the operator see it."""
         self.cluster.kubelet()
         self.cluster.outcome = outcome
         self.cluster.kubelet()
-        self.queue.add(KEY)
-        await self.work()
+        await self.look()
 
     def ready(self, name: str = "daily") -> tuple[str, str]:
         (found,) = [one for one in self.savepoints[name]["status"]["conditions"] if one["type"] == "Ready"]
@@ -124,8 +58,7 @@ class Process:
     @property
     def requests(self) -> list[Document]:
         """What the Jobs were asked to do."""
-        annotations = [job["spec"]["template"]["metadata"]["annotations"] for job in self.cluster.jobs.values()]
-        return [json.loads(each[REQUEST_ANNOTATION])["tasks"][0]["namedSavepoint"] for each in annotations]
+        return self.asked("namedSavepoint")
 
 
 async def test_a_savepoint_is_held_made_told_of_removed_and_let_go() -> None:
@@ -145,18 +78,18 @@ async def test_a_savepoint_is_held_made_told_of_removed_and_let_go() -> None:
     assert process.savepoints["daily"]["status"]["instant"] == NEWEST
     assert process.ready() == ("False", "Running")
 
-    process.shows(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
+    process.holds(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
     await process.end_job()
     assert process.ready() == ("True", "Kept")
     told = process.savepoints["daily"]["status"]
     assert (told["adopted"], "completedAt" in told, "blocks" in told) == (False, True, True)
 
     process.cluster.outcome = None
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert [one["work"] for one in process.requests] == ["Make", "Remove"]
     assert "daily" in process.savepoints
-    process.shows()
+    process.holds()
     await process.end_job()
     assert "daily" not in process.savepoints
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRemoved")
@@ -174,23 +107,20 @@ async def test_a_driver_that_dies_does_not_make_the_next_one_keep_another_commit
         "containerStatuses": [{"name": "driver", "state": {"terminated": {"exitCode": 137}}}],
     }
     job["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
-    process.shows(done("commit", 1))
-    process.queue.add(KEY)
-    await process.work()
-    began = process.cluster.clock()
-    process.cluster.clock = lambda: began + timedelta(minutes=2)
-    process.queue.add(KEY)
-    await process.work()
+    process.holds(done("commit", 1))
+    await process.look()
+    process.pass_minutes(2)
+    await process.look()
     assert [one["instant"] for one in process.requests] == [NEWEST, NEWEST]
 
 
 async def test_one_that_is_there_is_adopted_and_stays_when_its_resource_goes() -> None:
     process = Process()
-    process.shows(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
+    process.holds(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
     process.declare(instant=NEWEST)
     await process.work()
     assert (process.ready(), process.requests) == (("True", "Kept"), [])
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert ("daily" in process.savepoints, process.requests) == (False, [])
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRetained"), "it was asked for"
@@ -200,7 +130,7 @@ async def test_one_that_its_policy_retains_is_told_to_stay() -> None:
     process = Process()
     process.declare(deletionPolicy="Retain")
     await process.work()
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert "daily" not in process.savepoints
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRetained")
@@ -219,7 +149,7 @@ async def test_a_table_that_is_gone_or_goes_does_not_hold_a_savepoint() -> None:
     process.declare()
     await process.work()
     process.cluster.tables["flights"]["metadata"]["deletionTimestamp"] = format_time(process.cluster.now())
-    process.delete()
+    process.delete("daily")
     process.queue.discard(KEY)
     await process.work()
     assert "daily" not in process.savepoints
@@ -229,16 +159,14 @@ async def test_a_suspended_table_holds_it_for_ten_minutes() -> None:
     process = Process()
     process.declare()
     await process.work()
-    process.shows(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
+    process.holds(f"{NEWEST}_{FILES[-1][18:35]}.savepoint")
     await process.end_job()
     process.cluster.tables["flights"]["spec"]["suspend"] = True
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert "daily" in process.savepoints
-    began = process.cluster.clock()
-    process.cluster.clock = lambda: began + timedelta(minutes=11)
-    process.queue.add(KEY)
-    await process.work()
+    process.pass_minutes(11)
+    await process.look()
     assert "daily" not in process.savepoints
     assert process.cluster.events[-1][:2] == ("Warning", "SavepointRetained")
 
@@ -254,7 +182,7 @@ async def test_what_cannot_be_read_is_told_and_let_go() -> None:
     kept = process.savepoints["daily"]["status"]
     assert (kept["instant"], kept["completedAt"], kept["adopted"]) == (NEWEST, "2026-03-10T12:00:00Z", True)
     process.savepoints["daily"]["metadata"]["finalizers"] = ["hudi-operator.io/savepoint"]
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert "daily" not in process.savepoints
 
@@ -292,7 +220,7 @@ async def test_the_end_of_one_that_was_never_made_warns_of_nothing() -> None:
     process = Process(suspend=True)
     process.declare()
     await process.work()
-    process.delete()
+    process.delete("daily")
     await process.work()
     assert "daily" not in process.savepoints
     assert process.cluster.events[-1][:2] == ("Normal", "SavepointRemoved")
@@ -352,7 +280,7 @@ async def test_what_a_schedule_keeps_no_more_is_deleted() -> None:
         created = format_time(process.cluster.now() - timedelta(hours=1 - number))
         process.savepoints[name]["metadata"] |= {**metadata, "creationTimestamp": created, "finalizers": ["held"]}
         process.savepoints[name]["status"] = {"instant": commit, "completedAt": created}
-    process.shows(*(f"{one.partition('_')[0]}_{one[18:35]}.savepoint" for one in (FILES[0], FILES[-1])))
+    process.holds(*(f"{one.partition('_')[0]}_{one[18:35]}.savepoint" for one in (FILES[0], FILES[-1])))
     await process.reconcile(KEY)
     assert list(process.savepoints) == ["s1"]
 

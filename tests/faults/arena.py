@@ -56,6 +56,11 @@ class Arena:
     folder: Path
 
     @property
+    def operations(self) -> str:
+        """Path of the namespace's operations."""
+        return f"{API}/namespaces/{self.namespace}/hudioperations"
+
+    @property
     def tables(self) -> str:
         """Path of the namespace's tables."""
         return f"{API}/namespaces/{self.namespace}/huditables"
@@ -129,7 +134,8 @@ class Arena:
         ]
         log = [line[:600] for line in self.operator.log.read_text(errors="replace").splitlines()[-25:]]
         writes = [f"{write.call}{f': {write.fault}' if write.fault else ''}" for write in self.proxy.writes[-25:]]
-        return "\n".join([*map(str, tables), "--- writes", *writes, "--- operator", *log])
+        operations = await self.items(self.operations)
+        return "\n".join([*map(str, (*tables, *operations)), "--- writes", *writes, "--- operator", *log])
 
     def unexpected(self) -> list[str]:
         """Return what the operator has logged as an error: none of the faults is the operator's own."""
@@ -187,6 +193,7 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
         "execution": {"mode": "Local"},
         "job": {"nodeSelector": {NODE_LABEL: namespace}},
         "retry": {"initialDelay": "1s", "maxDelay": "2s"},
+        "operations": {"allowed": ["Restore"], "approval": "Manual"},
     }
     table_class = {
         "apiVersion": "hudi-operator.io/v1alpha1",
@@ -199,14 +206,15 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
 
 async def _remove_place(transport: Transport, namespace: str) -> None:
     """Remove the namespace and the class, whatever state a failed scenario has left them in."""
-    tables = f"{API}/namespaces/{namespace}/huditables"
     await transport.request("DELETE", f"/api/v1/namespaces/{namespace}")
-    async for table in transport.list_items(tables):
-        with contextlib.suppress(NotFound):
-            await transport.request(
-                "PATCH",
-                f"{tables}/{table['metadata']['name']}",
-                body={"metadata": {"finalizers": None}},
-                content_type=MERGE_PATCH,
-            )
+    for plural in ("hudioperations", "huditables"):
+        path = f"{API}/namespaces/{namespace}/{plural}"
+        async for one in transport.list_items(path):
+            with contextlib.suppress(NotFound):
+                await transport.request(
+                    "PATCH",
+                    f"{path}/{one['metadata']['name']}",
+                    body={"metadata": {"finalizers": None}},
+                    content_type=MERGE_PATCH,
+                )
     await transport.request("DELETE", f"{API}/huditableclasses/{namespace}")

@@ -29,13 +29,13 @@ async def commit(pod: Document, skew: Skew = NO_SKEW) -> Ended:
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
     task = request.tasks[0]
     if task.service is not Service.INGESTION:
-        return _ended(TaskResult(id=task.id, outcome=Outcome.NOTHING_TO_DO))
+        return ended(TaskResult(id=task.id, outcome=Outcome.NOTHING_TO_DO))
     table = SmallTable(folder_of(task.table.base_path), writer_ahead=skew.drivers, store_ahead=skew.store)
     await asyncio.to_thread(table.create, task.table.name)
     instant = await asyncio.to_thread(table.begin)
     await asyncio.sleep(_AT_WORK_SECONDS)
     await asyncio.to_thread(table.complete, instant, commit_notes(request.run, task))
-    return _ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
+    return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=instant, files_read=1))
 
 
 async def never_end(_: Document) -> Ended:
@@ -49,5 +49,10 @@ def folder_of(base_path: str) -> Path:
     return Path(base_path.removeprefix("file://"))
 
 
-def _ended(result: TaskResult) -> Ended:
+DIES = Ended(exit_code=137)
+"""A driver that is killed and says nothing."""
+
+
+def ended(result: TaskResult) -> Ended:
+    """Report a result as a driver does."""
     return Ended(message=encode_outcome(JobOutcome(results=(result,))))

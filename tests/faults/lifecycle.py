@@ -18,9 +18,11 @@ Document = dict[str, Any]
 _TIMES = frozenset({"lastTransitionTime", "startedAt", "finishedAt", "completedAt", "nextRunAt", "nextAttemptAt"})
 _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r"\b\d{17}\b"), "INSTANT"),
     (re.compile(r"-[0-9a-f]{10}\b"), "-HASH"),
     (re.compile(r"faults-[0-9a-f]{8}"), "NAMESPACE"),
+    (re.compile(r"file:///\S+/lake/"), "FOLDER/"),
 )
 
 
@@ -56,11 +58,11 @@ Scenario = Callable[[Arena], Awaitable[EndState]]
 
 async def live(arena: Arena) -> EndState:
     """Create, ingest, update, suspend, resume and delete a table, and return what there is to compare."""
-    statuses = [await _created(arena), await _ingested(arena)]
+    statuses = [await created(arena), await ingested(arena)]
     statuses.append(await _changed(arena, {"spec": {"ingestion": {"maxFilesPerRun": 7}}}))
     statuses.append(await _changed(arena, {"spec": {"suspend": True}}))
     statuses.append(await _changed(arena, {"spec": {"suspend": False}}))
-    return await _ended(arena, statuses)
+    return await ended(arena, statuses)
 
 
 async def delete_while_running(arena: Arena) -> EndState:
@@ -73,10 +75,10 @@ async def delete_while_running(arena: Arena) -> EndState:
         return any(job["state"] == "Running" for job in jobs)
 
     await arena.eventually(running, what="the first run is under way, and status says so")
-    return await _ended(arena, ())
+    return await ended(arena, ())
 
 
-async def _ended(arena: Arena, statuses: Sequence[str]) -> EndState:
+async def ended(arena: Arena, statuses: Sequence[str]) -> EndState:
     jobs = await arena.jobs()
     await _delete(arena)
     runs = arena.lake(NAME).runs()
@@ -91,23 +93,23 @@ async def _ended(arena: Arena, statuses: Sequence[str]) -> EndState:
     )
 
 
-async def _created(arena: Arena) -> str:
+async def created(arena: Arena) -> str:
     await arena.declare(NAME)
-    return await _settled(arena, lambda table: _succeeded(table) >= 1, what="the first run")
+    return await settled(arena, lambda table: _succeeded(table) >= 1, what="the first run")
 
 
-async def _ingested(arena: Arena) -> str:
+async def ingested(arena: Arena) -> str:
     await arena.patch(NAME, {"metadata": {"annotations": {"hudi-operator.io/requested-at": "now"}}})
 
     def ended(table: Document) -> bool:
         return table["status"].get("lastHandledReconcileAt") == "now" and _succeeded(table) >= 2
 
-    return await _settled(arena, ended, what="the run that was asked for")
+    return await settled(arena, ended, what="the run that was asked for")
 
 
 async def _changed(arena: Arena, changes: Document) -> str:
     await arena.patch(NAME, changes)
-    return await _settled(arena, lambda _: True, what=f"the change {changes}")
+    return await settled(arena, lambda _: True, what=f"the change {changes}")
 
 
 async def _delete(arena: Arena) -> None:
@@ -126,7 +128,7 @@ async def _left_behind(arena: Arena) -> list[str]:
     return [f"{kind} {one['metadata']['name']}" for kind, ones in found.items() for one in ones]
 
 
-async def _settled(arena: Arena, until: Callable[[Document], bool], *, what: str) -> str:
+async def settled(arena: Arena, until: Callable[[Document], bool], *, what: str) -> str:
     """Wait until the status speaks of the present spec and nothing is under way, and return it in comparable form."""
 
     async def look() -> Document | None:
@@ -137,10 +139,10 @@ async def _settled(arena: Arena, until: Callable[[Document], bool], *, what: str
         ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status["conditions"])
         return status if ready and not status.get("activeJobs") and until(table) else None
 
-    return _comparable(await arena.eventually(look, what=what))
+    return comparable(await arena.eventually(look, what=what))
 
 
-def _comparable(status: Document) -> str:
+def comparable(status: Document) -> str:
     """Return a status without what differs between any two runs of a scenario."""
     text = json.dumps(_without_times(status), indent=1, sort_keys=True)
     for pattern, word in _VARYING:

@@ -9,11 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 from tests.model.lake import Lake
+from tests.model.ordered import Resource, read
 from tests.model.world import Run, World, moment
 from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spec, spec, story
 
 from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
-from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata, parse_table
+from hudi_operator.api.resources import OPERATIONS, HudiTable, HudiTableClass, ObjectMetadata, parse_table
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
@@ -26,8 +27,8 @@ from hudi_operator.jobs.names import (
     ROLE_LABEL,
     SERVICE_LABEL,
 )
-from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble
-from hudi_operator.timeline import CleanSummary, Instant, Timeline, TimelineZone
+from hudi_operator.planning.model import JobObservation, Mark, Observation, TimelineSnapshot, TimelineTrouble, Undoing
+from hudi_operator.timeline import Action, CleanSummary, Instant, Timeline, TimelineZone
 from hudi_operator.timeline.rules.counters import COMMITS
 
 COMMITS_READ = 10
@@ -66,6 +67,18 @@ class Cluster:
     """The newest instant of another writer that a person has really accepted."""
     stalled_since: int | None = None
     obeyed: int = 0
+    deleted: int | None = None
+    """When the table was deleted."""
+    is_gone: bool = False
+    operations: tuple[Resource, ...] = ()
+    removed: tuple[Resource, ...] = ()
+    """The HudiOperations that are not there any more."""
+    let_go: tuple[str, ...] = ()
+    """The uids of those of them that the operator has let go, or never held."""
+    lags_until: int = 0
+    """Until when the controller of operations does nothing."""
+    operations_next: int = 0
+    operations_seen: object = None
 
     def copy(self) -> Cluster:
         return replace(self, annotations=dict(self.annotations))
@@ -75,7 +88,8 @@ class Cluster:
         return (
             self.identity, self.skew, self.stored,
             tuple(sorted(self.annotations.items())), self.generation, self.class_version, self.fault,
-            self.spec, self.obeyed,
+            self.spec, self.obeyed, self.deleted, self.is_gone, self.operations, self.removed, self.let_go,
+            self.lags_until,
         )  # fmt: skip
 
 
@@ -83,21 +97,23 @@ def observation(world: World, index: int) -> Observation:
     """What the operator of a cluster sees now."""
     cluster = world.clusters[index]
     jobs = job_observations(world, index)
-    table = _table(cluster)
+    table = table_of(cluster)
     return Observation(
         table=table,
-        table_class=_table_class(cluster.class_version, world.scenario.quiet),
+        table_class=_table_class(cluster.class_version, world.scenario.quiet, world.scenario.approval),
         blockers=(),
         snapshot=as_declared(snapshot_of(world), table) if cluster.fault != "unreachable" else _UNREACHABLE,
         jobs=jobs,
         operator=cluster.identity,
+        related={OPERATIONS: tuple(read(one) for one in cluster.operations)} if cluster.operations else {},
     )
 
 
 _UNREACHABLE = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="Down.")
 
 
-def _table(cluster: Cluster) -> HudiTable:
+def table_of(cluster: Cluster) -> HudiTable:
+    """The table as it is stored."""
     metadata = ObjectMetadata(
         name="flights",
         namespace="team-a",
@@ -105,6 +121,7 @@ def _table(cluster: Cluster) -> HudiTable:
         generation=cluster.generation,
         annotations=cluster.annotations,
         creation_timestamp=at(CREATED),
+        deletion_timestamp=None if cluster.deleted is None else at(moment(cluster.deleted)),
     )
     return HudiTable(metadata=metadata, spec=_spec(cluster.spec), status=cluster.status)
 
@@ -118,9 +135,11 @@ _RETRY = {"maxDelay": "1m", "maxAttempts": 20}
 
 
 @lru_cache(maxsize=8)
-def _table_class(version: int, quiet: int) -> HudiTableClass:
+def _table_class(version: int, quiet: int, approval: str) -> HudiTableClass:
     metadata = ObjectMetadata(name="standard", uid="class-uid", generation=version)
-    return HudiTableClass(metadata=metadata, spec=class_spec(retry=_RETRY, takeover={"quietFor": f"{quiet}s"}))
+    operations = {"allowed": ["Restore", "Rollback"], "approval": approval}
+    takeover = {"quietFor": f"{quiet}s"}
+    return HudiTableClass(metadata=metadata, spec=class_spec(retry=_RETRY, takeover=takeover, operations=operations))
 
 
 def downgraded(status: HudiTableStatus) -> HudiTableStatus:
@@ -158,6 +177,7 @@ def _timeline(
 def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
     commits = [one for one in timeline.completed if one.action in COMMITS]
     newest = sorted(commits, key=lambda one: (one.completed_at or one.time, one.time), reverse=True)[:COMMITS_READ]
+    restores = [one for one in timeline.instants if one.action is Action.RESTORE]
     runs = tuple((run, one.time) for one in newest if (run := lake.entries[one.time].run) is not None)
     unmarked = tuple(one for one in newest if lake.entries[one.time].run is None)
     return TimelineSnapshot(
@@ -166,6 +186,7 @@ def _snapshot(timeline: Timeline, lake: Lake) -> TimelineSnapshot:
         unmarked=unmarked,
         operations=tuple((one.time, _OPERATIONS[lake.entries[one.time].action]) for one in newest),
         marks=tuple(_marks(newest, lake)),
+        undoings=tuple(Undoing(instant=one, targets=tuple(sorted(lake.entries[one.time].inputs))) for one in restores),
         owner=_owner(lake),
     )
 

@@ -6,7 +6,7 @@ of today's: kept here as short as it can be, and true to what it did wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -45,7 +45,7 @@ class Defect:
     """A part of what the checker finds to be wrong."""
     without: tuple[str, ...] = ()
     """The rules of drivers that are switched off."""
-    old: tuple[tuple[str, Callable[..., Any] | None], ...] = field(default=())
+    old: tuple[tuple[str, object], ...] = field(default=())
     """Functions and values that are replaced, by their path."""
     deviations: int = 1
     budget: int = 12_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.model.lake import TOOL_ROWS, Checkpoint, Entry
 from tests.model.world import Run, World, moment
 
-from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, TaskResult
+from hudi_jobs.contract import FailureReason, JobOutcome, OperationReport, Outcome, TaskResult
 from hudi_operator.planning.model.times import format_time
 
 LEASE = 120
@@ -24,6 +24,7 @@ def end(
     reason: str | None = None,
     instant: str | None = None,
     more: bool | None = None,
+    operation: OperationReport | None = None,
 ) -> None:
     """Report and exit."""
     result = TaskResult(
@@ -34,6 +35,7 @@ def end(
         message=f"It ended: {reason}.",
         instant=(run.committed or None) if run.continues else instant,
         more_input=more,
+        operation=operation,
         savepoint=world.lake.savepoint if run.savepoint_seen else None,
         complete_up_to=None if world.scenario.lag is None else format_time(moment(world.now - world.scenario.lag)),
     )

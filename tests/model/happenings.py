@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tests.model.cluster import Cluster, delete_job
 from tests.model.drivers import kill
+from tests.model.people import OPERATIONS
 from tests.model.world import Tool, World, moment
 from tests.planning.world import at
 
@@ -247,6 +248,7 @@ _HAPPENINGS: dict[str, tuple[_Count, _Act]] = {
     "late file": (_never_twice("late file"), _late_file),
     "future file": (_never_twice("future file"), _future_file),
     "restore": (_never_twice("restore"), _restore),
+    **OPERATIONS,
 }
 
 ALL = frozenset(_HAPPENINGS)

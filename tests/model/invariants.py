@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from tests.model.cluster import Cluster
 from tests.model.drivers import unread
 from tests.model.lake import TOOL_ROWS
+from tests.model.operations import operations_owed
 from tests.model.world import World
 
 from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
@@ -144,7 +145,8 @@ def unrest(world: World) -> str | None:
     stalled = _stalled(world)
     if stalled is not None and world.clusters[0].class_version == world.scenario.wrong_class:
         return None
-    return next(iter((*_at_work(world), *_unfinished(world), *_owed(world, stalled))), None)
+    owed = () if _owner(world).is_gone else (*_unfinished(world), *_owed(world, stalled))
+    return next(iter((*_at_work(world), *operations_owed(world, _owner(world)), *owed)), None)
 
 
 def _at_work(world: World) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 COMPLETED_AS = {"compaction": "commit", "clustering": "replacecommit", "logcompaction": "deltacommit"}
 WRITES = frozenset({"deltacommit"})
+COMMITS = frozenset({*WRITES, *COMPLETED_AS})
 TOOL_ROWS = 100
 """Rows of other writers have numbers from here on."""
 
@@ -54,6 +55,20 @@ class Entry:
             yield f"{self.time}_{self.completed}.{COMPLETED_AS.get(self.action, self.action)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an operation has written down before it changes anything, and how far it came."""
+
+    phase: str
+    """running, verifying or done"""
+    target: str
+    removed: tuple[str, ...]
+    expected: tuple[int, ...]
+    """The rows at its target."""
+    restore: str = ""
+    """The instant of the restore, once it has begun."""
+
+
 @dataclass
 class Lake:
     """One table. Entries are values, so that a copy is shallow."""
@@ -68,11 +83,13 @@ class Lake:
     """What a continuous driver has said last: its run, how often it has looked, its commits, the newest, its state."""
     savepoint: str = ""
     """The commit that the operator's savepoint keeps; what it blocks is not modelled."""
+    journal: dict[str, Record] = field(default_factory=dict)
+    """The operations that have begun, by the uids of their resources."""
     cleaned: tuple[str, str] | None = None
     """The last completed commit and the earliest retained one that the last clean named."""
 
     def copy(self) -> Lake:
-        return replace(self, entries=dict(self.entries))
+        return replace(self, entries=dict(self.entries), journal=dict(self.journal))
 
     @property
     def key(self) -> object:
@@ -84,6 +101,7 @@ class Lake:
             self.cleaned,
             self.savepoint,
             self.progress,
+            tuple(sorted(self.journal.items(), key=lambda one: one[0])),
         )
 
     @property
@@ -97,7 +115,7 @@ class Lake:
     @property
     def commits(self) -> list[Entry]:
         """Completed commits of the active timeline, newest completion first."""
-        done = (one for one in self.entries.values() if one.state == "completed" and one.action != "clean")
+        done = (one for one in self.entries.values() if one.state == "completed" and one.action in COMMITS)
         return sorted(done, key=lambda one: (one.completed, one.time), reverse=True)
 
     @property

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from tests.model import invariants
 from tests.model.cluster import Cluster, create_job, delete_job, downgraded, observation
+from tests.model.operations import check_end_of_table, check_operations
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
-from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION
+from hudi_operator.api.resources import ACCEPT_FOREIGN_ANNOTATION, TAKE_OVER_ANNOTATION
 from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.status.takeover import TakeoverPhase
 from hudi_operator.planning import decide as decision
 from hudi_operator.planning.model import CreateJob, LaunchJob, Observation, Plan, StopJob
+from hudi_operator.planning.operations.declared import has_begun
 from hudi_operator.planning.refusal import refused
 from hudi_operator.planning.status.build import build_status
 
@@ -27,6 +29,14 @@ OBEYS_AFTER = 1800
 def reconcile(world: World, index: int) -> None:
     """Reconcile once. What goes wrong in this pass is in `fault`, which is used up by it."""
     cluster = world.clusters[index]
+    if cluster.deleted is not None and not has_begun(cluster.status):
+        _end(world, index)
+    else:
+        _reconcile(world, index)
+
+
+def _reconcile(world: World, index: int) -> None:
+    cluster = world.clusters[index]
     now = moment(world.now + cluster.skew)
     if cluster.fault == "downgrade":
         cluster.status = downgraded(cluster.status)
@@ -36,6 +46,7 @@ def reconcile(world: World, index: int) -> None:
     plan = decision.decide(seen, default_image=IMAGE, now=now)
     _accept_what_was_there(world, index, seen, plan)
     invariants.check_plan(world, index, seen, plan)
+    check_operations(world, index, seen, plan)
     pause = LONGEST if plan.changes_in is None else min(int(plan.changes_in), LONGEST)
     cluster.next_reconcile = world.now + (BUSY if plan.active_jobs else max(pause, AGAIN))
     if seen.snapshot.trouble is not None:
@@ -66,6 +77,15 @@ def reconcile(world: World, index: int) -> None:
     _obey(world, index, plan)
 
 
+def _end(world: World, index: int) -> None:
+    """End a table that was deleted: its Jobs are stopped, and its data stays. The steps between are not modelled."""
+    cluster = world.clusters[index]
+    for run in world.runs:
+        delete_job(world, index, run.decided.name)
+    check_end_of_table(world, cluster)
+    cluster.is_gone = True
+
+
 def _accept_what_was_there(world: World, index: int, seen: Observation, plan: Plan) -> None:
     """With a table, what others wrote to it before is taken over."""
     before, after = seen.table.status.takeover, plan.takeover
@@ -90,14 +110,19 @@ def _store(world: World, index: int, seen: Observation, plan: Plan, *, counted: 
 def _obey(world: World, index: int, plan: Plan) -> None:
     """Let a person do what the status asks for, half an hour later."""
     cluster = world.clusters[index]
-    if not plan.foreign:
+    # What the store says of another operator is true where there is one.
+    stranger = world.lake.owner[1] if plan.owned_elsewhere and world.lake.owner and len(world.clusters) == 1 else None
+    if not plan.foreign and stranger is None:
         cluster.stalled_since = None
         return
     if cluster.stalled_since is None:
         cluster.stalled_since = world.now
     elif world.now - cluster.stalled_since >= OBEYS_AFTER and not any(one.is_alive for one in world.tools):
-        cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
-        cluster.accepted = plan.foreign[0].time
+        if stranger is not None:
+            cluster.annotations[TAKE_OVER_ANNOTATION] = stranger
+        else:
+            cluster.annotations[ACCEPT_FOREIGN_ANNOTATION] = plan.foreign[0].time
+            cluster.accepted = plan.foreign[0].time
         cluster.obeyed += 1
         cluster.next_reconcile, world.calm_since = world.now + AGAIN, world.now
         cluster.stalled_since = None
@@ -105,7 +130,7 @@ def _obey(world: World, index: int, plan: Plan) -> None:
 
 def must_reconcile(world: World, cluster: Cluster, seen: object) -> bool:
     """Whether time or an event calls for a reconcile."""
-    return world.now >= cluster.next_reconcile or seen != cluster.seen
+    return not cluster.is_gone and (world.now >= cluster.next_reconcile or seen != cluster.seen)
 
 
 def events_of(world: World, index: int) -> object:
@@ -114,4 +139,6 @@ def events_of(world: World, index: int) -> object:
     jobs = tuple((one.decided.name, one.pod, one.sidecar) for one in world.runs if one.cluster == index)
     busy = any(one.is_alive for one in world.runs if one.cluster == index)
     table = None if busy else tuple((one.time, one.state) for one in world.lake.entries.values())
-    return jobs, table, cluster.generation, cluster.class_version, tuple(sorted(cluster.annotations.items()))
+    asked = tuple(one.announces for one in cluster.operations)
+    annotations = tuple(sorted(cluster.annotations.items()))
+    return jobs, table, cluster.generation, cluster.class_version, annotations, asked, cluster.deleted

@@ -10,6 +10,7 @@ from tests.model.cluster import Cluster, collect, kill_overdue
 from tests.model.happenings import Deviation
 from tests.model.invariants import check_writers, unrest
 from tests.model.lake import Entry
+from tests.model.operations import check_alone, order, reconcile_operations
 from tests.model.operator import events_of, must_reconcile, reconcile
 from tests.model.running import step
 from tests.model.tools import step_tool
@@ -60,16 +61,20 @@ def advance(world: World) -> None:
         step_tool(world, tool)
     world.calm_since = max([world.calm_since, *(end for _, end in world.scenario.unreadable if end <= world.now)])
     check_writers(world)
+    check_alone(world)
     _arrive(world)
+    order(world)
     _others_write(world)
     collect(world)
     for index, cluster in enumerate(world.clusters):
+        reconcile_operations(world, index)
         seen = events_of(world, index)
         if must_reconcile(world, cluster, seen):
             reconcile(world, index)
             cluster.seen = events_of(world, index)
             if cluster.saved is None and len(cluster.told) > 1:
                 cluster.saved = cluster.status
+            reconcile_operations(world, index)
 
 
 def _next_of(run: Run) -> int:
@@ -81,7 +86,10 @@ def _next_of(run: Run) -> int:
 def _coming(world: World) -> list[int]:
     left = world.scenario.arrivals[world.arrived :]
     others = world.scenario.writes_of_others[world.foreign_writes :]
-    return [one.next_reconcile for one in world.clusters] + [some[0] for some in (left, others) if some]
+    asked = [at for at, _ in world.scenario.operations[world.ordered :] if at > world.now]
+    passes = [one.next_reconcile for one in world.clusters if not one.is_gone]
+    passes += [max(one.operations_next, one.lags_until) for one in world.clusters if one.operations]
+    return passes + [some[0] for some in (left, others, asked) if some] or [world.now + STEP]
 
 
 def _arrive(world: World) -> None:

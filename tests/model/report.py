@@ -10,6 +10,7 @@ import sys
 from tests.model import scenarios
 from tests.model.budget import DEVIATIONS, STATES
 from tests.model.defects import DEFECTS
+from tests.model.defects_of_operations import OF_OPERATIONS
 from tests.model.search import search
 
 
@@ -30,7 +31,7 @@ def main(chosen: list[str]) -> None:
 
 def _find_defects() -> None:
     say("| Defect | Found in | States | Processor time | Shortest history |\n|---|---|---:|---:|---|")
-    for defect in DEFECTS:
+    for defect in (*DEFECTS, *OF_OPERATIONS):
         found = defect.find()
         told = "; ".join(f"step {step}: {name} {index}" for step, (name, index) in found.history) or "by itself"
         what = told if found.broken else "NOT FOUND"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.model.drivers import end, lost_lease
 from tests.model.ingestion import step_ingestion
 from tests.model.inside import step_courier, step_served
+from tests.model.restoring import step_operation
 from tests.model.services import step_service
 from tests.model.world import Run, World
 
@@ -23,6 +24,8 @@ def step(world: World, run: Run) -> None:
         step_courier(world, run)
     elif run.decided.service is Service.INGESTION:
         step_ingestion(world, run)
+    elif run.decided.service is Service.OPERATION:
+        step_operation(world, run)
     else:
         step_service(world, run)
 

@@ -201,9 +201,57 @@ CONTINUOUS_SHARED = Scenario(
     happenings=frozenset({"tool", "tool dies", "driver dies", "driver hangs", "driver freezes", "job deleted"}),
 )
 
+_KEPT: dict[str, Any] = {
+    "cleaning": {"retainCommits": 5, "trigger": {"commits": 3}},
+    "archival": {"minCommits": 8, "maxCommits": 12},
+}
+OPERATIONS = Scenario(
+    name="operations",
+    spec={**_SPEC, **_KEPT},
+    arrivals=(0, 300, 600, 900),
+    operations=((700, "restore"),),
+    happenings=frozenset(
+        {
+            "driver dies", "job deleted", "operation fails", "fault", "operation created", "operation deleted",
+            "finalizer removed", "operation recreated", "operations lag", "table deleted", "status restored",
+        }
+    ),
+)  # fmt: skip
+OPERATIONS_BESIDE_A_DRIVER = Scenario(
+    name="operations beside a continuous driver",
+    spec={**_CONTINUOUS, **_KEPT},
+    takes=True,
+    updates=False,
+    arrivals=(0, 100, 200, 300, 900),
+    operations=((350, "restore"), (500, "dry run")),
+    happenings=frozenset(
+        {
+            "driver dies",
+            "driver freezes",
+            "driver hangs",
+            "pod force-deleted",
+            "job deleted",
+            "fault",
+            "second operator",
+        }
+    ),
+)
+APPROVALS = Scenario(
+    name="operations that wait for a person",
+    spec={**_SPEC, **_LOCK, **_KEPT},
+    arrivals=(0, 300, 600),
+    optimistic=True,
+    operations=((400, "rollback"), (450, "restore"), (600, "approval")),
+    approval="Manual",
+    happenings=frozenset(
+        {"operation approved", "operation deleted", "operations lag", "spec edited", "driver dies", "fault"}
+    ),
+)
+
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
     CONTINUOUS, CONTINUOUS_INSIDE, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
+    OPERATIONS, OPERATIONS_BESIDE_A_DRIVER, APPROVALS,
 )  # fmt: skip

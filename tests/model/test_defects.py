@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.model.defects import DEFECTS, Defect
+from tests.model.defects_of_operations import OF_OPERATIONS
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("defect", [*DEFECTS, *OF_OPERATIONS], ids=lambda one: one.name)
 def test_the_checker_finds(defect: Defect) -> None:
     report = defect.find()
     assert report.broken, f"nothing found in {report.states} states"

@@ -66,3 +66,14 @@ def test_histories_are_worth_the_name() -> None:
         advance(world)
     wanted = {Service.INGESTION, Service.COMPACTION, Service.CLUSTERING, Service.CLEANING}
     assert wanted <= _services_that_succeeded(world)
+
+
+def test_an_operation_that_is_left_alone_takes_the_table_back_and_has_its_input_read_again() -> None:
+    world = begin(scenarios.OPERATIONS)
+    while not is_over(world):
+        advance(world)
+    (record,) = world.lake.journal.values()
+    (entry,) = world.clusters[0].status.operations
+    assert (entry.state, record.phase, bool(record.removed)) == ("Succeeded", "done", True)
+    assert not world.lake.entries.keys() & set(record.removed)
+    assert world.acknowledged == set(range(1, world.arrived + 1))

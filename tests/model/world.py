@@ -51,6 +51,11 @@ class Scenario:
     """After how many seconds a continuous driver begins anew."""
     takes: bool = False
     """Whether its image knows how to do services beside its batches."""
+    operations: tuple[tuple[int, str], ...] = ()
+    """The HudiOperations that are created in every history, each with its time: restore, rollback or dry run.
+
+    `approval` approves the oldest that is not."""
+    approval: str = "Automatic"
     prefix: tuple[tuple[int, tuple[str, int]], ...] = ()
     """Deviations that every history begins with, each with its step."""
 
@@ -158,6 +163,8 @@ class World:
     """What was found to be wrong."""
     foreign_writes: int = 0
     """How many writes of others have begun by their schedule."""
+    ordered: int = 0
+    """How many HudiOperations of the scenario were created."""
     foreign_moved: int = -(10**9)
     """When another tool last put anything into the timeline."""
     ticks: int = 0
@@ -181,6 +188,7 @@ class World:
                 self.now, self.lake.key, tuple(one.key for one in self.clusters), tuple(one.key for one in self.runs),
                 tuple(one.key for one in self.tools), self.arrived, self.modified, self.acknowledged, self.next_skew,
                 self.next_trouble, self.intruded, self.calm_since, self.foreign_writes, self.foreign_moved,
+                self.ordered,
             )
         )  # fmt: skip
 

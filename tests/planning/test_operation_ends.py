@@ -81,6 +81,16 @@ def test_what_is_refused_while_it_is_checked_has_changed_nothing_and_is_over() -
     assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
 
 
+def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_operation_is_refused_then() -> None:
+    """A driver that finds a record of an earlier run says so: one that only came to check has found none."""
+    killed = after_run(None)
+    assert of(killed).begun
+    report = {"phase": "Checking"}
+    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report=report, remembered=of(killed))
+    assert (of(seen).state, of(seen).begun) == (FAILED, False)
+    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+
+
 UNFINISHED: dict[str, dict[str, Any]] = {
     "a driver that died": {"kind": None},
     "a failure while it ran": {"kind": Outcome.FAILED, "reason": "HudiError", "report": {"phase": "Running"}},

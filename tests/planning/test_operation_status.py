@@ -89,6 +89,13 @@ def test_it_is_held_until_it_is_over() -> None:
     assert not decide_operation(operation(), saying(entry(state="Succeeded")), now=NOW).hold
 
 
+def test_one_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:
+    told = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", instant=ago(20))
+    after = decide_operation(operation(status=told), saying(), now=NOW).status
+    assert after is not None
+    assert (after.phase, after.instant) == (OperationState.RUNNING, ago(20))
+
+
 def test_one_that_has_not_begun_goes_once_its_table_has_forgotten_it() -> None:
     gone = operation(deleted=NOW)
     assert decide_operation(gone, saying(entry()), now=NOW).released is None

@@ -119,6 +119,13 @@ def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
     assert launch.job.operation.instant == ago(20)
 
 
+def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
+    told = HudiOperationStatus(phase=RUNNING, reason="Running", instant=ago(20))
+    for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):
+        assert of(world(one)).begun is begun_again
+    assert status_of(world(operation(status=told, deleted=NOW))).operations == (), "it has not begun, and was forgotten"
+
+
 def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
     told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
     seen = world(operation(status=told), **INGESTS)

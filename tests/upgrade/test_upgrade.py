@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.stage import WITHOUT_SERVICES, Stage, Table
+from tests.e2e.stage import WITHOUT_SERVICES, Document, Stage, Table
+from tests.e2e.test_operations import Operation
 
 from toolkit.cluster import OPERATOR_NAMESPACE, ROOT, Cluster
 from toolkit.store import Store
@@ -26,6 +27,14 @@ BEFORE = "b53631f77d2a8f3dd3e79e62da5e36a55fbc2a2f"
 """The last commit before fields, annotations, reasons and the checkpoint had their present names and form."""
 
 VALUES = {"operator": {"pollSeconds": 3, "maxPollSeconds": 10, "resyncSeconds": 60}}
+LATE = ("hudisavepoints", "hudioperations")
+"""The kinds that the release before does not know."""
+
+POLICY: Document = {
+    "jobQuota": None,
+    "concurrency": {"runningJobs": 6},
+    "retry": {"initialDelay": "30m", "maxDelay": "30m"},
+}
 TEN, TWENTY = range(10), range(10, 20)
 
 
@@ -50,12 +59,7 @@ def stage(before: Path) -> Iterator[Stage]:
     subprocess.run((sys.executable, "-c", install), cwd=before, env=environment, check=True)
     cluster = Cluster()
     stage = Stage(cluster, Store(cluster.s3))
-    stage.make_class(
-        stage.class_name,
-        jobQuota=None,
-        concurrency={"runningJobs": 6},
-        retry={"initialDelay": "30m", "maxDelay": "30m"},
-    )
+    stage.make_class(stage.class_name, **POLICY)
     try:
         yield stage
     finally:
@@ -63,12 +67,16 @@ def stage(before: Path) -> Iterator[Stage]:
 
 
 def test_the_rollout_waits_until_all_kinds_of_the_release_are_served(stage: Stage) -> None:
-    """The definitions come late: the operator of the release before goes on, and its successor is not ready."""
-    definition = "hudisavepoints.hudi-operator.io"
-    stage.cluster.kubectl("delete", "crd", definition, "--ignore-not-found")
+    """The definitions come late, one after the other: until the last the operator of the release before goes on."""
+    for definition in LATE:
+        stage.cluster.kubectl("delete", "crd", f"{definition}.hudi-operator.io", "--ignore-not-found")
     leader = stage.operator_pod()["metadata"]["name"]
     stage.cluster.install_chart(values=VALUES)
     stage.eventually(lambda: waiting_pods(stage), what="a pod of the release runs and waits")
+    for definition in LATE[:-1]:
+        stage.cluster.kubectl(
+            "apply", "--server-side", "-f", str(ROOT / "crds" / f"hudi-operator.io_{definition}.yaml")
+        )
     time.sleep(15)
     assert waiting_pods(stage)
     assert stage.operator_pod()["metadata"]["name"] == leader
@@ -156,6 +164,17 @@ def test_an_upgrade_loses_nothing_and_launches_nothing_twice(stage: Stage) -> No
         assert len({run["job"] for run in table.status()["history"]}) == len(table.status()["history"])
     restarts = [one["restartCount"] for pod in stage.operator_pods() for one in pod["status"]["containerStatuses"]]
     assert set(restarts) == {0}
+    take_back(running)
+
+
+def take_back(table: Table) -> None:
+    """Take a table back to the commit of the release before, by the kind that came with this one."""
+    table.stage.make_class(table.stage.class_name, **POLICY, operations={"allowed": ["Restore"]})
+    operation = Operation(table, "back")
+    operation.apply(restore={"instant": table.commits()[0], "reingest": False})
+    assert operation.wait("Succeeded")["report"]["verified"] is True
+    assert table.ids() == Counter(TEN)
+    table.wait_ready()
 
 
 def leave_a_pending_compaction(table: Table) -> str:

@@ -60,7 +60,7 @@ class OperationPhase(StrEnum):
     """How far a run came with an operation; it says what a failure leaves behind."""
 
     CHECKING = "Checking"
-    """Nothing was written. What fails here is refused, and the table is as it was."""
+    """Nothing was written, by no run of the operation. What fails here is refused, and the table is as it was."""
 
     RUNNING = "Running"
     """The table may be in between; another run of the same operation finishes it."""

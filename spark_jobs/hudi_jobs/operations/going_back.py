@@ -79,8 +79,11 @@ class _Run:
         """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
         try:
             record = checked(self._work)
-        except TaskFailed:
+        except Exception as error:
             if earlier is not None:
+                # A report that only came to check would say that nothing was recorded before.
+                self._work.say(earlier.report())
+            if earlier is not None and isinstance(error, TaskFailed):
                 remake_metadata_table(self._context, earlier.metadata_options)
             raise
         if earlier is not None:

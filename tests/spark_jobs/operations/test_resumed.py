@@ -42,6 +42,29 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
     assert restores(lake) == 1, "it is restored once"
 
 
+def test_a_run_that_cannot_be_checked_says_that_an_earlier_one_has_recorded(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(lake, 2)
+    target = commits(lake)[0]
+
+    def break_off(*_: Any) -> Any:
+        raise ValueError("Odd.")
+
+    checking = operate_with(lake, target, monkeypatch, "check.rows_at", fail)
+    assert checking is OperationPhase.CHECKING
+    assert operate_with(lake, target, monkeypatch, "run.restore", fail) is OperationPhase.RUNNING
+    for broken in (fail, break_off):
+        assert operate_with(lake, target, monkeypatch, "check.rows_at", broken) is OperationPhase.RUNNING
+
+
+def operate_with(lake: Any, target: str, monkeypatch: pytest.MonkeyPatch, step: str, what: Any) -> OperationPhase:
+    """Have a step of an operation fail, and return how far its run says to have come."""
+    with monkeypatch.context() as patch:
+        patch.setattr(f"hudi_jobs.operations.{step}", what)
+        return report_of(operate(lake, target)).phase
+
+
 def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

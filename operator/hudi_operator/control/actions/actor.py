@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from pydantic import ValidationError
@@ -11,6 +11,8 @@ from hudi_jobs.contract import NamedSavepoint, Service, TableOperation
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
+from hudi_operator.api.status.table_operations import NamedOperationJob
+from hudi_operator.api.status.table_savepoints import NamedSavepointJob
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
@@ -43,6 +45,13 @@ from hudi_operator.planning.status.step import Target
 from hudi_operator.telemetry.metrics import metrics
 
 _log = structlog.get_logger(__name__)
+
+_Asked = TypeVar("_Asked", NamedSavepoint, TableOperation)
+_ASKED_BY: dict[type, tuple[Service, str]] = {
+    NamedSavepoint: (Service.SAVEPOINT, "savepoint"),
+    TableOperation: (Service.OPERATION, "operation"),
+}
+"""The service of the runs that do something for a resource, and what that is called."""
 
 
 class JobRefused(Exception):
@@ -213,8 +222,8 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         abandoned=job.abandoned,
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
-        named_savepoint=_named_savepoint(table, job),
-        operation=_operation(table, job),
+        named_savepoint=_asked(NamedSavepoint, job.named_savepoint, table, job),
+        operation=_asked(TableOperation, job.operation, table, job),
         inside=job.inside,
     )
     return build_job(
@@ -232,39 +241,22 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
     )
 
 
-def _named_savepoint(table: HudiTable, job: ActiveJob) -> NamedSavepoint | None:
-    """Return what a run does for a HudiSavepoint; without that it would be for nothing."""
-    named = job.named_savepoint
-    if named is None:
-        if job.service is Service.SAVEPOINT:
-            raise JobRefused(job, "the status does not say which savepoint it is for")
+def _asked(
+    kind: type[_Asked], decided: NamedSavepointJob | NamedOperationJob | None, table: HudiTable, job: ActiveJob
+) -> _Asked | None:
+    """Return what a run does for a resource: what status says, field by field. Without that it would be for nothing."""
+    service, what = _ASKED_BY[kind]
+    if decided is None:
+        if job.service is service:
+            raise JobRefused(job, f"the status does not say which {what} it is for")
         return None
     try:
-        return NamedSavepoint(
-            work=named.work,
-            instant=named.instant,
-            resource=f"{table.metadata.namespace}/{named.resource}",
-            uid=named.uid,
-            comment=named.comment,
-            adopted=named.adopted,
-        )
+        made: dict[str, object] = {"resource": f"{table.metadata.namespace}/{decided.resource}"}
+        if isinstance(decided, NamedOperationJob) and decided.service is not None:
+            made["service"] = service_run(table.spec, decided.service)
+        return kind.model_validate(decided.model_dump() | made)
     except ValidationError as error:
-        raise JobRefused(job, "what the status says of its savepoint makes no sense") from error
-
-
-def _operation(table: HudiTable, job: ActiveJob) -> TableOperation | None:
-    """Return what a run does for a HudiOperation; without that it would be for nothing."""
-    named = job.operation
-    if named is None:
-        if job.service is Service.OPERATION:
-            raise JobRefused(job, "the status does not say which operation it is for")
-        return None
-    try:
-        resource = f"{table.metadata.namespace}/{named.resource}"
-        service = service_run(table.spec, named.service) if named.service is not None else None
-        return TableOperation.model_validate({**named.model_dump(), "resource": resource, "service": service})
-    except ValidationError as error:
-        raise JobRefused(job, "what the status says of its operation makes no sense") from error
+        raise JobRefused(job, f"what the status says of its {what} makes no sense") from error
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

@@ -12,7 +12,9 @@ from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.operations.kinds.registry import KINDS, job_of
+from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, may_be_left
+
+_AT_WORK = frozenset({OperationState.RUNNING, OperationState.VERIFYING})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +89,11 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     One that has begun goes on also on a table that was declared again, but in the same folder alone.
     """
     told, spec = resource.status, resource.spec
-    if told.begun and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
+    if may_have_begun(resource) and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
         message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
         changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
         told = told.model_copy(update=changes)
-    is_over = told.phase in FINISHED
+    is_over, begun = told.phase in FINISHED, may_have_begun(resource)
     entry = TableOperation(
         resource=resource.metadata.name,
         uid=resource.metadata.uid,
@@ -100,13 +102,24 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
         state=told.phase if is_over else OperationState.PENDING,
         reason=(told.reason if is_over else None) or OperationReason.WAITING,
         message=(told.message or "") if is_over else "The operator has just seen it.",
-        begun=told.begun,
+        begun=begun,
         started_at=told.started_at,
         finished_at=told.finished_at,
         report=told.report,
     )
     is_known = told.instant is not None or not KINDS[spec.kind].needs_instant
-    return entry.model_copy(update={"job": job_of(resource, table, told.instant)}) if told.begun and is_known else entry
+    return entry.model_copy(update={"job": job_of(resource, table, told.instant)}) if begun and is_known else entry
+
+
+def may_have_begun(resource: HudiOperation) -> bool:
+    """Whether an operation of which its table knows nothing has begun, or had a Job that may have begun it.
+
+    A table forgets what has not begun only when its resource is deleted; any other it has lost.
+    """
+    is_going = resource.metadata.deletion_timestamp is not None
+    changes = not resource.spec.dry_run and not may_be_left(resource.spec.kind)
+    had_job = resource.status.phase in _AT_WORK and changes and not is_going
+    return resource.status.begun or had_job
 
 
 def has_begun(status: HudiTableStatus) -> bool:

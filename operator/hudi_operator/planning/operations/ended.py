@@ -43,7 +43,7 @@ def _after(
         update={
             "job": job.operation,
             "report": shown(report) if report is not None else entry.report,
-            "begun": entry.begun or _has_begun(entry, run, found, result, report),
+            "begun": _has_begun(entry, run, found, result),
         }
     )
     if run.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO} and (report is None or report.verified is not False):
@@ -99,26 +99,25 @@ def _result(found: JobObservation | None) -> TaskResult | None:
     return found.outcome.results[0] if found is not None and found.outcome and found.outcome.results else None
 
 
-def _has_begun(
-    entry: TableOperation,
-    run: RunStatus,
-    found: JobObservation | None,
-    result: TaskResult | None,
-    report: OperationReport | None,
-) -> bool:
-    """Whether another run has to finish what this one may have left."""
-    return not entry.dry_run and not may_be_left(entry.kind) and not _wrote_nothing(run, found, result, report)
+def _has_begun(entry: TableOperation, run: RunStatus, found: JobObservation | None, result: TaskResult | None) -> bool:
+    """Whether the table may have been changed: a run that only came to check has found no record of an earlier one."""
+    if entry.dry_run or may_be_left(entry.kind) or _came_to_check(result):
+        return False
+    return entry.begun or not _wrote_nothing(run, found, result)
 
 
-def _wrote_nothing(
-    run: RunStatus, found: JobObservation | None, result: TaskResult | None, report: OperationReport | None
-) -> bool:
+def _came_to_check(result: TaskResult | None) -> bool:
+    report = result.operation if result is not None else None
+    return report is not None and report.phase is OperationPhase.CHECKING
+
+
+def _wrote_nothing(run: RunStatus, found: JobObservation | None, result: TaskResult | None) -> bool:
     """Whether a run is known to have changed nothing: it says so, or its pod never started.
 
     A result without a report says that nothing was written, unless the report was too long for the outcome.
     """
-    if report is not None:
-        return report.phase is OperationPhase.CHECKING
+    if result is not None and result.operation is not None:
+        return _came_to_check(result)
     if result is not None:
         return not (found is not None and found.outcome is not None and found.outcome.truncated)
     return run.reason in _NEVER_STARTED

@@ -13,7 +13,7 @@ from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
 from hudi_operator.planning.model.times import parse_time
-from hudi_operator.planning.operations.declared import has_begun
+from hudi_operator.planning.operations.declared import has_begun, may_have_begun
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.transitions import Transition, event_of
 
@@ -99,7 +99,7 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
     before, entry = operation.status, entry_of(operation, table)
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     if entry is None or before.phase in FINISHED:
-        if before.phase in FINISHED or (before.begun and table is not None):
+        if before.phase in FINISHED or (may_have_begun(operation) and table is not None):
             return before.model_copy(update={"observed_generation": operation.metadata.generation})
         phase, (reason, message) = OperationState.PENDING, _unanswered(operation, table)
     else:

@@ -1,0 +1,85 @@
+"""What the documentation tells a person to apply is accepted by a real API server, and what it says to type is read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.api.conftest import Resources, changed
+from tests.docs.pages import RUNBOOKS, blocks, commands, pages, part_of, resources
+
+pytestmark = pytest.mark.cluster
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = {
+    "HudiTable": "tables",
+    "HudiTableClass": "classes",
+    "HudiSavepoint": "savepoints",
+    "HudiOperation": "operations",
+}
+WHOLE = {
+    f"{block} {one['kind']}": one for page in pages() for block in blocks(page, "yaml") for one in resources(block)
+}
+PARTS = {str(block): part for page in pages() for block in blocks(page, "yaml") if (part := part_of(block)) is not None}
+TYPED = {" ".join(command): command for page in RUNBOOKS for command in commands(page) if command[0] == "kubectl"}
+READS = {"get", "describe", "wait", "logs"}
+NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
+
+
+@pytest.mark.parametrize("document", WHOLE.values(), ids=WHOLE)
+def test_a_resource_of_a_page_is_accepted(document: dict[str, Any], request: pytest.FixtureRequest) -> None:
+    kind: Resources = request.getfixturevalue(FIXTURES[document["kind"]])
+    place = kind.smallest()["metadata"]
+    assert kind.refusal_of_document({**document, "metadata": {**document["metadata"], **place}}) == ""
+
+
+@pytest.mark.parametrize(("kind", "spec"), PARTS.values(), ids=PARTS)
+def test_a_part_of_a_resource_is_accepted_with_what_every_resource_of_the_kind_has(
+    kind: str, spec: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    resources_of_kind: Resources = request.getfixturevalue(FIXTURES[kind])
+    whole = changed(resources_of_kind.smallest(), {f"spec.{name}": value for name, value in spec.items()})
+    assert resources_of_kind.refusal_of_document(whole) == ""
+
+
+@pytest.mark.parametrize("command", TYPED.values(), ids=TYPED)
+def test_a_command_of_a_page_is_one_that_kubectl_carries_out(
+    command: list[str], kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]
+) -> None:
+    """Nothing is there that it is about; a kind, verb or flag that there is not is refused in other words."""
+    options = [] if command[1] in READS else ["--dry-run=server"]
+    done = kubectl([*command[1:], *options])
+    assert done.returncode == 0 or NOTHING_THERE.search(done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("command", [["get", "hudithings"], ["get", "hop", "--invented"], ["invent", "hop"]])
+def test_a_command_that_there_is_not_is_found(
+    command: list[str], kubectl: Callable[[list[str]], subprocess.CompletedProcess[str]]
+) -> None:
+    done = kubectl(command)
+    assert done.returncode != 0
+    assert not NOTHING_THERE.search(done.stderr), done.stderr
+
+
+@pytest.fixture(scope="session")
+def kubectl(cluster: None) -> Callable[[list[str]], subprocess.CompletedProcess[str]]:  # noqa: ARG001 - it is wanted
+    """Runs kubectl against the API server: the one on the PATH, or the local cluster's own."""
+    program = shutil.which("kubectl") or _own_kubectl()
+
+    def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        call = (program, f"--kubeconfig={os.environ['KUBECONFIG']}", *arguments)
+        return subprocess.run(call, capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+def _own_kubectl() -> str:
+    result = subprocess.run([ROOT / "dev" / "cluster", "tools"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return str(Path(result.stdout.splitlines()[-1]) / "kubectl")

@@ -1,0 +1,143 @@
+"""The policy on approvals on a real API server: only who has the verb `approve` sets spec.approved of an operation."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config, utils
+from tests.chart.conftest import KUBERNETES_VERSION
+
+from hudi_operator.api.values.base import GROUP, VERSION
+
+pytestmark = pytest.mark.cluster
+
+Document = dict[str, Any]
+CREATOR, APPROVER, BOTH = "creator", "approver", "both"
+ROLES = {CREATOR: ("operate",), APPROVER: ("approve",), BOTH: ("operate", "approve")}
+
+
+@dataclass
+class World:
+    """A namespace in which people have the roles of the chart."""
+
+    connection: client.ApiClient
+    namespace: str
+
+    def act_as(self, who: str | None) -> client.CustomObjectsApi:
+        """Requests of a person of the namespace; None is a cluster administrator."""
+        connection = client.ApiClient(self.connection.configuration)
+        if who is not None:
+            connection.set_default_header("Impersonate-User", f"{who}-of-{self.namespace}")
+        return client.CustomObjectsApi(connection)
+
+    def create(self, who: str | None, name: str = "back", *, dry_run: bool = False, **spec: Any) -> str:
+        """Create an operation; return the words with which that is refused, or "" where it is accepted."""
+        whole = {"tableRef": {"name": "flights"}, "restore": {"instant": "20260310114000000"}, **spec}
+        body = {"apiVersion": f"{GROUP}/{VERSION}", "kind": "HudiOperation", "metadata": {"name": name}, "spec": whole}
+        place = (GROUP, VERSION, self.namespace, "hudioperations")
+        options: Any = {"dry_run": "All"} if dry_run else {}
+        return _words(lambda: self.act_as(who).create_namespaced_custom_object(*place, body, **options))
+
+    def patch(self, who: str | None, changes: Document, name: str = "back") -> str:
+        place = (GROUP, VERSION, self.namespace, "hudioperations", name)
+        return _words(lambda: self.act_as(who).patch_namespaced_custom_object(*place, changes))
+
+    def delete(self, name: str = "back") -> None:
+        place = (GROUP, VERSION, self.namespace, "hudioperations", name)
+        self.act_as(None).delete_namespaced_custom_object(*place)
+
+
+def _words(act: Any) -> str:
+    try:
+        act()
+    except client.ApiException as error:
+        if error.status not in {403, 422}:
+            raise
+        return str(error.body)
+    return ""
+
+
+@pytest.fixture(scope="module")
+def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG001 - the cluster is wanted
+    connection = config.new_client_from_config(os.environ["KUBECONFIG"])
+    mark = f"test-{uuid.uuid4().hex[:8]}"
+    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "aggregate-roles")]
+    rendered = helm("template", mark, str(chart), *shown, f"--kube-version={KUBERNETES_VERSION}")
+    assert rendered.returncode == 0, rendered.stderr
+    documents = [document for document in yaml.safe_load_all(rendered.stdout) if document]
+    core, rights = client.CoreV1Api(connection), client.RbacAuthorizationV1Api(connection)
+    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=mark)))
+    for document in documents:
+        utils.create_from_dict(connection, document)
+    for who, roles in ROLES.items():
+        for role in roles:
+            rights.create_namespaced_role_binding(mark, _binding(f"{who}-of-{mark}", f"{mark}-hudi-operator-{role}"))
+    world = World(connection, mark)
+    try:
+        _wait_until_it_holds(world)
+        yield world
+    finally:
+        admission = client.AdmissionregistrationV1Api(connection)
+        for document in documents:
+            name = document["metadata"]["name"]
+            if document["kind"] == "ClusterRole":
+                rights.delete_cluster_role(name)
+            elif document["kind"] == "ValidatingAdmissionPolicy":
+                admission.delete_validating_admission_policy(name)
+            else:
+                admission.delete_validating_admission_policy_binding(name)
+        core.delete_namespace(mark)
+
+
+def _binding(user: str, role: str) -> Any:
+    return {
+        "metadata": {"name": f"{user}-{role}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    }
+
+
+def _wait_until_it_holds(world: World) -> None:
+    end = time.monotonic() + 30
+    while "verb approve" not in world.create(CREATOR, "tried", dry_run=True, approved=True):
+        assert time.monotonic() < end, world.create(CREATOR, "tried", dry_run=True, approved=True)
+        time.sleep(0.1)
+
+
+def test_who_creates_operations_does_not_approve_them(world: World) -> None:
+    assert "bind the ClusterRole" in world.create(CREATOR, approved=True)
+    assert world.create(CREATOR) == ""
+    try:
+        assert "verb approve" in world.patch(CREATOR, {"spec": {"approved": True}})
+        assert world.patch(CREATOR, {"metadata": {"labels": {"ticket": "4711"}}, "spec": {"approved": False}}) == ""
+        assert world.patch(APPROVER, {"spec": {"approved": True}}) == ""
+        assert world.patch(CREATOR, {"metadata": {"labels": {"ticket": "4712"}}}) == "", "it was approved before"
+    finally:
+        world.delete()
+
+
+def test_who_approves_operations_does_not_create_them(world: World) -> None:
+    assert "cannot create" in world.create(APPROVER)
+
+
+@pytest.mark.parametrize("who", [BOTH, None], ids=["with both roles", "as a cluster administrator"])
+def test_who_has_every_right_creates_what_is_approved(who: str | None, world: World) -> None:
+    assert world.create(who, dry_run=True, approved=True) == ""
+
+
+def test_who_creates_operations_cannot_give_away_the_right_to_approve(world: World) -> None:
+    connection = client.ApiClient(world.connection.configuration)
+    connection.set_default_header("Impersonate-User", f"{CREATOR}-of-{world.namespace}")
+    rights = client.RbacAuthorizationV1Api(world.connection)
+    rights.create_namespaced_role_binding(world.namespace, _binding(f"{CREATOR}-of-{world.namespace}", "admin"))
+    own = client.RbacAuthorizationV1Api(connection)
+    binding = _binding(f"{CREATOR}-of-{world.namespace}", f"{world.namespace}-hudi-operator-approve")
+    with pytest.raises(client.ApiException, match="attempting to grant RBAC permissions"):
+        own.create_namespaced_role_binding(world.namespace, binding)

@@ -1,0 +1,81 @@
+"""What a page of the documentation tells a person to apply and to type, and the words that it uses for it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+DOCS = Path(__file__).parents[2] / "docs"
+RUNBOOKS = ("operations.md", "savepoints.md")
+"""Pages that people follow step by step: every word of them has to be one of the product."""
+
+_BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
+_PART = re.compile(r"^spec:\s+# of an? (?P<kind>Hudi\w+)$", re.MULTILINE)
+_COMMANDS = ("kubectl ", "hudi-operator ")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of code of a page, at its line."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def read(page: str) -> str:
+    """Return the text of a page."""
+    return (DOCS / page).read_text()
+
+
+def pages() -> list[str]:
+    """Return the names of all pages."""
+    return sorted(path.name for path in DOCS.glob("*.md"))
+
+
+def blocks(page: str, language: str, *, text: str | None = None) -> list[Block]:
+    """Return the blocks of a language, also of those inside of lists."""
+    whole = read(page) if text is None else text
+    return [
+        Block(page, whole[: found.start()].count("\n") + 1, language, textwrap.dedent(found["text"]))
+        for found in _BLOCK.finditer(whole)
+        if found["language"] == language
+    ]
+
+
+def resources(block: Block) -> Iterator[Document]:
+    """Yield the whole resources of ours that a block shows."""
+    for document in yaml.safe_load_all(block.text):
+        if isinstance(document, dict) and str(document.get("kind", "")).startswith("Hudi"):
+            yield document
+
+
+def part_of(block: Block) -> tuple[str, Document] | None:
+    """Return the kind and the spec of a block that shows a part of a resource, and says so in its first line."""
+    found = _PART.search(block.text)
+    return (found["kind"], dict(yaml.safe_load(block.text)["spec"])) if found else None
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the commands of the console blocks of a page, and those that its prose names."""
+    typed = [line[2:] for block in blocks(page, "console") for line in block.text.splitlines() if line.startswith("$ ")]
+    return [shlex.split(command) for command in (*typed, *(one for one in words(page) if one.startswith(_COMMANDS)))]
+
+
+def words(page: str) -> list[str]:
+    """Return what stands as code in the prose and the tables of a page."""
+    prose = _BLOCK.sub("", read(page))
+    return re.findall(r"`([^`\n]+)`", prose)

@@ -1,0 +1,141 @@
+"""Defects that the decision on operations could have, each of which the checker must find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.model import scenarios
+from tests.model.defects import Defect
+from tests.model.world import Scenario
+
+from hudi_jobs.contract import Service
+from hudi_operator.api.resources import HudiOperation, HudiTable
+from hudi_operator.api.status.operation import HudiOperationStatus
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.operations import assess, declared
+from hudi_operator.planning.services import slots
+
+_OPERATIONS = "hudi_operator.planning.operations"
+
+
+def _always(*_: object, **__: object) -> bool:
+    return True
+
+
+def _never(*_: object, **__: object) -> bool:
+    return False
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+def _beside_others(*arguments: Any, **others: Any) -> Any:
+    """The Jobs that are at work are not waited for."""
+    return _FOLLOWING(*arguments, **{**others, "active": ()})
+
+
+def _as_a_service(service: Service, *arguments: Any, **others: Any) -> Any:
+    """In an Optimistic table it runs beside ingestion, as a table service does."""
+    return _OCCUPIED(Service.CLEANING if service is Service.OPERATION else service, *arguments, **others)
+
+
+def _as_new(resource: HudiOperation, table: HudiTable) -> TableOperation:
+    """What the resource says of itself is not read."""
+    return _ENTRY(resource.model_copy(update={"status": HudiOperationStatus()}), table)
+
+
+def _says_so(resource: HudiOperation) -> bool:
+    """Only what is told to have begun has."""
+    return resource.status.begun
+
+
+def _has_resource(one: declared.Declared) -> bool:
+    """Who removes the resource of an operation ends it."""
+    return one.resource is not None and not one.is_finished and (one.entry.begun or one.job is not None)
+
+
+def _where(deviation: str) -> Scenario:
+    """The history in which only this befalls an operation, in each of its states."""
+    return replace(scenarios.OPERATIONS, happenings=frozenset({deviation}))
+
+
+_FOLLOWING = assess._following
+_ENTRY = declared._entry_of
+_OCCUPIED = slots.occupied
+
+_UNHELD = replace(scenarios.OPERATIONS, prefix=((29, ("operations lag", 0)),))
+"""The resource is created before its controller gets to it."""
+_LEFT = replace(
+    scenarios.OPERATIONS,
+    prefix=((40, ("operation deleted", 0)), (40, ("driver dies", 5)), (42, ("finalizer removed", 0))),
+)
+"""A driver has died in the midst of it, and somebody has removed the resource by force."""
+
+_FORGOTTEN = replace(_where("driver dies"), prefix=((37, ("status restored", 0)),))
+"""The status of the table is lost while the Job of its operation is at work."""
+
+OF_OPERATIONS = (
+    Defect(
+        name="a run that was killed counts as one that changed nothing",
+        scenario=_where("driver dies"),
+        says="it does not come to rest",
+        old=((f"{_OPERATIONS}.ended._wrote_nothing", _always),),
+    ),
+    Defect(
+        name="an operation does not wait for the Jobs at work",
+        scenario=scenarios.APPROVALS,
+        says="another Job is beside that of an operation",
+        old=(
+            (f"{_OPERATIONS}.assess._following", _beside_others),
+            ("hudi_operator.planning.services.slots.occupied", _as_a_service),
+        ),
+    ),
+    Defect(
+        name="services go on beside an operation",
+        scenario=_where("driver dies"),
+        says="a run starts while an operation has begun",
+        old=(("hudi_operator.planning.decide.under_maintenance", _nothing),),
+    ),
+    Defect(
+        name="a run is decided before its operation is recorded and held",
+        scenario=_UNHELD,
+        says="an operation begins whose resource was let go",
+        old=((f"{_OPERATIONS}.declared.Declared.may_start", property(_always)),),
+    ),
+    Defect(
+        name="what the table has forgotten begins again",
+        scenario=_where("status restored"),
+        says="a finished operation starts again",
+        old=((f"{_OPERATIONS}.declared._entry_of", _as_new),),
+    ),
+    Defect(
+        name="an operation whose table has forgotten its Job counts as one that never began",
+        scenario=_FORGOTTEN,
+        says="it does not come to rest",
+        old=(
+            (f"{_OPERATIONS}.declared.may_have_begun", _says_so),
+            ("hudi_operator.planning.status.operation_status.may_have_begun", _says_so),
+        ),
+    ),
+    Defect(
+        name="an operation ends with its resource",
+        scenario=_LEFT,
+        says="it does not come to rest",
+        old=((f"{_OPERATIONS}.declared.Declared.must_be_finished", property(_has_resource)),),
+        deviations=0,
+    ),
+    Defect(
+        name="a table goes while its operation is in between",
+        scenario=_where("table deleted"),
+        says="a table is let go while an operation has begun",
+        old=(("tests.model.operator.has_begun", _never),),
+    ),
+    Defect(
+        name="the restore that an operation has left keeps it from going on",
+        scenario=_where("driver dies"),
+        says="it does not come to rest",
+        old=(("hudi_operator.planning.services.blocking._NOT_FOR_BEGUN", frozenset()),),
+    ),
+)
