@@ -43,6 +43,7 @@ ACCEPTED: dict[str, Document] = {
     "another repair of an instant": _repair(removeCorruptPlan={"instant": TIME}),
     "a repair of the table": _repair(rebuildMetadataTable={}),
     "a repair of its index": _repair(rebuildRecordIndex={}),
+    "a repair of its properties": _repair(restoreProperties={}),
     "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
     "an upgrade": {"spec": {**TABLE, "upgrade": {"tableVersion": 9}}},
     "a downgrade": {"spec": {**TABLE, "downgrade": {"tableVersion": 6}}},

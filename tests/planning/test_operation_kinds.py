@@ -10,12 +10,15 @@ from tests.planning.operations import after_run, at_work, decided, entry, launch
 from tests.planning.world import ago, done, status_of, table_class
 from tests.planning.world import job as running_job
 
-from hudi_jobs.contract import FailureReason, OperationKind, Outcome, Service, TableOperation
+from hudi_jobs.contract import FailureReason, OperationKind, Outcome, RepairStep, Service, TableOperation
 from hudi_operator.api.resources import HudiOperation
+from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.service_run import service_run
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.operations.kinds.registry import wording_of
 
 COMPACTION = {"service": "Compaction", "asked": '{"service":"Compaction"}'}
 COMPACT = {"runService": {"service": "Compaction"}}
@@ -194,6 +197,13 @@ def test_a_repair_of_the_table_is_about_no_instant() -> None:
     assert (named.instant, launches(observation)[0].job.operation) == (None, named)
     message = status_of(observation).services.operation.message  # type: ignore[union-attr]
     assert "asks for the rebuild of the metadata table" in message
+
+
+def test_every_step_has_a_field_of_the_spec_and_reads_as_words() -> None:
+    assert set(REPAIR_FIELDS) == set(RepairStep)
+    for step in RepairStep:
+        job = NamedOperationJob.model_validate(decided(kind="Repair", instant=ago(1), repair={"step": step}))
+        assert wording_of(job)
 
 
 def test_a_repair_begins_beside_what_a_stranger_has_left_and_nothing_else_does() -> None:

@@ -20,6 +20,9 @@ class RepairStep(StrEnum):
     REBUILD_RECORD_INDEX = "RebuildRecordIndex"
     """Remove the index of record keys, and make it again."""
 
+    RESTORE_PROPERTIES = "RestoreProperties"
+    """Write hoodie.properties from its backup."""
+
 
 class Repair(Document):
     """Which step a run does; the instant that some of them are about is that of the operation."""

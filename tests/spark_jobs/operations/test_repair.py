@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 ROLLBACK, PLAN = RepairStep.ROLLBACK_INFLIGHT, RepairStep.REMOVE_CORRUPT_PLAN
 TABLE, INDEX = RepairStep.REBUILD_METADATA_TABLE, RepairStep.REBUILD_RECORD_INDEX
+PROPERTIES = RepairStep.RESTORE_PROPERTIES
 LONG_AGO = 1_700_000_000
 STUCK = "20990101000000000"
 RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
@@ -132,7 +133,7 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
 
     assert report_of(result).phase is OperationPhase.DONE
     assert (plan.exists(), pending(lake)) == (False, [])
-    copy = lake.folder / "table/.hudi-operator/removed" / plan.name
+    copy = lake.folder / "table/.hudi-operator/removed/uid-of-once" / plan.name
     assert copy.read_bytes() == sound[: len(sound) // 2]
     assert rows(lake) == newest != expected
     succeeded(lake.serve(Service.COMPACTION))
@@ -189,6 +190,34 @@ def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> N
     before = files(lake)
     assert "is pending" in refusal(mend(lake, TABLE, dry_run=True))
     assert files(lake) == before
+
+
+@pytest.mark.parametrize("is_there", [pytest.param(False, marks=pytest.mark.slow), True], ids=["missing", "damaged"])
+def test_the_properties_are_written_again_from_their_backup(lake: Any, is_there: bool) -> None:
+    fill(lake, 2)
+    folder, expected = lake.folder / "table/.hoodie", rows(lake)
+    file, backup = folder / "hoodie.properties", folder / "hoodie.properties.backup"
+    sound = file.read_bytes()
+    damage = sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1") if is_there else None
+    assert "is sound" in refusal(mend(lake, PROPERTIES))
+    for name in (".hoodie.properties.crc", ".hoodie.properties.backup.crc"):
+        (folder / name).unlink(missing_ok=True)
+    backup.write_bytes(sound)
+    file.unlink()
+    if damage is not None:
+        file.write_bytes(damage)
+    assert "a moment ago" in refusal(mend(lake, PROPERTIES))
+    for path in folder.glob("hoodie.properties*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    assert "from its backup" in told(lake, PROPERTIES)
+    done(mend(lake, PROPERTIES))
+    assert (rows(lake), b"hoodie.table.checksum" in file.read_bytes()) == (expected, True)
+    copy = lake.folder / "table/.hudi-operator/removed/uid-of-once/hoodie.properties"
+    assert (copy.read_bytes() if copy.exists() else None) == damage
+    fill(lake, 1, first=2)
+    file.write_bytes(b"")
+    backup.write_bytes(sound.replace(b"flights", b"another"))
+    assert mend(lake, PROPERTIES, uid="no-backup").outcome is Outcome.FAILED, "a backup that is damaged is none"
 
 
 KILLED = ("recorded", "prepared", "after-commit", "verified", "before-outcome")

@@ -27,6 +27,7 @@ REPAIR_FIELDS: Mapping[RepairStep, str] = {
     RepairStep.REMOVE_CORRUPT_PLAN: "removeCorruptPlan",
     RepairStep.REBUILD_METADATA_TABLE: "rebuildMetadataTable",
     RepairStep.REBUILD_RECORD_INDEX: "rebuildRecordIndex",
+    RepairStep.RESTORE_PROPERTIES: "restoreProperties",
 }
 """The field of the spec for each step."""
 
@@ -45,6 +46,9 @@ class RepairSpec(Model):
 
     rebuild_record_index: TableRepair | None = None
     """Remove the index of record keys, and make it again."""
+
+    restore_properties: TableRepair | None = None
+    """Write hoodie.properties again from its backup, where it is missing or its checksum is wrong."""
 
     model_config = ConfigDict(json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "give one step of a repair")))
 

@@ -16,6 +16,7 @@ _WORDS = {
     RepairStep.REMOVE_CORRUPT_PLAN: "removal of the plan {}",
     RepairStep.REBUILD_METADATA_TABLE: "rebuild of the metadata table",
     RepairStep.REBUILD_RECORD_INDEX: "rebuild of the index of record keys",
+    RepairStep.RESTORE_PROPERTIES: "recovery of hoodie.properties",
 }
 
 
