@@ -25,6 +25,10 @@ def _partitions(names: list[str]) -> Document:
     return _service("Clustering", clustering={"plan": plan})
 
 
+def _repair(**steps: Any) -> Document:
+    return {"spec": {**TABLE, "repair": steps}}
+
+
 ACCEPTED: dict[str, Document] = {
     "the smallest restore": {},
     "a commit to the second": {"spec.restore": {"instant": "20260310115900"}},
@@ -35,6 +39,11 @@ ACCEPTED: dict[str, Document] = {
     "a compaction of its own": _service("Compaction", compaction={"plan": {"strategy": "Unbounded"}}),
     "a clean of its own": _service("Cleaning", cleaning={"policy": "KeepLatestByHours", "retainHours": 2}),
     "an archival of its own": _service("Archival", archival={"minCommits": 5}),
+    "a repair of an instant": _repair(rollbackInflight={"instant": TIME}),
+    "another repair of an instant": _repair(removeCorruptPlan={"instant": TIME}),
+    "a repair of the table": _repair(rebuildMetadataTable={}),
+    "a repair of its index": _repair(rebuildRecordIndex={}),
+    "a repair of its properties": _repair(restoreProperties={}),
     "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
     "approved from the beginning": {"spec.approved": True},
 }
@@ -86,6 +95,16 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "a partition must be a plain path inside the table",
     ),
     "very many partitions": (_partitions([f"day={number}" for number in range(21)]), "at most 20 partitions"),
+    "a repair of nothing": (_repair(), "give one step of a repair"),
+    "two repairs": (
+        _repair(rebuildMetadataTable={}, rebuildRecordIndex={}),
+        "give one step of a repair",
+    ),
+    "a step that nobody knows": (_repair(deleteEverything={}), "unknown field"),
+    "an instant of a repair that leads elsewhere": (
+        _repair(removeCorruptPlan={"instant": "../../2026031011"}),
+        "spec.repair.removeCorruptPlan.instant in body should match",
+    ),
     "another way with savepoints": (
         {"spec.restore": {"instant": TIME, "newerSavepoints": "Keep"}},
         'Unsupported value: "Keep"',
@@ -106,6 +125,7 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
         {"spec.runService.service": "Archival"},
         _fixed("runService"),
     ),
+    "the repair": (_repair(rebuildMetadataTable={}), {"spec.repair.rebuildRecordIndex": {}}, _fixed("repair")),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
     "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),

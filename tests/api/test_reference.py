@@ -36,6 +36,7 @@ STATUS_MODELS = {
         "HudiOperationStatus",
         "NamedOperationJob",
         "NamedServiceRun",
+        "NamedRepair",
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
@@ -46,6 +47,7 @@ STATUS_MODELS = {
 ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
+    *("RepairSpec", "InstantRepair", "TableRepair"),
 }
 WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
 

@@ -10,12 +10,15 @@ from tests.planning.operations import after_run, at_work, decided, entry, launch
 from tests.planning.world import ago, done, status_of, table_class
 from tests.planning.world import job as running_job
 
-from hudi_jobs.contract import FailureReason, OperationKind, Outcome, Service, TableOperation
+from hudi_jobs.contract import FailureReason, OperationKind, Outcome, RepairStep, Service, TableOperation
 from hudi_operator.api.resources import HudiOperation
+from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.request import build_request
 from hudi_operator.jobs.service_run import service_run
 from hudi_operator.planning.model import Observation
+from hudi_operator.planning.operations.kinds.registry import wording_of
 
 COMPACTION = {"service": "Compaction", "asked": '{"service":"Compaction"}'}
 COMPACT = {"runService": {"service": "Compaction"}}
@@ -172,3 +175,67 @@ def test_a_run_at_work_is_never_said_to_verify_by_a_restore_of_somebody_else() -
         jobs=(replace(over(None), phase=running_job().phase),),
     )
     assert of(observation).state is OperationState.RUNNING
+
+
+STUCK = {"repair": {"rollbackInflight": {"instant": ago(1)}}}
+PENDING = (f"{ago(1)}.commit.requested",)
+
+
+def test_a_repair_of_an_instant_is_told_which_and_finds_it_pending() -> None:
+    observation = seen(STUCK, "Repair", files=PENDING)
+    named = of(observation).job
+    assert named is not None
+    assert (named.instant, named.repair.step if named.repair else None) == (ago(1), "RollbackInflight")
+    gone = seen(STUCK, "Repair")
+    assert (of(gone).state, of(gone).reason) == (OperationState.FAILED, "InstantNotFound")
+
+
+def test_a_repair_of_the_table_is_about_no_instant() -> None:
+    observation = seen({"repair": {"rebuildMetadataTable": {}}}, "Repair")
+    named = of(observation).job
+    assert named is not None
+    assert (named.instant, launches(observation)[0].job.operation) == (None, named)
+    message = status_of(observation).services.operation.message  # type: ignore[union-attr]
+    assert "asks for the rebuild of the metadata table" in message
+
+
+def test_every_step_has_a_field_of_the_spec_and_reads_as_words() -> None:
+    assert set(REPAIR_FIELDS) == set(RepairStep)
+    for step in RepairStep:
+        job = NamedOperationJob.model_validate(decided(kind="Repair", instant=ago(1), repair={"step": step}))
+        assert wording_of(job)
+
+
+def test_a_repair_begins_beside_what_a_stranger_has_left_and_nothing_else_does() -> None:
+    assert [one.job.service for one in launches(seen(STUCK, "Repair", files=PENDING))] == [Service.OPERATION]
+    restore = world(operation(), remembered=(entry(),), files=PENDING)
+    assert (of(restore).reason, launches(restore)) == ("Blocked", [])
+
+
+def test_what_a_repair_fails_to_mend_stays_broken_and_is_not_tried_without_end() -> None:
+    job = decided(kind="Repair", instant=None, repair={"step": "RebuildMetadataTable"})
+    tired = remembered("Repair", state="Running", job=job, failures=99)
+    rebuild = asked({"repair": {"rebuildMetadataTable": {}}})
+    report = {"phase": "Running"}
+    failed = of(
+        after_run(
+            Outcome.FAILED,
+            remembered=tired,
+            resource=(rebuild,),
+            job=job,
+            reason=FailureReason.HUDI_ERROR,
+            report=report,
+        )
+    )
+    assert (failed.state, failed.begun) == (OperationState.FAILED, False)
+    wrong = {"phase": "Verifying", "verified": False}
+    differs = after_run(
+        Outcome.FAILED,
+        remembered=remembered("Repair", state="Running", job=job),
+        resource=(rebuild,),
+        job=job,
+        reason=FailureReason.NOT_VERIFIED,
+        report=wrong,
+    )
+    assert (of(differs).state, of(differs).reason) == (OperationState.FAILED, "NotVerified")
+    assert launches(differs) == [], "rows that differ stop the table after a repair too"

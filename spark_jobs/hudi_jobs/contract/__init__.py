@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         decode_progress,
         encode_progress,
     )
+    from hudi_jobs.contract.repair import Repair, RepairStep
     from hudi_jobs.contract.request import (
         CHECKPOINT_KEY,
         METADATA_PREFIX,
@@ -175,6 +176,8 @@ __all__ = [
     "Progress",
     "ProgressState",
     "RemovedRows",
+    "Repair",
+    "RepairStep",
     "Rescan",
     "RescanRequest",
     "RunMode",
@@ -229,6 +232,7 @@ _MODULES = (  # those without pydantic first
     "outcome",
     "ownership",
     "progress",
+    "repair",
     "request",
     "rescan",
     "savepoint",

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.repair import Repair
 from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
@@ -73,8 +74,8 @@ class TableOperation(Document):
     what the table held. Another run with the same `uid` goes on from that record, so an operation runs at most once
     however often its Job is started. With `dry_run` nothing is written.
 
-    `instant` is the commit that a restore goes to, or the latest commit that a rollback removes; other kinds have none.
-    `service` is what RunService runs.
+    `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the one that some
+    repairs are about. `service` is what RunService runs, and `repair` what Repair does.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
     removed is not read again.
     """
@@ -87,6 +88,7 @@ class TableOperation(Document):
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
     service: ServiceRun | None = None
+    repair: Repair | None = None
 
 
 class OperationReport(Document):

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
-    METADATA_PREFIX,
     Checkpoint,
     FailureReason,
     KafkaSource,
@@ -15,13 +14,10 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.checkpoint import newest_checkpoint
 from hudi_jobs.ingestion.sources.kafka.source import Kafka
 from hudi_jobs.ingestion.write import write_commit, write_options
-from hudi_jobs.notes import commit_notes
+from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.table import HudiTable
-
-OPERATION_KEY = f"{METADATA_PREFIX}operation"
-"""Uid of the operation that a commit belongs to: another run of it finds the commit."""
 
 _NAMED = 5
 
@@ -59,6 +55,6 @@ def commit_checkpoint(context: TaskContext, record: RestoreRecord) -> str | None
     schema = table.schema()
     if schema is None:
         raise TaskFailed(FailureReason.HUDI_ERROR, "The table has no schema, so no checkpoint can be committed to it.")
-    notes = {**commit_notes(context.run, context.task), OPERATION_KEY: record.uid}
+    notes = commit_notes(context.run, context.task)
     options = write_options(context.task.hudi_options, WriteOperation.UPSERT, notes=notes, checkpoint=record.checkpoint)
     return write_commit(context.spark, context.spark.createDataFrame([], schema), context.task.table, options, notes)

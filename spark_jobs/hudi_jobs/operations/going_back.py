@@ -81,7 +81,7 @@ class _Run:
             record = checked(self._context, self._operation, self._work.table)
         except TaskFailed:
             if earlier is not None:
-                remake_metadata_table(self._context, earlier)
+                remake_metadata_table(self._context, earlier.metadata_options)
             raise
         if earlier is not None:
             record = record.following(earlier)
@@ -101,7 +101,7 @@ class _Run:
         roll_back_what_stayed(context, done)
         if begun is not None:
             remove_metadata_table(context)  # an earlier run may have been killed while it made a new one
-        remake_metadata_table(context, record)
+        remake_metadata_table(context, record.metadata_options)
         commit = commit_checkpoint(context, record)
         reach(Phase.AFTER_COMMIT)
         changes = {"phase": OperationPhase.VERIFYING, "restore": done.instant, "checkpoint_commit": commit}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import OperationKind, TaskResult
 from hudi_jobs.operations.going_back import go_back, would_go_back
+from hudi_jobs.operations.repair.run import repair, would_repair
 from hudi_jobs.operations.service_run import run_service, would_run_service
 from hudi_jobs.operations.work import Work
 
@@ -21,4 +22,5 @@ KINDS: Mapping[OperationKind, Kind] = {
     OperationKind.RESTORE: Kind(would_go_back, go_back),
     OperationKind.ROLLBACK: Kind(would_go_back, go_back),
     OperationKind.RUN_SERVICE: Kind(would_run_service, run_service),
+    OperationKind.REPAIR: Kind(would_repair, repair),
 }

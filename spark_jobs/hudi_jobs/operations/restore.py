@@ -5,6 +5,7 @@ and no upsert to its files would succeed, so it is rolled back after. The metada
 again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in between.
 """
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from hudi_jobs.as_found.metadata import ENABLED
@@ -88,18 +89,18 @@ def has_metadata_table(context: TaskContext) -> bool:
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
-def remake_metadata_table(context: TaskContext, record: RestoreRecord) -> None:
+def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
     """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
-    if not record.metadata_options:
+    if not metadata_options:
         return
     with (
         stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
-        _client(context, record.metadata_options) as client,
+        _client(context, metadata_options) as client,
     ):
         client.initialise_metadata_table()
 
 
-def _client(context: TaskContext, options: dict[str, str]) -> AbstractContextManager[WriteClient]:
+def _client(context: TaskContext, options: Mapping[str, str]) -> AbstractContextManager[WriteClient]:
     return write_client(context.spark, context.task.table.base_path, {**context.task.hudi_options, **options})
 
 

@@ -22,6 +22,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.notes import OPERATION_KEY
 from hudi_jobs.operations.check import busy, require_no_restore
 from hudi_jobs.operations.refusal import require_nobody_at_work
 from hudi_jobs.operations.service_record import ServiceRecord
@@ -42,43 +43,43 @@ from hudi_jobs.table import HudiTable
 class _Runnable:
     """How a service is run, and what is known of it before and after.
 
-    `action` is that of the instant that it completes, None where it completes none. `would` counts what it would deal
-    with, which `counted` names. `require` raises `TaskFailed` for what can never be.
+    `would` counts what it would deal with, and `verb` and `noun` say what that is. `pending` are plans that it would
+    finish first, and `require` raises `TaskFailed` for what can never be.
     """
 
     run: Callable[[TaskContext], TaskResult]
     would: Callable[[WriteClient], int]
-    counted: str
+    verb: str
+    noun: str
     pending: Callable[[Timeline], list[str]] = lambda _: []
     require: Callable[[TaskContext, HudiTable], None] = lambda *_: None
-    action: str | None = None
 
 
 _SERVICES: Mapping[RunnableService, _Runnable] = {
     RunnableService.COMPACTION: _Runnable(
         run=compact,
         would=WriteClient.would_compact,
-        counted="merge {} file group",
+        verb="merge",
+        noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_compactions()],
         require=require_compaction,
-        action="commit",
     ),
     RunnableService.CLUSTERING: _Runnable(
         run=cluster,
         would=WriteClient.would_cluster,
-        counted="rewrite {} group of files",
+        verb="rewrite",
+        noun="file group",
         pending=lambda timeline: [each.instant for each in timeline.pending_clusterings()],
         require=require_clustering,
-        action="replacecommit",
     ),
     RunnableService.CLEANING: _Runnable(
         run=clean,
         would=WriteClient.would_clean,
-        counted="delete {} file",
+        verb="delete",
+        noun="file",
         pending=Timeline.unfinished_cleans,
-        action="clean",
     ),
-    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, counted="archive {} instant"),
+    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, verb="archive", noun="instant"),
 }
 
 
@@ -98,10 +99,7 @@ def would_run_service(work: Work) -> TaskResult:
     ):
         count = what.would(client)
     work.say(OperationReport(phase=OperationPhase.CHECKING, count=count))
-    verb, _, noun = what.counted.partition(" {} ")
-    first, _, rest = noun.partition(" of ")
-    told = f"{counted(count, first)}{f' of {rest}' if rest else ''}"
-    return succeeded(work.context, f"Would {verb} {told}; nothing was written.")
+    return succeeded(work.context, f"Would {what.verb} {counted(count, what.noun)}; nothing was written.")
 
 
 def run_service(work: Work) -> TaskResult:
@@ -110,16 +108,14 @@ def run_service(work: Work) -> TaskResult:
     record = work.journal.find(ServiceRecord, work.operation.uid)
     if record is None:
         record = _begun(work, run)
-    elif record.phase is OperationPhase.DONE:
-        work.say(record.report())
-        return succeeded(work.context, f"An earlier run has done the {run.service.lower()}.")
     else:
         work.say(record.report())
+        if record.phase is OperationPhase.DONE:
+            return succeeded(work.context, f"An earlier run has done the {run.service.lower()}.")
         require_no_restore(work.context, work.journal, ours=None)
-    earlier = _completed(load_timeline(work.context), record)
-    if earlier is not None:
-        _done(work, record, earlier, None)
-        return succeeded(work.context, f"An earlier run has completed the {run.service.lower()} {earlier}.")
+        if (earlier := _completed(work, record)) is not None:
+            _done(work, record, earlier, None)
+            return succeeded(work.context, f"An earlier run has completed the {run.service.lower()} {earlier}.")
     result = _SERVICES[run.service].run(_as_service(work, run))
     if result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}:
         _done(work, record, result.instant, _count_of(result))
@@ -157,11 +153,12 @@ def _pending(run: ServiceRun, timeline: Timeline) -> str | None:
     return min(_SERVICES[run.service].pending(timeline), default=None)
 
 
-def _completed(timeline: Timeline, record: ServiceRecord) -> str | None:
-    """Return the instant that an earlier run of this operation has completed."""
-    action = _SERVICES[record.service].action
-    done = [time for time, each in timeline.completed() if each == action]
-    return next((time for time in done if time == record.found or time > record.newest), None)
+def _completed(work: Work, record: ServiceRecord) -> str | None:
+    """Return the instant that an earlier run of this operation has completed: commits carry its uid, cleans nothing."""
+    if record.service is RunnableService.CLEANING:
+        cleans = [time for time, action in load_timeline(work.context).completed() if action == "clean"]
+        return next((time for time in cleans if time == record.found or time > record.newest), None)
+    return work.table.find_commit({OPERATION_KEY: record.uid})
 
 
 def _done(work: Work, record: ServiceRecord, instant: str | None, count: int | None) -> None:

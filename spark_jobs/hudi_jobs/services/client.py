@@ -133,11 +133,12 @@ class WriteClient:
         return len(plan.getOperations() or ())
 
     def would_cluster(self) -> int:
-        """Return how many groups of files a clustering would rewrite; no plan is written."""
+        """Return how many file groups a clustering would rewrite; no plan is written."""
         executors = classes(self._spark).org.apache.hudi.table.action.cluster.ClusteringPlanActionExecutor
         executor = executors(*self._planning(), _SOME_TIME_LATER, self._option.empty())
         plan = _method(executor, "createClusteringPlan").invoke(executor, java_objects(self._spark))
-        return len(plan.get().getInputGroups() or ()) if plan.isPresent() else 0
+        groups = plan.get().getInputGroups() if plan.isPresent() else None
+        return sum(len(group.getSlices()) for group in groups or ())
 
     def would_clean(self) -> int:
         """Return how many files a clean would delete; no plan is written."""

@@ -28,8 +28,9 @@ _INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie
 
 _WITHOUT_METADATA_TABLE = (
     "hoodie.properties of {0} says that it has a metadata table, and there is none in .hoodie/metadata. Hudi would "
-    "make a new one beside what is pending, which can leave rows out. Nothing was executed: disable it with the CLI of "
-    "Hudi (metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
+    "make a new one beside what is pending, which can leave rows out. Nothing was executed: have it made again by a "
+    "HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the CLI of Hudi "
+    "(metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
 )
 
 Document = Mapping[str, Any]
@@ -177,7 +178,7 @@ _READERS: Mapping[str, Callable[[Document], Iterator[File]]] = {
 }
 
 
-def _require_properties(meta: JavaObject, base_path: str) -> None:
+def require_properties_inside(meta: JavaObject, base_path: str) -> None:
     """Refuse a table whose own properties put its timeline, archive or base files elsewhere."""
     config = meta.getTableConfig()
     index, bootstrap = config.getRelativeIndexDefinitionPath(), config.getBootstrapBasePath()
@@ -196,7 +197,7 @@ def _require_properties(meta: JavaObject, base_path: str) -> None:
 
 def _require(spark: SparkSession, meta: JavaObject) -> None:
     base_path = str(meta.getBasePath().toString())
-    _require_properties(meta, base_path)
+    require_properties_inside(meta, base_path)
     for instant in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
         found = _plan_of(spark, meta, instant)
         if found is not None:
@@ -206,12 +207,20 @@ def _require(spark: SparkSession, meta: JavaObject) -> None:
 
 def _plan_of(spark: SparkSession, meta: JavaObject, instant: JavaObject) -> tuple[str, JavaObject] | None:
     """Return the kind and the plan of an instant; None where it has none, or one that Hudi cannot read either."""
-    kind, read = _PLANS.get(str(instant.getAction()), ("", _no_plan))
+    kind, read = PLANS.get(str(instant.getAction()), ("", _no_plan))
     try:
         plan = read(classes(spark).org.apache.hudi, meta, instant)
     except Py4JJavaError:
         return None
     return None if plan is None else (kind, plan)
+
+
+def can_be_read(spark: SparkSession, meta: JavaObject, instant: str) -> bool:
+    """Tell whether Hudi can read the plan of a pending instant."""
+    for each in elements(meta.getActiveTimeline().filterInflightsAndRequested().getInstants()):
+        if str(each.requestedTime()) == instant:
+            return _plan_of(spark, meta, each) is not None
+    return False
 
 
 def _no_plan(_hudi: JavaObject, _meta: JavaObject, _instant: JavaObject) -> JavaObject:
@@ -239,7 +248,7 @@ def _rollback_plan(hudi: JavaObject, meta: JavaObject, instant: JavaObject) -> J
     return hudi.table.action.rollback.RollbackUtils.getRollbackPlan(meta, instant)
 
 
-_PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], JavaObject]]] = {
+PLANS: Mapping[str, tuple[str, Callable[[JavaObject, JavaObject, JavaObject], JavaObject]]] = {
     "compaction": ("compaction", _compaction_plan),
     "logcompaction": ("log compaction", _log_compaction_plan),
     "clean": ("clean", _clean_plan),

@@ -150,6 +150,18 @@ class Timeline:
                 return f"{self.meta.getTimelinePath().toString()}/{names.getFileName(each)}"
         return None
 
+    def files_of(self, instant: str) -> tuple[str, ...]:
+        """Return the files of an instant that has not completed, as paths below the table."""
+        folder, base = str(self.meta.getTimelinePath().toString()), str(self.meta.getBasePath().toString())
+        names, below = self.meta.getInstantFileNameGenerator(), folder.removeprefix(f"{base}/")
+        requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED
+        generator, found = self.meta.getInstantGenerator(), set[str]()
+        for each in elements(self._active.filterInflightsAndRequested().getInstants()):
+            if str(each.requestedTime()) == instant:
+                plan = generator.createNewInstant(requested, each.getAction(), instant)
+                found |= {f"{below}/{names.getFileName(each)}", f"{below}/{names.getFileName(plan)}"}
+        return tuple(sorted(found))
+
     def cleans(self) -> list[Clean]:
         """Return the cleans of the active timeline, those that have not completed too."""
         requested = classes(self._spark).org.apache.hudi.common.table.timeline.HoodieInstant.State.REQUESTED

@@ -14,6 +14,7 @@ from hudi_jobs.contract import (
     OperationPhase,
     OperationReport,
     Outcome,
+    RepairStep,
     RunnableService,
     Service,
     TableOperation,
@@ -89,6 +90,15 @@ def service_request(
 
 def serve_once(lake: Any, service: RunnableService, **changes: Any) -> TaskResult:
     result: TaskResult = lake.drive(service_request(lake, service, **changes))
+    return result
+
+
+def repair_request(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> JobRequest:
+    return asking(lake, OperationKind.REPAIR, {"repair": {"step": step}, "instant": instant}, **changes)
+
+
+def mend(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> TaskResult:
+    result: TaskResult = lake.drive(repair_request(lake, step, instant, **changes))
     return result
 
 

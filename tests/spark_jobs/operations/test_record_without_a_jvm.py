@@ -11,11 +11,15 @@ from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.record import OperationRecord, Part, Rows
+from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.rows import difference
+from hudi_jobs.operations.service_record import ServiceRecord
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
 ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)
+
+NEWER = b'{"records":[{"uid":"a","resource":"r","kind":"Erase","phase":"Running","newest":""}]}'
 
 
 def record(uid: str, phase: OperationPhase = OperationPhase.RUNNING, **changes: object) -> RestoreRecord:
@@ -71,6 +75,22 @@ def test_a_uid_that_was_recorded_as_another_kind_is_no_record_of_this_one(tmp_pa
         journal(tmp_path).find(Other, "a")
 
 
+def test_records_of_all_kinds_lie_beside_one_another_and_are_read_as_what_they_are(tmp_path: Path) -> None:
+    fields = {"resource": "team/once", "phase": OperationPhase.RUNNING, "newest": LATER}
+    service = ServiceRecord.model_validate({**fields, "uid": "s", "service": "Compaction", "found": LATER})
+    repair = RepairRecord.model_validate({**fields, "uid": "r", "step": "RebuildMetadataTable", "expected": ROWS})
+    for each in (record("a"), service, repair):
+        journal(tmp_path).keep(each)
+    assert journal(tmp_path).find(ServiceRecord, "s") == service
+    assert journal(tmp_path).find(RepairRecord, "r") == repair
+    journal(tmp_path).keep(repair.model_copy(update={"phase": OperationPhase.DONE}))
+    done = journal(tmp_path).find(RepairRecord, "r")
+    assert done is not None
+    assert (done.report().verified, done.expected.parts if done.expected else None) == (True, ())
+    with pytest.raises(TaskFailed, match="has been recorded as a RunService"):
+        journal(tmp_path).find(RepairRecord, "s")
+
+
 def test_every_kind_that_the_driver_knows_is_one_of_the_contract() -> None:
     assert set(KINDS) <= set(OperationKind)
     assert set(KINDS) >= GOES_BACK
@@ -83,7 +103,7 @@ def test_a_report_counts_all_instants_and_lists_some() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b'{"version":2,"records":[]}', b'{"records":[{"uid":"a"}]}', b"[" * 9999]
+    "content", [b"", b"{", b'{"version":2,"records":[]}', b'{"records":[{"uid":"a"}]}', NEWER, b"[" * 9999]
 )
 def test_what_is_no_record_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RECORD_FILE).write_bytes(content)

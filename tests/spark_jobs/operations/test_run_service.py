@@ -15,10 +15,11 @@ from tests.spark_jobs.operations.asked import (
     service_request,
     timeline,
 )
-from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.test_services import SMALL, add, fill, notes, succeeded
 from tests.spark_jobs.trials import ALL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
+from hudi_jobs.notes import OPERATION_KEY
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -46,6 +47,7 @@ def test_a_compaction_is_told_beforehand_made_and_made_once(lake: Any) -> None:
 
     done = succeeded(serve_once(lake, COMPACTION))
     assert (report_of(done).phase, report_of(done).instant) == (OperationPhase.DONE, done.instant)
+    assert notes(lake, str(done.instant))[OPERATION_KEY] == "uid-of-once"
     assert rows(lake) == rows(lake, metadata=True) == expected
     again = succeeded(serve_once(lake, COMPACTION))
     assert report_of(again) == report_of(done)
@@ -54,6 +56,7 @@ def test_a_compaction_is_told_beforehand_made_and_made_once(lake: Any) -> None:
     assert (nothing.outcome, report_of(nothing).phase) == (Outcome.NOTHING_TO_DO, OperationPhase.DONE)
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -65,21 +68,22 @@ def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None
     assert pending(lake) == []
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=pytest.mark.slow)])
 def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -> None:
     lake.table, lake.spec = {"type": kind}, SMALL
     add(lake, 3)
     before, expected = files(lake), rows(lake)
     none = {"hoodie.clustering.plan.strategy.small.file.limit": "1"}
     told = serve_once(lake, CLUSTERING, replaced=none, dry_run=True)
-    assert (report_of(told).count, told.message) == (0, "Would rewrite 0 groups of files; nothing was written.")
-    assert report_of(serve_once(lake, CLUSTERING, dry_run=True)).count == 1
+    assert (report_of(told).count, told.message) == (0, "Would rewrite 0 file groups; nothing was written.")
+    assert report_of(serve_once(lake, CLUSTERING, dry_run=True)).count == 3
     assert files(lake) == before
     assert serve_once(lake, CLUSTERING, replaced=none, uid="too-small").outcome is Outcome.NOTHING_TO_DO
     done = succeeded(serve_once(lake, CLUSTERING))
     assert (report_of(done).count, rows(lake)) == (3, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
 def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, kind: str) -> None:
     lake.table = {"type": kind}
@@ -102,6 +106,7 @@ def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, 
     assert [path for path in files(lake) if first in path.rpartition("/")[2] and "/.hoodie/" not in path], "it is kept"
 
 
+@pytest.mark.slow
 def test_an_archival_goes_below_the_bound_of_the_table(lake: Any) -> None:
     fill(lake, 5)
     before = files(lake)

@@ -5,18 +5,20 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, WithJsonSchema, model_validator
-from pydantic.alias_generators import to_camel
 
 from hudi_jobs.contract import OperationKind
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
+from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.savepoint import TableReference
 from hudi_operator.api.values.base import Duration, Model, at_least, rules
+from hudi_operator.api.values.choice import exactly_one, given_fields
 
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
     OperationKind.RUN_SERVICE: "runService",
+    OperationKind.REPAIR: "repair",
 }
 """The field of the spec for each kind that can be asked for."""
 
@@ -24,7 +26,6 @@ AllowedKind = Annotated[OperationKind, WithJsonSchema({"type": "string", "enum":
 """A kind that can be asked for; one that is not known yet cannot be allowed beforehand."""
 
 _FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", *OPERATION_FIELDS.values())
-_GIVEN = ", ".join(f"has(self.{field})" for field in OPERATION_FIELDS.values())
 
 
 class OperationApproval(StrEnum):
@@ -52,6 +53,9 @@ class HudiOperationSpec(Model):
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
 
+    repair: RepairSpec | None = None
+    """Mend one thing that keeps the table from working."""
+
     dry_run: bool = False
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
 
@@ -66,7 +70,7 @@ class HudiOperationSpec(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            (f"[{_GIVEN}].exists_one(given, given)", "give one operation"),
+            exactly_one(OPERATION_FIELDS.values(), "give one operation"),
             at_least("ttlAfterFinished", "1m"),
             ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another operation"),
             *(
@@ -87,22 +91,17 @@ class HudiOperationSpec(Model):
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
-        if len(self._given) != 1:
+        if len(given_fields(self, OPERATION_FIELDS)) != 1:
             raise ValueError("give one operation that this release knows")
         return self
 
     @property
     def kind(self) -> OperationKind:
         """What is done to the table."""
-        return self._given[0]
-
-    @property
-    def _given(self) -> list[OperationKind]:
-        documents = {to_camel(name): getattr(self, name) for name in HudiOperationSpec.model_fields}
-        return [kind for kind, field in OPERATION_FIELDS.items() if documents[field] is not None]
+        return next(iter(given_fields(self, OPERATION_FIELDS)))
 
     @property
     def instant(self) -> str | None:
         """The commit that the spec names itself."""
-        given = self.restore or self.rollback
+        given = self.restore or self.rollback or self.repair
         return given.instant if given is not None else None

@@ -109,7 +109,7 @@ class HudiOperationStatus(Model):
     """Ready once it has succeeded; Reconciling and Stalled while they are true."""
 
     instant: InstantTime | None = None
-    """The commit that a restore goes back to, or that a rollback removes."""
+    """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
 
     begun: bool = False
     """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""

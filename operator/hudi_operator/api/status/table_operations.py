@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hudi_jobs.contract import NewerSavepoints, OperationKind, RunnableService
+from hudi_jobs.contract import NewerSavepoints, OperationKind, RepairStep, RunnableService
 from hudi_operator.api.status.conditions import REASON_PATTERN
 from hudi_operator.api.status.operation import OperationReportStatus, OperationState
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
@@ -22,6 +22,13 @@ class NamedServiceRun(Model):
     """What the HudiOperation asks for, as JSON."""
 
 
+class NamedRepair(Model):
+    """What a Job mends for a HudiOperation."""
+
+    step: RepairStep
+    """The step."""
+
+
 class NamedOperationJob(Model):
     """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""
 
@@ -29,7 +36,7 @@ class NamedOperationJob(Model):
     """What is done to the table."""
 
     instant: InstantTime | None = None
-    """The commit that a restore goes back to, or that a rollback removes."""
+    """The commit that a restore goes back to, that a rollback removes, or that a repair is about."""
 
     resource: Annotated[str, Field(max_length=253)]
     """The HudiOperation."""
@@ -48,6 +55,9 @@ class NamedOperationJob(Model):
 
     service: NamedServiceRun | None = None
     """The table service that is run."""
+
+    repair: NamedRepair | None = None
+    """What is mended."""
 
 
 class TableOperation(Model):

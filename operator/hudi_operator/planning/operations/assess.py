@@ -19,6 +19,7 @@ from hudi_operator.planning.operations.admission import admitted
 from hudi_operator.planning.operations.answer import Answer
 from hudi_operator.planning.operations.declared import Declared, declared_of
 from hudi_operator.planning.operations.ended import after_runs
+from hudi_operator.planning.operations.kinds.registry import begins_beside_strangers
 from hudi_operator.timeline import Action
 
 SOON = timedelta(seconds=1)
@@ -29,10 +30,14 @@ _MESSAGE_LIMIT = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Why no operation may start: before it has begun, and one that has."""
+    """Why no operation may start: before it has begun, and one that has.
+
+    `stranger` holds only what has not begun, and not what is there to mend what a stranger has left.
+    """
 
     before: str | None = None
     begun: str | None = None
+    stranger: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +126,9 @@ def _step(
     begun = current.entry.begun
     if current.job is not None:
         return _at_work(current, current.job, observation)
-    if held.before is not None and not begun:
-        waits = _with(current, state=OperationState.PENDING, reason=OperationReason.BLOCKED, message=held.before)
+    stranger = None if begins_beside_strangers(current.entry.kind) else held.stranger
+    if (why := held.before or stranger) is not None and not begun:
+        waits = _with(current, state=OperationState.PENDING, reason=OperationReason.BLOCKED, message=why)
         return Operations(entries=(waits.entry,))
     following = _following(current, job, active=active, held=held, now=now)
     state = OperationState.RUNNING if begun else OperationState.DRAINING

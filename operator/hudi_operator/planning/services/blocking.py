@@ -41,18 +41,19 @@ def table_blocker(seen: Seen) -> ServiceBlocker | None:
     return next(_blockers(seen), None)
 
 
-def operation_held(seen: Seen, *others: ServiceBlocker | None) -> Held:
-    """Return why no operation may start; `others` hold only one that has not begun.
+def operation_held(seen: Seen, quiet: ServiceBlocker | None, stranger: ServiceBlocker | None) -> Held:
+    """Return why no operation may start; `quiet` and `stranger` hold only one that has not begun.
 
     Who suspends a table stops what starts by itself, and an operation is asked for by name. One that has begun is
     finished whoever has written since: a table that is half restored is worse than any of that.
     """
-    before = next((found for found in (*_blockers(seen), *others) if found is not None), None)
+    before = next((found for found in (*_blockers(seen), quiet) if found is not None), None)
     alone = Seen(
         observation=seen.observation, writers=Writers(), drift=seen.drift, owned_elsewhere=seen.owned_elsewhere
     )
     begun = next((found for found in _blockers(alone) if found[0] not in _NOT_FOR_BEGUN), None)
-    return Held(before=before[1] if before is not None else None, begun=begun[1] if begun is not None else None)
+    first, finishing, beside = (found[1] if found is not None else None for found in (before, begun, stranger))
+    return Held(before=first, begun=finishing, stranger=beside)
 
 
 def under_maintenance(message: str | None) -> ServiceBlocker | None:

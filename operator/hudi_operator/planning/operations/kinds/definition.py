@@ -19,7 +19,8 @@ class OperationDefinition:
     to do the same, whatever becomes of the spec of the table. `wording` says what is done, as in "restore to X".
 
     `may_be_left` says that a table is whole also where a run has been killed: such an operation is not tried without
-    end, and may be deleted between two runs.
+    end, and may be deleted between two runs. `beside_strangers` lets it begin where somebody unknown has left an
+    instant pending, which it may be there to remove: its driver looks for signs of life.
     """
 
     admit: Callable[[HudiOperation, Observation], Answer | str | None]
@@ -27,3 +28,4 @@ class OperationDefinition:
     wording: Callable[[NamedOperationJob], str]
     needs_instant: bool = False
     may_be_left: bool = False
+    beside_strangers: bool = False

@@ -7,12 +7,14 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
+from hudi_operator.planning.operations.kinds.repair import REPAIR
 from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
 
 KINDS: Mapping[OperationKind, OperationDefinition] = {
     OperationKind.RESTORE: RESTORE,
     OperationKind.ROLLBACK: ROLLBACK,
     OperationKind.RUN_SERVICE: RUN_SERVICE,
+    OperationKind.REPAIR: REPAIR,
 }
 
 
@@ -38,3 +40,9 @@ def may_be_left(kind: OperationKind) -> bool:
     """Whether a table is whole also where a run of this kind has been killed."""
     known = KINDS.get(kind)
     return known is not None and known.may_be_left
+
+
+def begins_beside_strangers(kind: OperationKind) -> bool:
+    """Whether this kind may begin where somebody unknown has left an instant pending."""
+    known = KINDS.get(kind)
+    return known is not None and known.beside_strangers

@@ -1,0 +1,77 @@
+"""Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
+
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.operations.check import busy
+from hudi_jobs.operations.refusal import refused, require_nobody_at_work
+from hudi_jobs.operations.work import Work
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.timeline import Begun, Timeline
+
+_MARKERS = ".hoodie/.temp"
+_RECURSIVELY = True
+
+
+def require_instant(work: Work) -> str:
+    """Return the instant that a repair is about."""
+    if work.operation.instant is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request names no instant for the repair.")
+    return work.operation.instant
+
+
+def pending_instant(work: Work, timeline: Timeline) -> Begun:
+    """Return the pending instant that a repair is about; raise `TaskFailed` where it is none."""
+    instant = require_instant(work)
+    found = next((each for each in timeline.begun() if each.instant == instant), None)
+    if found is not None:
+        return found
+    done = next((action for time, action in timeline.completed() if time == instant), None)
+    if done is not None:
+        raise refused(f"The {done} {instant} has completed. What has completed is undone by a rollback or a restore.")
+    raise refused(f"The timeline has no pending instant {instant}.")
+
+
+def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str, ...]) -> None:
+    """Refuse where the instant, or any other one, shows a sign of life; `files` are those of the instant's own."""
+    others = Others(work.context)
+    alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
+    if alive:
+        raise refused(
+            f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop it first."
+        )
+    if any(others.was_written_lately(file) for file in (*files, *_newest_marker(work, named.instant))):
+        raise refused(
+            f"The {named.action} {named.instant} was written to a moment ago, so somebody may be at work on it; "
+            "see that the tool has stopped, and create the operation again in some minutes."
+        )
+    require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
+
+
+def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
+    """Return the newest marker of a write, which makes one for each file that it begins (`DirectWriteMarkers`)."""
+    spark, folder = work.context.spark, f"{_MARKERS}/{instant}"
+    place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, folder)
+    newest, found = 0, ""
+    with stage("The markers of a pending write cannot be listed", otherwise=FailureReason.HUDI_ERROR):
+        filesystem = place.getFileSystem(hadoop_configuration(spark))
+        if not filesystem.exists(place):
+            return ()
+        listed = filesystem.listFiles(place, _RECURSIVELY)
+        while listed.hasNext():
+            each = listed.next()
+            if int(each.getModificationTime()) >= newest:
+                newest, found = int(each.getModificationTime()), str(each.getPath().toUri().getPath())
+    return (f"{folder}{found.rpartition(folder)[2]}",) if found else ()
+
+
+def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
+    """Refuse beside anything that is pending, whoever has begun it."""
+    require_nobody_at_work(busy(work.context, timeline))
+    begun = timeline.begun()
+    if begun:
+        raise refused(
+            f"The {begun[0].action} {begun[0].instant} is pending, and {what} is made beside nothing that is; have it "
+            "finished first, for example with runService."
+        )

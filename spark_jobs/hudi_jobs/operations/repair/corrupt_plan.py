@@ -1,0 +1,60 @@
+"""RemoveCorruptPlan: the plan of a pending instant that Hudi cannot read, which keeps every service from planning.
+
+Only a plan that nobody has begun is removed: what an executor has written would be taken for committed once the
+instant is older than the active timeline. Before table version 8 log files carry the instant of the compaction that is
+pending (`CompactionAdminClient`), and would lose their base file with its plan.
+"""
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.repair.alone import pending_instant, require_dead
+from hudi_jobs.operations.repair.copies import checksum_of, is_there, keep_copy, remove, require_copy
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.work import Work
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.plans import PLANS, can_be_read
+from hudi_jobs.services.preparation import load_timeline
+
+_OWN_INSTANTS_IN_LOGS = 8
+
+
+def _look(work: Work) -> Found:
+    timeline = load_timeline(work.context)
+    named = pending_instant(work, timeline)
+    if named.action not in PLANS:
+        raise refused(f"A {named.action} has no plan; where nobody works on it any more, use rollbackInflight.")
+    files = timeline.files_of(named.instant)
+    require_dead(work, named, timeline, files)
+    if len(files) != 1 or not files[0].endswith(".requested"):
+        raise refused(
+            f"The {named.action} {named.instant} has been begun, so files of it may be there; its plan is not removed."
+        )
+    if "compaction" in named.action and work.table.version < _OWN_INSTANTS_IN_LOGS:
+        raise refused(
+            f"The table has version {work.table.version}, where log files belong to the compaction that is pending: "
+            "without its plan readers would miss their base files. Upgrade the table with the tool that wrote it."
+        )
+    checksum = checksum_of(work, files[0])
+    if can_be_read(work.context.spark, timeline.meta, named.instant):
+        raise refused(f"The plan of the {named.action} {named.instant} can be read; have it finished, or rolled back.")
+    what = f"remove the plan of the {named.action} {named.instant}, which cannot be read, and keep a copy of it"
+    return Found(what, {"file": files[0], "checksum": checksum})
+
+
+def _mend(work: Work, record: RepairRecord) -> None:
+    file = str(record.file)
+    if is_there(work, file):
+        keep_copy(work, file, str(record.checksum))
+        reach(Phase.PREPARED)
+        remove(work, file)
+
+
+def _require_mended(work: Work, record: RepairRecord) -> None:
+    if record.instant in {each.instant for each in load_timeline(work.context).begun()}:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"The plan of {record.instant} is still there.")
+    require_copy(work, str(record.file), str(record.checksum))
+
+
+REMOVE_CORRUPT_PLAN = Step(_look, _mend, _require_mended)

@@ -1,0 +1,93 @@
+"""RebuildMetadataTable and RebuildRecordIndex: what readers and writers look files and keys up in is made again.
+
+Making it lists all files of the table, and reads all keys for their index. A run that is killed in between leaves a
+table without it, which is read by listing files.
+"""
+
+from typing import Any
+
+from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import classes, spark_session
+from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.repair.alone import require_at_rest
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
+from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.work import Work
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.plans import require_properties_inside
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table import HudiTable
+
+_RECORD_INDEX = "record_index"
+_WITHOUT_BACKUP = False
+
+
+def _look_at_table(work: Work) -> Found:
+    found = _found(work)
+    return Found(f"make the metadata table again, with {', '.join(found['indexes'])}", found)
+
+
+def _look_at_index(work: Work) -> Found:
+    if _RECORD_INDEX not in metadata_partitions(work.table.properties):
+        raise refused("The table has no index of record keys.")
+    return Found("make the index of record keys again", _found(work))
+
+
+def _found(work: Work) -> dict[str, Any]:
+    present = metadata_partitions(work.table.properties)
+    if not present:
+        raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write makes it.")
+    require_known_indexes(work.table)
+    timeline = load_timeline(work.context)
+    require_properties_inside(timeline.meta, work.table.base_path)
+    require_at_rest(work, timeline, "a metadata table")
+    return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
+
+
+def _remake_table(work: Work, record: RepairRecord) -> None:
+    remove_metadata_table(work.context)
+    reach(Phase.PREPARED)
+    remake_metadata_table(work.context, record.metadata_options)
+
+
+def _remake_index(work: Work, record: RepairRecord) -> None:
+    context = work.context
+    jvm = classes(context.spark)
+    meta = load_timeline(context).meta
+    with stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        if _RECORD_INDEX in _present(work):
+            spark = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+                spark_session(context.spark).sparkContext()
+            )
+            engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark)
+            utilities = jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil
+            utilities.deleteMetadataTablePartition(meta, engine, _RECORD_INDEX, _WITHOUT_BACKUP)
+    reach(Phase.PREPARED)
+    remake_metadata_table(context, record.metadata_options)
+
+
+def _require_remade(work: Work, record: RepairRecord) -> None:
+    lacking = sorted(set(record.indexes) - _present(work))
+    if lacking:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
+    wrong = difference(rows_now(work.context), rows_now(work.context, metadata_table=True))
+    if wrong is not None:
+        remove_metadata_table(work.context)
+        raise TaskFailed(
+            FailureReason.HUDI_ERROR, f"Readers of the new metadata table miss rows, so it was removed: {wrong}"
+        )
+
+
+def _present(work: Work) -> frozenset[str]:
+    table = HudiTable.open(work.context.spark, work.table.base_path)
+    return metadata_partitions(table.properties) if table is not None else frozenset()
+
+
+REBUILD_METADATA_TABLE = Step(_look_at_table, _remake_table, _require_remade)
+REBUILD_RECORD_INDEX = Step(_look_at_index, _remake_index, _require_remade)

@@ -1,0 +1,56 @@
+"""RollbackInflight: a write or a clustering of a tool that is dead is undone, with the files that it has left."""
+
+from hudi_jobs.classification import stage
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.repair.alone import pending_instant, require_dead
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.work import Work
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.preparation import load_timeline
+
+_UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering"})
+_COMPACTIONS = frozenset({"compaction", "logcompaction"})
+
+
+def _look(work: Work) -> Found:
+    timeline = load_timeline(work.context)
+    named = pending_instant(work, timeline)
+    if named.action in _COMPACTIONS:
+        raise refused(
+            f"Hudi cannot roll the {named.action} {named.instant} back; finish it with runService: Compaction, or "
+            "remove its plan with removeCorruptPlan where that cannot be read."
+        )
+    if named.action not in _UNDOABLE:
+        raise refused(f"A pending {named.action} is not rolled back: the next run that does the same finishes it.")
+    require_dead(work, named, timeline, timeline.files_of(named.instant))
+    return Found(f"roll back the {named.action} {named.instant}")
+
+
+def _mend(work: Work, record: RepairRecord) -> None:
+    if not _is_pending(work, record):
+        return
+    context, instant = work.context, str(record.instant)
+    require_plans_inside(context)
+    with (
+        stage(f"The instant {instant} cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        client.rollback(instant)
+
+
+def _require_mended(work: Work, record: RepairRecord) -> None:
+    if _is_pending(work, record):
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not roll {record.instant} back; see the driver's log.")
+
+
+def _is_pending(work: Work, record: RepairRecord) -> bool:
+    timeline = load_timeline(work.context)
+    rollbacks = {each.target for each in timeline.unfinished_rollbacks()}
+    return record.instant in {each.instant for each in timeline.begun()} | rollbacks
+
+
+ROLLBACK_INFLIGHT = Step(_look, _mend, _require_mended)

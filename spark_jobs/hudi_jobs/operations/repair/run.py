@@ -1,0 +1,93 @@
+"""One run of a repair: it looks, records, mends, and compares the rows with those of before."""
+
+from hudi_jobs.contract import FailureReason, OperationPhase, RepairStep, TaskResult
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.check import require_no_restore
+from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.repair.step import Found
+from hudi_jobs.operations.repair.steps import STEPS
+from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.work import Work, succeeded
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.preparation import load_timeline
+
+
+def would_repair(work: Work) -> TaskResult:
+    """Say what the step would do, or why it would be refused."""
+    record, found = _looked(work, _asked(work), rows=None)
+    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    return succeeded(work.context, f"Would {found.what}; nothing was written.")
+
+
+def repair(work: Work) -> TaskResult:
+    """Do the step, or go on with that."""
+    name = _asked(work)
+    record = work.journal.find(RepairRecord, work.operation.uid)
+    if record is not None:
+        work.say(record.report())
+    if record is not None and record.phase is OperationPhase.DONE:
+        return succeeded(work.context, f"An earlier run has done the repair {record.step}.")
+    with noting_affected(work.context, lambda: load_timeline(work.context)):
+        if record is None:
+            record, _ = _looked(work, name, rows=_rows(work))
+            work.keep(record)
+            reach(Phase.RECORDED)
+        else:
+            require_no_restore(work.context, work.journal, ours=None)
+        STEPS[record.step].mend(work, record)
+        reach(Phase.AFTER_COMMIT)
+        record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+        work.keep(record)
+        record = _verified(work, record)
+    reach(Phase.VERIFIED)
+    work.keep(record)
+    compared = f"{record.expected.rows:,} rows compared" if record.expected else "the rows could not be read before"
+    return succeeded(work.context, f"The repair {record.step} is done; {compared}.")
+
+
+def _looked(work: Work, name: RepairStep, *, rows: Rows | None) -> tuple[RepairRecord, Found]:
+    require_no_restore(work.context, work.journal, ours=None)
+    found = STEPS[name].look(work)
+    fields = {
+        "uid": work.operation.uid,
+        "resource": work.operation.resource,
+        "phase": OperationPhase.RUNNING,
+        "newest": load_timeline(work.context).newest_instant(),
+        "step": name,
+        "instant": work.operation.instant,
+        "expected": rows,
+        **found.kept,
+    }
+    return RepairRecord.model_validate(fields), found
+
+
+def _rows(work: Work) -> Rows | None:
+    """Return the rows before; None where what is to be mended keeps everybody from reading them."""
+    try:
+        return rows_now(work.context)
+    except TaskFailed as error:
+        work.context.log("the rows cannot be read before the repair", cause=error.message)
+        return None
+
+
+def _verified(work: Work, record: RepairRecord) -> RepairRecord:
+    STEPS[record.step].require_mended(work, record)
+    found = rows_now(work.context)
+    record = record.model_copy(update={"rows_after": found.rows})
+    wrong = difference(record.expected, found) if record.expected is not None else None
+    if wrong is not None:
+        work.say(record.report().model_copy(update={"verified": False}))
+        raise TaskFailed(
+            FailureReason.NOT_VERIFIED,
+            f"The repair {record.step} is done, and the table does not hold what it held: {wrong} Look at what else "
+            "has written to the table before anything else is written.",
+        )
+    return record.model_copy(update={"phase": OperationPhase.DONE})
+
+
+def _asked(work: Work) -> RepairStep:
+    if work.operation.repair is None or work.operation.repair.step not in STEPS:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which repair to do.")
+    return work.operation.repair.step

@@ -1,0 +1,18 @@
+"""The steps of repairs: one line for each."""
+
+from collections.abc import Mapping
+
+from hudi_jobs.contract import RepairStep
+from hudi_jobs.operations.repair.corrupt_plan import REMOVE_CORRUPT_PLAN
+from hudi_jobs.operations.repair.metadata import REBUILD_METADATA_TABLE, REBUILD_RECORD_INDEX
+from hudi_jobs.operations.repair.properties import RESTORE_PROPERTIES
+from hudi_jobs.operations.repair.rollback_inflight import ROLLBACK_INFLIGHT
+from hudi_jobs.operations.repair.step import Step
+
+STEPS: Mapping[RepairStep, Step] = {
+    RepairStep.ROLLBACK_INFLIGHT: ROLLBACK_INFLIGHT,
+    RepairStep.REMOVE_CORRUPT_PLAN: REMOVE_CORRUPT_PLAN,
+    RepairStep.REBUILD_METADATA_TABLE: REBUILD_METADATA_TABLE,
+    RepairStep.REBUILD_RECORD_INDEX: REBUILD_RECORD_INDEX,
+    RepairStep.RESTORE_PROPERTIES: RESTORE_PROPERTIES,
+}

@@ -1,0 +1,248 @@
+"""Repairs: each says what it would do, does that and nothing else, and leaves every row as it was."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import (
+    commits,
+    done,
+    files,
+    mend,
+    overwrite,
+    pending,
+    refusal,
+    repair_request,
+    report_of,
+    rows,
+    timeline,
+)
+from tests.spark_jobs.operations.test_boundaries import partitions
+from tests.spark_jobs.test_services import fill, succeeded
+from tests.spark_jobs.trials import ALL, LEASE
+
+from hudi_jobs.contract import OperationPhase, Outcome, RepairStep, RunMode, Service
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+ROLLBACK, PLAN = RepairStep.ROLLBACK_INFLIGHT, RepairStep.REMOVE_CORRUPT_PLAN
+TABLE, INDEX = RepairStep.REBUILD_METADATA_TABLE, RepairStep.REBUILD_RECORD_INDEX
+PROPERTIES = RepairStep.RESTORE_PROPERTIES
+LONG_AGO = 1_700_000_000
+STUCK = "20990101000000000"
+RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
+
+
+def age(lake: Any, folder: str = ".hoodie/timeline") -> None:
+    """Let nothing below a folder be written lately."""
+    for path in (lake.folder / "table" / folder).rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+def told(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> str:
+    """What a dry run says, which writes not one byte."""
+    before = files(lake)
+    result = mend(lake, step, instant, dry_run=True, **changes)
+    assert (result.outcome, report_of(result).phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING), result
+    assert files(lake) == before
+    return result.message
+
+
+def stuck_write(lake: Any) -> str:
+    """The newest commit as a tool leaves it that dies before it completes it: with its files and their markers."""
+    instant = commits(lake)[-1]
+    (completed,) = timeline(lake).glob(f"{instant}_*commit")
+    completed.unlink()
+    folder = lake.folder / "table"
+    markers = folder / ".hoodie/.temp" / instant
+    markers.mkdir(parents=True)
+    for path in folder.glob(f"*{instant}*"):
+        (markers / f"{path.name}.marker.CREATE").touch()
+    assert any(markers.iterdir())
+    return instant
+
+
+@pytest.mark.parametrize("kind", [pytest.param("CopyOnWrite", marks=pytest.mark.slow), "MergeOnRead"])
+def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
+    lake.table, lake.metadata_table = {"type": kind}, True
+    fill(lake, 2)
+    expected = rows(lake)
+    fill(lake, 1, first=2)
+    stuck = stuck_write(lake)
+    age(lake)
+    assert "a moment ago" in refusal(mend(lake, ROLLBACK, stuck, abandoned=())), "it has begun a file"
+    age(lake, ".hoodie/.temp")
+    assert stuck in told(lake, ROLLBACK, stuck, abandoned=())
+    report = done(mend(lake, ROLLBACK, stuck, abandoned=()))
+    assert (report.instant, pending(lake)) == (stuck, [])
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert [path for path in files(lake) if stuck in path and "/.hoodie/" not in path] == []
+    assert report_of(succeeded(mend(lake, ROLLBACK, stuck, abandoned=()))) == report
+    assert len(list(timeline(lake).glob("*_*.rollback"))) == 1
+
+
+@pytest.mark.slow
+def test_what_is_alive_or_not_stuck_is_not_rolled_back(lake: Any) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    fill(lake, 3)
+    planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant
+    age(lake)
+    before = files(lake)
+    assert "no pending instant" in refusal(mend(lake, ROLLBACK, STUCK))
+    assert "has completed" in refusal(mend(lake, ROLLBACK, commits(lake)[0]))
+    assert "runService" in refusal(mend(lake, ROLLBACK, planned))
+    (timeline(lake) / f"{STUCK}.deltacommit.requested").touch()
+    age(lake)
+    beat = lake.folder / "table/.hoodie/.heartbeat" / STUCK
+    beat.parent.mkdir(exist_ok=True)
+    beat.touch()
+    assert "heartbeat" in refusal(mend(lake, ROLLBACK, STUCK))
+    os.utime(beat, (time.time() - 3_600,) * 2)
+    assert STUCK in told(lake, ROLLBACK, STUCK)
+    assert set(before) <= set(files(lake))
+
+
+def plan_of(lake: Any, instant: str) -> Path:
+    (found,) = timeline(lake).glob(f"{instant}.*.requested")
+    # Hadoop's checksum of a local file: a store has none, and what differs from it could not be read at all.
+    found.with_name(f".{found.name}.crc").unlink(missing_ok=True)
+    return found
+
+
+def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    fill(lake, 3)
+    expected = rows(lake)
+    planned = str(succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant)
+    fill(lake, 1, first=3)
+    newest = rows(lake)
+    plan = plan_of(lake, planned)
+    sound = plan.read_bytes()
+    age(lake)
+    assert "can be read" in refusal(mend(lake, PLAN, planned))
+    plan.write_bytes(sound[: len(sound) // 2])
+    assert "a moment ago" in refusal(mend(lake, PLAN, planned))
+    age(lake)
+    assert f"remove the plan of the compaction {planned}" in told(lake, PLAN, planned)
+
+    result = succeeded(mend(lake, PLAN, planned))
+
+    assert report_of(result).phase is OperationPhase.DONE
+    assert (plan.exists(), pending(lake)) == (False, [])
+    copy = lake.folder / "table/.hudi-operator/removed/uid-of-once" / plan.name
+    assert copy.read_bytes() == sound[: len(sound) // 2]
+    assert rows(lake) == newest != expected
+    succeeded(lake.serve(Service.COMPACTION))
+    assert rows(lake) == newest
+    assert report_of(succeeded(mend(lake, PLAN, planned))).phase is OperationPhase.DONE
+
+
+@pytest.mark.slow
+def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    fill(lake, 3)
+    planned = str(succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant)
+    plan_of(lake, planned).write_bytes(b"no plan")
+    (timeline(lake) / f"{planned}.compaction.inflight").touch()
+    (timeline(lake) / f"{STUCK}.deltacommit.requested").touch()
+    age(lake)
+    before = files(lake)
+    assert "has no plan" in refusal(mend(lake, PLAN, STUCK))
+    (timeline(lake) / f"{STUCK}.deltacommit.requested").unlink()
+    assert "has been begun" in refusal(mend(lake, PLAN, planned))
+    assert set(before) - set(files(lake)) == {str(timeline(lake) / f"{STUCK}.deltacommit.requested")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [pytest.param("CopyOnWrite", TABLE, marks=pytest.mark.slow), ("MergeOnRead", INDEX)]
+)
+def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, step: RepairStep) -> None:
+    lake.metadata_table, lake.options = True, RECORD_INDEX
+    lake.table = {"type": kind}
+    for value in (1, 2):
+        overwrite(lake, value, version=9, metadata=True)
+    before, expected = partitions(lake), rows(lake)
+    assert "record_index" in before
+    assert "again" in told(lake, step)
+    if step is TABLE:
+        rmtree(lake.folder / "table/.hoodie/metadata")
+        assert "is none in .hoodie/metadata" in lake.serve(Service.CLEANING).message, "every run fails"
+    done(mend(lake, step))
+    assert partitions(lake) == before
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    overwrite(lake, 3, version=9, metadata=True)
+    assert [row[1] for row in rows(lake, metadata=True)] == [3] * 10, "the index finds every key"
+
+
+@pytest.mark.slow
+def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    fill(lake, 3)
+    assert "no metadata table" in refusal(mend(lake, TABLE))
+    assert "no index of record keys" in refusal(mend(lake, INDEX))
+    lake.metadata_table = True
+    fill(lake, 1, first=3)
+    succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE))
+    before = files(lake)
+    assert "is pending" in refusal(mend(lake, TABLE, dry_run=True))
+    assert files(lake) == before
+
+
+@pytest.mark.parametrize("is_there", [pytest.param(False, marks=pytest.mark.slow), True], ids=["missing", "damaged"])
+def test_the_properties_are_written_again_from_their_backup(lake: Any, is_there: bool) -> None:
+    fill(lake, 2)
+    folder, expected = lake.folder / "table/.hoodie", rows(lake)
+    file, backup = folder / "hoodie.properties", folder / "hoodie.properties.backup"
+    sound = file.read_bytes()
+    damage = sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1") if is_there else None
+    assert "is sound" in refusal(mend(lake, PROPERTIES))
+    for name in (".hoodie.properties.crc", ".hoodie.properties.backup.crc"):
+        (folder / name).unlink(missing_ok=True)
+    backup.write_bytes(sound)
+    file.unlink()
+    if damage is not None:
+        file.write_bytes(damage)
+    assert "a moment ago" in refusal(mend(lake, PROPERTIES))
+    for path in folder.glob("hoodie.properties*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    assert "from its backup" in told(lake, PROPERTIES)
+    done(mend(lake, PROPERTIES))
+    assert (rows(lake), b"hoodie.table.checksum" in file.read_bytes()) == (expected, True)
+    copy = lake.folder / "table/.hudi-operator/removed/uid-of-once/hoodie.properties"
+    assert (copy.read_bytes() if copy.exists() else None) == damage
+    fill(lake, 1, first=2)
+    file.write_bytes(b"")
+    backup.write_bytes(sound.replace(b"flights", b"another"))
+    assert mend(lake, PROPERTIES, uid="no-backup").outcome is Outcome.FAILED, "a backup that is damaged is none"
+
+
+KILLED = ("recorded", "prepared", "after-commit", "verified", "before-outcome")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [TABLE, PLAN])
+def test_the_next_run_finishes_what_a_killed_one_has_begun(
+    lake: Any, program: Callable[..., Any], step: RepairStep
+) -> None:
+    lake.table, lake.metadata_table, lake.lease = {"type": "MergeOnRead"}, True, LEASE
+    for number, phase in enumerate(KILLED if ALL else ("prepared",)):
+        fill(lake, 3, first=3 * number)
+        expected, instant = rows(lake), None
+        if step is PLAN:
+            instant = str(succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant)
+            plan_of(lake, instant).write_bytes(b"no plan")
+            age(lake)
+        uid = f"uid-{phase}"
+        asked = repair_request(lake, step, instant, run=f"killed-{phase}", uid=uid)
+        running = program(asked, HUDI_JOB_PAUSE_AT=phase)
+        running.wait_until(running.has_stopped)
+        running.kill()
+
+        report = report_of(succeeded(mend(lake, step, instant, uid=uid)))
+
+        assert report.phase is OperationPhase.DONE
+        assert (pending(lake), rows(lake), rows(lake, metadata=True)) == ([], expected, expected), phase
