@@ -27,6 +27,8 @@ class Phase(StrEnum):
     DELETING = "deleting"
     PREPARED = "prepared"
     RESTORED = "restored"
+    ERASED = "erased"
+    CLEANED = "cleaned"
     VERIFIED = "verified"
     AFTER_COMMIT = "after-commit"
     BETWEEN_BATCHES = "between-batches"

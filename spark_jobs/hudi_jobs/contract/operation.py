@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.erase import EraseReport, EraseTask
 from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
@@ -76,7 +77,7 @@ class TableOperation(Document):
     `instant` is the commit that a restore goes to, or the latest commit that a rollback removes; other kinds have none.
     `service` is what RunService runs.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
-    removed is not read again.
+    removed is not read again. `erase` says what an Erase erases: no record of the table ever holds it.
     """
 
     kind: OperationKind
@@ -86,6 +87,7 @@ class TableOperation(Document):
     dry_run: bool = False
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
+    erase: EraseTask | None = None
     service: ServiceRun | None = None
 
 
@@ -115,5 +117,6 @@ class OperationReport(Document):
     verified: bool | None = None
     restore: Instant | None = None
     checkpoint_commit: Instant | None = None
+    erased: EraseReport | None = None
     instant: Instant | None = None
     count: int | None = None

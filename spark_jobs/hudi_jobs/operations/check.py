@@ -69,7 +69,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         require_whole(history, way.target, timeline.cleans())
         require_savepoints(saved, operation.newer_savepoints)
         require_commits_inside(table, way.removed)
-        _require_known_indexes(table)
+        require_known_indexes(table)
         before = newest_progress(table)
         at_target = checkpoint_at(table, set(way.removed))
     if operation.reingest:
@@ -87,7 +87,7 @@ def checked(context: TaskContext, operation: TableOperation, table: HudiTable) -
         rows_before=count_rows(context),
         expected=rows_at(context, way.target.instant, {write.instant for write in way.gone}),
         checkpoint=None if carried is None else encode_checkpoint(carried),
-        metadata_options=_metadata_options(table),
+        metadata_options=metadata_options_of(table),
     )
 
 
@@ -134,15 +134,14 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
         raise refused(f"The restore {each.instant} is pending, which {by}.")
 
 
-def _require_known_indexes(table: HudiTable) -> None:
+def require_known_indexes(table: HudiTable) -> None:
+    """Refuse a metadata table with an index that would not be there afterwards."""
     unknown = sorted(metadata_partitions(table.properties) - _KEPT_INDEXES)
     if unknown:
-        raise refused(
-            f"The metadata table has the index {unknown[0]}, which cannot be made again after a restore; drop it first."
-        )
+        raise refused(f"The metadata table has the index {unknown[0]}, which cannot be made again; drop it first.")
 
 
-def _metadata_options(table: HudiTable) -> dict[str, str]:
+def metadata_options_of(table: HudiTable) -> dict[str, str]:
     """Return the options that make the metadata table of a table again, none where it has none."""
     present = metadata_partitions(table.properties)
     if not present:

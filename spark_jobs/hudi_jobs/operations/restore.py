@@ -88,13 +88,20 @@ def has_metadata_table(context: TaskContext) -> bool:
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
-def remake_metadata_table(context: TaskContext, record: RestoreRecord) -> None:
-    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
-    if not record.metadata_options:
+def lost_metadata_table(context: TaskContext, options: dict[str, str]) -> str:
+    """Return a sentence where the table had a metadata table, made by these options, and has none any more."""
+    if not options or has_metadata_table(context):
+        return ""
+    return "The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it."
+
+
+def remake_metadata_table(context: TaskContext, options: dict[str, str]) -> None:
+    """Make the metadata table again, none without options. Beside what is pending none is made (see `as_found`)."""
+    if not options:
         return
     with (
         stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
-        _client(context, record.metadata_options) as client,
+        _client(context, options) as client,
     ):
         client.initialise_metadata_table()
 
