@@ -36,6 +36,7 @@ STATUS_MODELS = {
         "HudiOperationStatus",
         "NamedOperationJob",
         "NamedServiceRun",
+        "EraseReportStatus",
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
@@ -46,8 +47,9 @@ STATUS_MODELS = {
 ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
+    "EraseSpec",
 }
-WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
+WRAPPERS = {"KeysFrom", "Lock", "Source", "TableReference"}  # each holds one field, which has the section
 
 ROWS = {
     "a required object": "| `source` | object | required | Where input comes from. |",

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, WithJsonSchema, model_validator
 from pydantic.alias_generators import to_camel
 
 from hudi_jobs.contract import OperationKind
+from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
 from hudi_operator.api.spec.savepoint import TableReference
@@ -16,6 +17,7 @@ from hudi_operator.api.values.base import Duration, Model, at_least, rules
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
+    OperationKind.ERASE: "erase",
     OperationKind.RUN_SERVICE: "runService",
 }
 """The field of the spec for each kind that can be asked for."""
@@ -49,6 +51,8 @@ class HudiOperationSpec(Model):
     rollback: RollbackSpec | None = None
     """Remove the latest commit."""
 
+    erase: EraseSpec | None = None
+    """Remove records, and every file that holds them."""
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
 
