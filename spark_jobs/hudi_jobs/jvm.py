@@ -109,6 +109,11 @@ def parsed_plan(session: SparkSession, sql: str) -> JavaObject:
     return session_state(session).sqlParser().parsePlan(sql)
 
 
+def parsed_expression(session: SparkSession, sql: str) -> JavaObject:
+    """Parse an expression; nothing is looked up."""
+    return session_state(session).sqlParser().parseExpression(sql)
+
+
 def resolved_plan(session: SparkSession, plan: JavaObject) -> JavaObject:
     """Resolve a parsed plan against what the session knows; commands are not run, as they are in a data frame."""
     modes = getattr(classes(session).org.apache.spark.sql.execution, "CommandExecutionMode$")

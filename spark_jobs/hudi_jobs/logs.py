@@ -15,9 +15,10 @@ from hudi_jobs.contract.secrets import REDACTED, SECRET_NAME, redact_text
 class Redactor:
     """Replaces credentials in text: known values wherever they stand, and whatever is assigned to a telling name."""
 
-    def __init__(self, settings: Iterable[Mapping[str, str]] = ()) -> None:
+    def __init__(self, settings: Iterable[Mapping[str, str]] = (), *, texts: Iterable[str] = ()) -> None:
         self._values = sorted(
-            {
+            {text for text in texts if len(text) >= 8}
+            | {
                 value
                 for mapping in settings
                 for name, value in mapping.items()
@@ -35,9 +36,13 @@ class Redactor:
 
 
 def redactor_of(request: JobRequest) -> Redactor:
-    """Return what knows the credentials of a request and of the process."""
+    """Return what knows the credentials of a request and of the process, and the keys that are erased."""
     tasks = (*request.tasks, *request.beside)
-    return Redactor([os.environ, request.spark_conf, *(task.hudi_options for task in tasks)])
+    operations = [task.operation for task in tasks if task.operation is not None]
+    erasures = [operation.erase for operation in operations if operation.erase is not None]
+    texts = [value for erase in erasures for key in erase.keys for value in key.values()]
+    texts += [erase.where for erase in erasures if erase.where is not None]
+    return Redactor([os.environ, request.spark_conf, *(task.hudi_options for task in tasks)], texts=texts)
 
 
 class JsonFormatter(logging.Formatter):

@@ -28,6 +28,8 @@ class Phase(StrEnum):
     PREPARED = "prepared"
     RESTORED = "restored"
     CHANGED = "changed"
+    ERASED = "erased"
+    CLEANED = "cleaned"
     VERIFIED = "verified"
     AFTER_COMMIT = "after-commit"
     BETWEEN_BATCHES = "between-batches"

@@ -29,6 +29,7 @@ ACCEPTED: dict[str, Document] = {
     },
     "a prefix with dots inside names": {"spec.allowedBasePaths": ["s3a://lake/v1.2/..a/b..c/.d"]},
     "a folder at the root of the file system": {"spec.allowedBasePaths": ["file:///data", "file:///data/{namespace}/"]},
+    "a place for reports of erasures": {"spec.operations": {"reportPath": "s3a://audit/{namespace}"}},
     "quarantine prefixes": {"spec.allowedQuarantinePaths": ["s3a://rejected/{namespace}"]},
     "namespaces by name": {"spec.allowedNamespaces": {"names": ["team-a", "team-b"]}},
     "namespaces by labels": {
@@ -92,6 +93,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a source path prefix of another scheme": (
         {"spec.allowedSourcePaths": ["http://landing/"]},
         "spec.allowedSourcePaths[0] in body should match",
+    ),
+    "reports of erasures in every bucket": (
+        {"spec.operations": {"reportPath": "s3a://"}},
+        "spec.operations.reportPath in body should match",
     ),
     **{
         f"{field} with {what}": (

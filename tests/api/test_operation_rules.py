@@ -34,6 +34,9 @@ ACCEPTED: dict[str, Document] = {
     "a commit to the second": {"spec.restore": {"instant": "20260310115900"}},
     "a savepoint": {"spec.restore": {"savepoint": "before-the-move", "newerSavepoints": "Remove", "reingest": False}},
     "a rollback": {"spec": {**TABLE, "rollback": {"instant": TIME}}},
+    "an erasure by keys": {"spec": {**TABLE, "erase": {"keys": [{"id": "4711"}], "releaseSavepoints": True}}},
+    "an erasure by a file": {"spec": {**TABLE, "erase": {"keysFrom": {"path": "s3a://lake/keys.jsonl"}}}},
+    "an erasure by a predicate": {"spec": {**TABLE, "erase": {"where": "id = '4711'"}}},
     "a service as the table declares it": {"spec": {**TABLE, "runService": {"service": "Compaction"}}},
     "a clustering of its own": _service("Clustering", clustering={"plan": {"maxGroups": 3}}),
     "a compaction of its own": _service("Compaction", compaction={"plan": {"strategy": "Unbounded"}}),
@@ -66,6 +69,17 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "an upgrade to a version between two": (
         {"spec": {**TABLE, "upgrade": {"tableVersion": 7}}},
         "spec.upgrade.tableVersion: Unsupported value: 7",
+    ),
+    "an erasure of nothing": ({"spec": {**TABLE, "erase": {}}}, "give one of keys, keysFrom and where"),
+    "an erasure by two": (
+        {"spec": {**TABLE, "erase": {"keys": [{"id": "1"}], "where": "true"}}},
+        "give one of keys, keysFrom and where",
+    ),
+    "a key without a value": ({"spec": {**TABLE, "erase": {"keys": [{"id": ""}]}}}, "should be at least 1 chars long"),
+    "too many keys": ({"spec": {**TABLE, "erase": {"keys": [{"id": "1"}] * 1_001}}}, "must have at most 1000 items"),
+    "a file of keys elsewhere": (
+        {"spec": {**TABLE, "erase": {"keysFrom": {"path": "ftp://lake/keys"}}}},
+        "path must",
     ),
     "an instant that leads elsewhere": (
         {"spec.restore": {"instant": "../../2026031011"}},
@@ -133,6 +147,11 @@ def _fixed(field: str) -> str:
 NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
     "the table": ({}, {"spec.tableRef.name": "other"}, _fixed("tableRef")),
     "the restore": ({}, {"spec.restore.reingest": False}, _fixed("restore")),
+    "the keys": (
+        {"spec": {**TABLE, "erase": {"keys": [{"id": "1"}]}}},
+        {"spec.erase": {"keys": [{"id": "2"}]}},
+        _fixed("erase"),
+    ),
     "the kind": ({}, {"spec.restore": None, "spec.rollback": {"instant": TIME}}, _fixed("rollback")),
     "the service": (
         {"spec": {**TABLE, "runService": {"service": "Cleaning"}}},

@@ -37,6 +37,7 @@ STATUS_MODELS = {
         "NamedOperationJob",
         "NamedServiceRun",
         "NamedRepair",
+        "EraseReportStatus",
         "OperationReportStatus",
         "TableOperation",
         "TableSavepoint",
@@ -49,8 +50,9 @@ ELSEWHERE = {  # on their own pages
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
     *("RepairSpec", "InstantRepair", "TableRepair"),
     *("UpgradeSpec", "DowngradeSpec"),
+    "EraseSpec",
 }
-WRAPPERS = {"Lock", "Source", "TableReference"}  # each holds one field, which has the section
+WRAPPERS = {"KeysFrom", "Lock", "Source", "TableReference"}  # each holds one field, which has the section
 
 ROWS = {
     "a required object": "| `source` | object | required | Where input comes from. |",

@@ -5,8 +5,9 @@ import logging
 
 import pytest
 
+from hudi_jobs.contract import JobRequest
 from hudi_jobs.contract.secrets import REDACTED, redact_text
-from hudi_jobs.logs import JsonFormatter, Redactor
+from hudi_jobs.logs import JsonFormatter, Redactor, redactor_of
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,12 @@ def test_a_line_of_the_driver_is_json_whatever_is_redacted(message: str) -> None
     record.fields = {"answer": "a@b", "token": 5}
     line = json.loads(JsonFormatter(Redactor()).format(record))
     assert (line["answer"], line["token"]) == ("a@b", 5)
+
+
+def test_keys_that_are_erased_are_not_logged() -> None:
+    erase = {"keys": [{"id": "customer-of-ours"}]}
+    operation = {"kind": "Erase", "resource": "team/forget", "uid": "u", "erase": erase}
+    table = {"name": "t", "basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"]}
+    task = {"id": "x", "service": "Operation", "table": table, "operation": operation}
+    redactor = redactor_of(JobRequest.model_validate({"run": "r", "tasks": [task]}))
+    assert "customer-of-ours" not in redactor.clean("no row of customer-of-ours was read")

@@ -98,6 +98,8 @@ def _scalar(schema: Schema) -> str:
 
 
 def _plural(kind: str) -> str:
+    if kind.startswith("map of "):
+        return f"maps{kind.removeprefix('map')}"
     return kind if kind.startswith("`") else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
 
 

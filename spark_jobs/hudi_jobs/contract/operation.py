@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
+from hudi_jobs.contract.erase import EraseReport, EraseTask
 from hudi_jobs.contract.repair import Repair
 from hudi_jobs.contract.service_run import ServiceRun
 
@@ -82,7 +83,8 @@ class TableOperation(Document):
     `instant` is the commit that a restore goes to, the latest commit that a rollback removes, or the one that some
     repairs are about. `service` is what RunService runs, and `repair` what Repair does.
     Without `reingest` the checkpoint from before the restore is committed after it, so that input whose rows were
-    removed is not read again. `table_version` is the one that an upgrade or downgrade goes to.
+    removed is not read again. `table_version` is the one that an upgrade or downgrade goes to. `erase` says what an
+    Erase erases: no record of the table ever holds it.
     """
 
     kind: OperationKind
@@ -93,6 +95,7 @@ class TableOperation(Document):
     newer_savepoints: NewerSavepoints = NewerSavepoints.REFUSE
     reingest: bool = True
     table_version: TableVersion | None = None
+    erase: EraseTask | None = None
     service: ServiceRun | None = None
     repair: Repair | None = None
 
@@ -127,5 +130,6 @@ class OperationReport(Document):
     checkpoint_commit: Instant | None = None
     version_before: TableVersion | None = None
     version_after: TableVersion | None = None
+    erased: EraseReport | None = None
     instant: Instant | None = None
     count: int | None = None

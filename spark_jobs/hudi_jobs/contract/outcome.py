@@ -127,6 +127,9 @@ class FailureReason(StrEnum):
     NOT_VERIFIED = "NotVerified"
     """The rows after an operation are not those that were counted before it."""
 
+    NOT_ERASED = "NotErased"
+    """Files still hold keys that were to be erased."""
+
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver or an executor ran out of memory."""
 

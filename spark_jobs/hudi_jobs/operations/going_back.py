@@ -8,6 +8,7 @@ from hudi_jobs.operations.checkpoints import commit_checkpoint
 from hudi_jobs.operations.history import History, Restore
 from hudi_jobs.operations.restore import (
     has_metadata_table,
+    lost_metadata_table,
     prepare,
     remake_metadata_table,
     remove_metadata_table,
@@ -64,7 +65,7 @@ class _Run:
                 record = self._change(record, begun)
             record = self._verify(record)
         message = f"Undid {_undone(record)}; {counted(record.expected.rows, 'row')} compared."
-        return succeeded(context, f"{message} {self._lacking(record)}".rstrip())
+        return succeeded(context, f"{message} {lost_metadata_table(context, record.metadata_options)}".rstrip())
 
     def _begun(self, record: RestoreRecord) -> Restore | None:
         """Return the restore that an earlier run has begun; of one without a plan yet nothing is kept."""
@@ -138,12 +139,6 @@ class _Run:
         if wrong is not None:
             self._context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
             remove_metadata_table(self._context)
-
-    def _lacking(self, record: RestoreRecord) -> str:
-        """Return a sentence where the table has lost its metadata table."""
-        if not record.metadata_options or has_metadata_table(self._context):
-            return ""
-        return "The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it."
 
     def _later(self, record: RestoreRecord) -> set[str]:
         """Return what somebody has written since the restore: then the table is compared as of its target."""

@@ -9,6 +9,7 @@ from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.contract.document import Document
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.stores import TableFiles
+from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.repair.record import RepairRecord
@@ -23,7 +24,7 @@ RECORD_LIMIT = 4_000_000
 MOST_RECORDS = 20
 """Operations that are remembered; the oldest ones that are done are forgotten first."""
 
-AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord
+AnyRecord = RestoreRecord | ServiceRecord | RepairRecord | VersionRecord | EraseRecord
 """The records of all kinds, which their `kind` tells apart."""
 
 R = TypeVar("R", bound=OperationRecord)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OperationKind, TableOperation, TaskResult
+from hudi_jobs.operations.erase.run import erase, would_erase
 from hudi_jobs.operations.going_back import go_back, would_go_back
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.repair.run import repair, would_repair
@@ -28,6 +29,7 @@ KINDS: Mapping[OperationKind, Kind] = {
     OperationKind.ROLLBACK: Kind(would_go_back, go_back),
     OperationKind.UPGRADE: Kind(would_change_version, change_table_version, finish_change),
     OperationKind.DOWNGRADE: Kind(would_change_version, change_table_version, finish_change),
+    OperationKind.ERASE: Kind(would_erase, erase),
     OperationKind.RUN_SERVICE: Kind(would_run_service, run_service),
     OperationKind.REPAIR: Kind(would_repair, repair),
 }

@@ -8,13 +8,15 @@ from hudi_jobs.operations.history import History, Write
 from hudi_jobs.services.timeline import Begun, Clean, Savepoint
 from hudi_jobs.table import HudiTable
 
+UNCHANGED = "Nothing was changed."
+
 _NAMED = 5
 _UNDOABLE = frozenset({"commit", "deltacommit", "replacecommit", "clustering", "compaction"})
 
 
 def refused(sentence: str) -> TaskFailed:
     """Return the failure of an operation that has left everything as it was."""
-    return TaskFailed(FailureReason.OPERATION_REFUSED, f"{sentence} Nothing was changed.")
+    return TaskFailed(FailureReason.OPERATION_REFUSED, f"{sentence} {UNCHANGED}")
 
 
 def require_target(history: History, instant: str) -> Write:

@@ -89,6 +89,13 @@ def has_metadata_table(context: TaskContext) -> bool:
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
 
 
+def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str:
+    """Return a sentence where the table had a metadata table, made by these options, and has none any more."""
+    if not options or has_metadata_table(context):
+        return ""
+    return "The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it."
+
+
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
     """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
     if not metadata_options:

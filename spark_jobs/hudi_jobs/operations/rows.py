@@ -32,24 +32,31 @@ _SUM = "decimal(38,0)"
 def count_rows(context: TaskContext) -> int:
     """Return how many rows the table has now."""
     with stage("The rows of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
-        return int(_now(context, metadata_table=False).count())
+        return int(current_rows(context).count())
 
 
 def rows_now(context: TaskContext, *, metadata_table: bool = False) -> Rows:
     """Return what the table holds now, by its metadata table or by listing its files."""
     with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        return _summed(context, _now(context, metadata_table=metadata_table))
+        return _summed(context, current_rows(context, metadata_table=metadata_table))
+
+
+def current_rows(context: TaskContext, *, metadata_table: bool = False) -> DataFrame:
+    """Return the rows of the table now, by its metadata table or by listing its files."""
+    options = {ENABLED: str(metadata_table).lower()}
+    return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
+
+
+def summed(context: TaskContext, frame: DataFrame) -> Rows:
+    """Return what a frame holds that has the columns of the table, Hudi's own too."""
+    with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        return _summed(context, frame)
 
 
 def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Rows:
     """Return what the table holds as of a commit, after which there are the instants `without`."""
     with stage(f"The rows as of commit {instant} cannot be read", otherwise=FailureReason.HUDI_ERROR):
         return _summed(context, rows_as_of(context.spark, context.task.table.base_path, instant, without))
-
-
-def _now(context: TaskContext, *, metadata_table: bool) -> DataFrame:
-    options = {ENABLED: str(metadata_table).lower()}
-    return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
 
 
 def _summed(context: TaskContext, frame: DataFrame) -> Rows:

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, WithJsonSchema, model_validator
 
 from hudi_jobs.contract import OperationKind
+from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
 from hudi_operator.api.spec.operation_kinds.run_service import RunServiceSpec
@@ -18,6 +19,7 @@ from hudi_operator.api.values.choice import exactly_one, given_fields
 OPERATION_FIELDS: Mapping[OperationKind, str] = {
     OperationKind.RESTORE: "restore",
     OperationKind.ROLLBACK: "rollback",
+    OperationKind.ERASE: "erase",
     OperationKind.RUN_SERVICE: "runService",
     OperationKind.REPAIR: "repair",
     OperationKind.UPGRADE: "upgrade",
@@ -53,6 +55,8 @@ class HudiOperationSpec(Model):
     rollback: RollbackSpec | None = None
     """Remove the latest commit."""
 
+    erase: EraseSpec | None = None
+    """Remove records, and every file that holds them."""
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
 

@@ -190,6 +190,9 @@ class OperationSettings(Model):
     max_per_table: Annotated[int, Field(ge=1, le=20)] = 5
     """HudiOperations of one table that may wait or run at once; the table looks at no further ones."""
 
+    report_path: PathPrefix | None = None
+    """Folder for the reports of erasures, outside of every table; without it they are in status alone."""
+
 
 class JobQuota(Model):
     """How many jobs may run at once."""

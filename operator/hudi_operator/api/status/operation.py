@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED
+from hudi_jobs.contract.erase import MOST_LEFT, MOST_READERS
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -36,6 +37,52 @@ class OperationState(StrEnum):
 
 
 FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})
+
+
+class EraseReportStatus(Model):
+    """What was erased, or would be, and how that was proven; no key is in it."""
+
+    keys: int | None = None
+    """Keys that were asked for, or that the predicate selected."""
+
+    digest: Annotated[str, Field(max_length=64)] | None = None
+    """SHA-256 over the uid of the operation and the keys."""
+
+    rows: int | None = None
+    """Rows that had them."""
+
+    commit: InstantTime | None = None
+    """The commit that deleted these."""
+
+    holding_files: int | None = None
+    """Files that held keys before."""
+
+    files_removed: int | None = None
+    """Files that cleaning has deleted."""
+
+    quarantined: int | None = None
+    """Records that were removed from the quarantine."""
+
+    files_searched: int | None = None
+    """Files below the table that were searched afterwards; none where only the predicate was asked again."""
+
+    bytes_searched: int | None = None
+    """Bytes that they have."""
+
+    bytes_decoded: int | None = None
+    """Bytes that what is compressed in them has."""
+
+    keys_in_bytes: int | None = None
+    """Keys long enough to be looked for in bytes; all were compared with the record keys of each file."""
+
+    left_in: Annotated[tuple[Annotated[str, Field(max_length=2048)], ...], Field(max_length=MOST_LEFT)] = ()
+    """Files that still hold keys, or cannot be read as a whole; at most five."""
+
+    report_file: Annotated[str, Field(max_length=2048)] | None = None
+    """Where the report lies as a file."""
+
+    read_by: Annotated[tuple[Annotated[str, Field(max_length=253)], ...], Field(max_length=MOST_READERS)] = ()
+    """HudiTables of the namespace that read this table and may hold keys as well; at most 10."""
 
 
 class OperationReportStatus(Model):
@@ -77,6 +124,8 @@ class OperationReportStatus(Model):
     checkpoint_commit: InstantTime | None = None
     """The commit that carries the checkpoint on, where no input is read again."""
 
+    erased: EraseReportStatus | None = None
+    """What was erased, and how that was proven."""
     instant: InstantTime | None = None
     """The instant that a service has completed, or a repair deals with."""
 

@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 import structlog
 from pydantic import ValidationError
 
-from hudi_jobs.contract import NamedSavepoint, Service, TableOperation
+from hudi_jobs.contract import NamedSavepoint, OperationKind, Service, TableOperation
+from hudi_jobs.contract.erase import EraseTask
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_savepoints import NamedSavepointJob
+from hudi_operator.control.actions.erasures import KeysLost, erasure_of
 from hudi_operator.control.claims.claims import Claims
 from hudi_operator.control.jobs.own_objects import controller_of
 from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
@@ -135,7 +137,8 @@ class Actor:
     async def _create(self, target: Target, job: ActiveJob) -> bool:
         """Create a Job; return False when it was there already."""
         metadata = target.metadata
-        manifest = build_manifest(target, job, default_image=self._default_image)
+        erase = await self._erasure(target, job)
+        manifest = build_manifest(target, job, default_image=self._default_image, erase=erase)
         try:
             await self._kube.create(JOB, metadata.namespace, manifest)
         except AlreadyExists:
@@ -150,6 +153,16 @@ class Actor:
                 raise
         _log.info("job created", job=job.name, service=job.service, attempt=job.attempt)
         return True
+
+    async def _erasure(self, target: Target, job: ActiveJob) -> EraseTask | None:
+        """Return what the run of an erasure erases: its resource alone says that, and no status."""
+        named, table, table_class = job.operation, target.table, target.table_class
+        if named is None or named.kind is not OperationKind.ERASE or table is None or table_class is None:
+            return None
+        try:
+            return await erasure_of(self._kube, named, table, table_class.spec)
+        except KeysLost as error:
+            raise JobRefused(job, str(error)) from None
 
     async def _adopt(self, target: Target, job: ActiveJob) -> None:
         """Accept that a Job of this name exists, if it is this very run's: the reply to its creation was lost."""
@@ -176,8 +189,10 @@ def _is_of_run(existing: Document, job: ActiveJob) -> bool:
     return (text(existing, "metadata", "annotations", DECIDED_AT_ANNOTATION) or job.started_at) == job.started_at
 
 
-def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dict[str, Any]:
-    """Return the manifest of a decided Job.
+def build_manifest(
+    target: Target, job: ActiveJob, *, default_image: str, erase: EraseTask | None = None
+) -> dict[str, Any]:
+    """Return the manifest of a decided Job; `erase` is what one erases, which no status holds.
 
     Whatever status says was decided: only a table that is being deleted, and whose spec asks for it, loses its data.
     """
@@ -223,7 +238,7 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
         named_savepoint=_asked(NamedSavepoint, job.named_savepoint, table, job),
-        operation=_asked(TableOperation, job.operation, table, job),
+        operation=_asked(TableOperation, job.operation, table, job, erase=erase),
         inside=job.inside,
     )
     return build_job(
@@ -242,19 +257,26 @@ def build_manifest(target: Target, job: ActiveJob, *, default_image: str) -> dic
 
 
 def _asked(
-    kind: type[_Asked], decided: NamedSavepointJob | NamedOperationJob | None, table: HudiTable, job: ActiveJob
+    kind: type[_Asked],
+    decided: NamedSavepointJob | NamedOperationJob | None,
+    table: HudiTable,
+    job: ActiveJob,
+    **told: object,
 ) -> _Asked | None:
-    """Return what a run does for a resource: what status says, field by field. Without that it would be for nothing."""
+    """Return what a run does for a resource: what status says, field by field, and what is `told`.
+
+    Without that it would be for nothing.
+    """
     service, what = _ASKED_BY[kind]
     if decided is None:
         if job.service is service:
             raise JobRefused(job, f"the status does not say which {what} it is for")
         return None
     try:
-        made: dict[str, object] = {"resource": f"{table.metadata.namespace}/{decided.resource}"}
+        told["resource"] = f"{table.metadata.namespace}/{decided.resource}"
         if isinstance(decided, NamedOperationJob) and decided.service is not None:
-            made["service"] = service_run(table.spec, decided.service)
-        return kind.model_validate(decided.model_dump() | made)
+            told["service"] = service_run(table.spec, decided.service)
+        return kind.model_validate(decided.model_dump() | told)
     except ValidationError as error:
         raise JobRefused(job, f"what the status says of its {what} makes no sense") from error
 

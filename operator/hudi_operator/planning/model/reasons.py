@@ -252,6 +252,12 @@ class OperationReason(StrEnum):
     NOT_VERIFIED = "NotVerified"
     """The rows afterwards are not those that were counted before; nothing starts until the resource is deleted."""
 
+    NOT_ERASED = "NotErased"
+    """The rows are deleted, and files that the message names still hold keys."""
+
+    KEYS_LOST = "KeysLost"
+    """An erasure had begun, and its resource was removed by hand, which alone holds the keys."""
+
     REFUSED = "OperationRefused"
     """The driver has seen that it cannot be done to this table; nothing was changed."""
 
@@ -293,7 +299,7 @@ class OperationEvent(StrEnum):
     """It is done; of a dry run, the report is in its status."""
 
     FAILED = "OperationFailed"
-    """It came to nothing, and nothing was changed; a Warning."""
+    """It was refused and nothing was changed, or files still hold what was to be erased; a Warning."""
 
     NOT_VERIFIED = "OperationNotVerified"
     """The rows afterwards are not those that were counted before; a Warning."""

@@ -51,6 +51,7 @@ AnyReason = (
 
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
+_ERASE_AGAIN = "Remove the files that the message names, then erase the same keys by another HudiOperation."
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _DRIVER_LOG = "See the log of the driver's pod."
 _MORE_MEMORY = "Nothing up to the limit of the class: the driver gets half as much again each time."
@@ -173,6 +174,7 @@ _FAILURES: _Table = {
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
     FailureReason.NOT_VERIFIED: (Retry.NEVER, "Look at the table, then delete the HudiOperation."),
+    FailureReason.NOT_ERASED: (Retry.NEVER, _ERASE_AGAIN),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
     FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),
@@ -305,6 +307,8 @@ _OPERATIONS: _Table = {
     OperationReason.RETRYING: (Retry.JOB, "Remove the cause that the message names: the next run goes on."),
     OperationReason.SUCCEEDED: (Retry.NEVER, ""),
     OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Look at the table, then delete the HudiOperation."),
+    OperationReason.NOT_ERASED: (Retry.INTERVENTION, _ERASE_AGAIN),
+    OperationReason.KEYS_LOST: (Retry.INTERVENTION, "Create another HudiOperation that erases the same keys."),
     OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.NOT_ALLOWED: (Retry.INTERVENTION, "Add the kind to `operations.allowed` of the class."),
     OperationReason.OTHER_WRITERS: (

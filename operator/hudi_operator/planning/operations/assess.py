@@ -17,7 +17,7 @@ from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.admission import admitted
 from hudi_operator.planning.operations.answer import Answer
-from hudi_operator.planning.operations.declared import Declared, declared_of
+from hudi_operator.planning.operations.declared import Declared, declared_of, is_without_keys
 from hudi_operator.planning.operations.ended import after_runs
 from hudi_operator.planning.operations.kinds.registry import begins_beside_strangers
 from hudi_operator.timeline import Action
@@ -71,7 +71,7 @@ def assess(
     waiting: list[tuple[Declared, NamedOperationJob]] = []
     for one in found:
         if one.is_finished or one.must_be_finished:
-            told.append(one)
+            told.append(_without_keys(one, now=now) if is_without_keys(one, observation) else one)
             continue
         if one.is_going or observation.metadata.deletion_timestamp is not None:
             continue  # has not begun, and never will: the table knows it no more
@@ -87,6 +87,15 @@ def assess(
     step = _step(current, job, observation, active=active, held=held, now=now)
     maintenance = step.maintenance or _unacknowledged(told)
     return replace(step, entries=_shown((*step.entries, *entries)), maintenance=maintenance)
+
+
+def _without_keys(one: Declared, *, now: datetime) -> Declared:
+    message = (
+        "It had begun to erase, and its HudiOperation was removed by hand: only that held the keys. Create another one "
+        "that erases the same keys; it does all that is left."
+    )
+    over = {"state": OperationState.FAILED, "reason": OperationReason.KEYS_LOST, "finished_at": format_time(now)}
+    return _with(one, message=message, **over)
 
 
 def _admitted(

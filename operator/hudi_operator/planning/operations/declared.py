@@ -6,6 +6,7 @@ made up for by that of the resource itself, so that what is finished never begin
 
 from dataclasses import dataclass
 
+from hudi_jobs.contract import OperationKind
 from hudi_operator.api.resources import OPERATION_FINALIZER, OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.status.operation import FINISHED, OperationState
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
@@ -120,6 +121,13 @@ def may_have_begun(resource: HudiOperation) -> bool:
     changes = not resource.spec.dry_run and not may_be_left(resource.spec.kind)
     had_job = resource.status.phase in _AT_WORK and changes and not is_going
     return resource.status.begun or had_job
+
+
+def is_without_keys(one: Declared, observation: Observation) -> bool:
+    """Whether an erasure is to go on of which nobody knows the keys any more: its resource alone held them."""
+    is_open = not one.is_finished and one.job is None and one.entry.kind is OperationKind.ERASE
+    there = {getattr(getattr(each, "metadata", None), "uid", None) for each in observation.related.get(OPERATIONS, ())}
+    return is_open and one.entry.uid not in there
 
 
 def has_begun(status: HudiTableStatus) -> bool:

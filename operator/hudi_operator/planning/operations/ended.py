@@ -54,6 +54,8 @@ def _after(
             "HudiOperation is deleted: look at the table first, or restore it to another commit by another one."
         )
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_VERIFIED, message, now=now)
+    if run.reason == FailureReason.NOT_ERASED:
+        return _finished(entry, OperationState.FAILED, OperationReason.NOT_ERASED, run.message, now=now)
     if not entry.begun and run.reason in _REFUSALS:
         message = run.message if _UNCHANGED in run.message else f"{run.message} {_UNCHANGED}"
         return _finished(entry, OperationState.FAILED, OperationReason.REFUSED, message, now=now)

@@ -6,6 +6,7 @@ from hudi_jobs.contract import OperationKind
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
+from hudi_operator.planning.operations.kinds.erase import ERASE
 from hudi_operator.planning.operations.kinds.going_back import RESTORE, ROLLBACK
 from hudi_operator.planning.operations.kinds.repair import REPAIR
 from hudi_operator.planning.operations.kinds.run_service import RUN_SERVICE
@@ -14,6 +15,7 @@ from hudi_operator.planning.operations.kinds.versions import CHANGE_OF_VERSION
 KINDS: Mapping[OperationKind, OperationDefinition] = {
     OperationKind.RESTORE: RESTORE,
     OperationKind.ROLLBACK: ROLLBACK,
+    OperationKind.ERASE: ERASE,
     OperationKind.RUN_SERVICE: RUN_SERVICE,
     OperationKind.REPAIR: REPAIR,
     OperationKind.UPGRADE: CHANGE_OF_VERSION,

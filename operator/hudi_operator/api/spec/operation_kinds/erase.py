@@ -1,0 +1,52 @@
+"""What an erasure asks for: records by their keys, by a file of keys, or by a predicate."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from hudi_jobs.contract.erase import LONGEST_PREDICATE, MOST_KEYS
+from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.paths import SourcePath
+
+LONGEST_VALUE = 256
+
+KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
+RecordKey = Annotated[
+    dict[str, KeyValue],
+    Field(
+        description="The value of each record key field by its name.",
+        json_schema_extra={"minProperties": 1, "maxProperties": 8},
+    ),
+]
+
+
+class KeysFrom(Model):
+    """A file of keys."""
+
+    path: SourcePath
+    """A file of JSON lines below the source paths that the class allows; each line is a key as in `keys`."""
+
+
+class EraseSpec(Model):
+    """Remove records by their keys, and every file that holds them."""
+
+    keys: Annotated[tuple[RecordKey, ...], Field(min_length=1, max_length=MOST_KEYS)] | None = None
+    """The value of each record key field by its name, for each record; at most 1,000 and 128 KiB."""
+
+    keys_from: KeysFrom | None = None
+    """A file of keys, for more of them."""
+
+    where: Annotated[str, Field(min_length=1, max_length=LONGEST_PREDICATE)] | None = None
+    """SQL predicate on the columns of the table: the records whose rows it selects now."""
+
+    release_savepoints: bool = False
+    """Remove savepoints that keep files with the keys; else they refuse the operation."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "[has(self.keys), has(self.keysFrom), has(self.where)].exists_one(given, given)",
+                "give one of keys, keysFrom and where",
+            ),
+        )
+    )

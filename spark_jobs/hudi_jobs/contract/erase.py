@@ -1,0 +1,76 @@
+"""Which rows a run erases, and what it says of that: never a key, only how many there were and a digest over them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hudi_jobs.contract.document import Document
+
+MOST_KEYS = 1_000
+"""Keys that a spec lists."""
+
+MOST_ERASED = 100_000
+"""Records that one operation erases: the driver looks for each of them in every byte."""
+
+LONGEST_VALUE = 1_024
+"""Characters of the value of a key field."""
+
+LONGEST_PREDICATE = 8_192
+"""Characters of a SQL predicate."""
+
+MOST_LEFT = 5
+"""Files that a report lists by their paths: it has to fit into an outcome."""
+
+MOST_READERS = 10
+"""Tables that read another one, which a report names."""
+
+KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
+InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+
+
+class EraseTask(Document):
+    """What is erased: exactly one of `keys`, `keys_from` and `where`.
+
+    A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
+    a text where the table has one record key field. `where` is a predicate on the columns of the table.
+    `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
+    `read_by` are tables that read this one, whose rows are not erased: the report names them.
+    """
+
+    keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
+    keys_from: str | None = Field(default=None, max_length=1_024)
+    where: str | None = Field(default=None, max_length=LONGEST_PREDICATE)
+    release_savepoints: bool = False
+    quarantines: tuple[str, ...] = Field(default=(), max_length=8)
+    report_file: str | None = Field(default=None, max_length=2_048)
+    read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
+
+
+class EraseReport(Document):
+    """What was erased, or would be, and how that was seen.
+
+    `keys` is their number, and `digest` one over them and the uid of the operation. `rows` are the rows that had them,
+    `commit` the commit that deleted those, and `holding_files` the files that held keys before. `files_removed` are
+    those that cleaning has deleted, `quarantined` the records of the quarantine that were removed.
+
+    Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
+    compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
+    with the record keys of every file. Without any (None) the predicate alone was asked of the rows, because a run that
+    was killed knew the keys. `left_in` are files that still hold some, by their paths. `read_by` are tables that read
+    this one and may hold keys as well.
+    """
+
+    keys: int | None = None
+    digest: str | None = Field(default=None, max_length=64)
+    rows: int | None = None
+    commit: InstantTime | None = None
+    holding_files: int | None = None
+    files_removed: int | None = None
+    quarantined: int | None = None
+    files_searched: int | None = None
+    bytes_searched: int | None = None
+    bytes_decoded: int | None = None
+    keys_in_bytes: int | None = None
+    left_in: tuple[str, ...] = Field(default=(), max_length=MOST_LEFT)
+    report_file: str | None = None
+    read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)

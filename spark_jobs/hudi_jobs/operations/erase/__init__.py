@@ -1,0 +1,1 @@
+"""Erasing rows: their record keys are nowhere below the table afterwards, which is seen by looking everywhere."""

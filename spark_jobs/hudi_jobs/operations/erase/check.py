@@ -1,0 +1,188 @@
+"""Whether records can be erased, seen before anything is written: what is asked, what the table is, what would stay."""
+
+from pyspark.sql import DataFrame
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract.erase import EraseReport, EraseTask
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import elements
+from hudi_jobs.operations.check import busy, metadata_options_of, require_known_indexes, require_no_restore
+from hudi_jobs.operations.erase.keys import (
+    PARTITION,
+    Keys,
+    key_fields,
+    keys_named,
+    keys_where,
+    require_comparable,
+    with_key,
+)
+from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.erase.scan import File, files_below, search
+from hudi_jobs.operations.history import History
+from hudi_jobs.operations.past import rows_as_of
+from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
+from hudi_jobs.operations.rows import count_rows, current_rows, summed
+from hudi_jobs.operations.work import Work
+from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.timeline import Savepoint, Timeline
+from hudi_jobs.table import HudiTable
+
+_META = "/.hoodie/"
+_NAMED = 5
+
+
+def asked(work: Work) -> EraseTask:
+    """Return what is to be erased; raise `TaskFailed` for a request that does not say it."""
+    erase = work.operation.erase
+    if erase is None or sum((bool(erase.keys), erase.keys_from is not None, erase.where is not None)) != 1:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which records are to be erased.")
+    return erase
+
+
+def checked(work: Work) -> tuple[EraseRecord, Keys]:
+    """Return the record of an erasure that can be done, with its keys; raise `TaskFailed` for one that cannot."""
+    context, table, erase = work.context, work.table, asked(work)
+    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
+        _require_known(table)
+        timeline = Timeline(context.spark, table)
+        require_plans_inside(context)
+        require_no_restore(context, work.journal, ours=None)
+        require_nobody_at_work(busy(context, timeline))
+        latest = timeline.newest_commit()
+        if latest is None:
+            raise refused("Nothing has been committed to the table.")
+    keys = _keys(work, erase)
+    with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
+        rows = current_rows(context)
+        _require_no_key_in_paths(rows, keys)
+        files = files_below(context, table.base_path)
+        data = [file for file in files if _META not in file.path]
+        holding = search(context, data, keys)
+        if holding.unread:
+            raise refused(f"The file {min(holding.unread)} cannot be read as a whole; find out what it is.")
+        kept = _holding_savepoints(work, timeline.savepoints(), holding.found | _unsure(data, keys))
+        report = EraseReport(
+            keys=len(keys), digest=keys.digest, holding_files=len(holding.found), read_by=erase.read_by
+        )
+        savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
+        work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:20], erased=report))
+        if savepoints and not erase.release_savepoints:
+            raise refused(_savepoints(kept))
+        before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))
+    record = EraseRecord(
+        uid=work.operation.uid,
+        resource=work.operation.resource,
+        kind=OperationKind.ERASE,
+        phase=OperationPhase.RUNNING,
+        newest=timeline.newest_instant(),
+        latest=latest,
+        savepoints=savepoints,
+        rows_before=before,
+        expected=expected,
+        metadata_options=metadata_options_of(table),
+        erased=report.model_copy(update={"rows": before - expected.rows}),
+    )
+    return record, keys
+
+
+def keys_again(work: Work, record: EraseRecord) -> Keys | None:
+    """Return the keys of an erasure that an earlier run has begun; None where only the removed rows told them.
+
+    Raises `TaskFailed` where the request no longer names those of the first run.
+    """
+    context, erase = work.context, asked(work)
+    if erase.where is None:
+        keys = _named_again(work, erase)
+    else:
+        found = _keys_of_the_past(context, work, record, erase.where)
+        if found is None:
+            return None
+        keys = found
+    if keys.digest != record.erased.digest:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "The keys are not those that the first run began to erase: the file of keys has changed, or the resource "
+            "has. Give the keys back as they were, so that another run can finish.",
+        )
+    return keys
+
+
+def _named_again(work: Work, erase: EraseTask) -> Keys:
+    try:
+        return keys_named(work.context, erase, work.table, work.operation.uid)
+    except TaskFailed as error:
+        said = error.message.removesuffix(UNCHANGED)
+        raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
+
+
+def _keys_of_the_past(context: TaskContext, work: Work, record: EraseRecord, where: str) -> Keys | None:
+    """Ask the predicate of the rows at the commit before the erasure, as long as no clean has removed their files."""
+    timeline = Timeline(context.spark, work.table)
+    later = {write.instant for write in History(context.spark, timeline).writes if write.instant > record.latest}
+    if any(clean.instant > record.newest for clean in timeline.cleans()):
+        return None
+    with stage("The rows before the erasure cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        rows = rows_as_of(context.spark, work.table.base_path, record.latest, later)
+    return keys_where(context, rows, work.table, where, work.operation.uid)
+
+
+def _keys(work: Work, erase: EraseTask) -> Keys:
+    context, table = work.context, work.table
+    rows = current_rows(context)
+    if erase.where is None:
+        require_comparable(rows, key_fields(table))
+        return keys_named(context, erase, table, work.operation.uid)
+    return keys_where(context, rows, table, erase.where, work.operation.uid)
+
+
+def _require_known(table: HudiTable) -> None:
+    """Refuse tables whose files cannot all be searched, or whose rows do not lie in them."""
+    properties = table.properties
+    if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
+        raise refused("The table has no columns of Hudi's own, so files do not tell which keys they hold.")
+    if properties.get("hoodie.table.base.file.format", "PARQUET").upper() != "PARQUET":
+        raise refused("The base files of the table are not Parquet, and no others are searched.")
+    if table.meta.getTableConfig().getBootstrapBasePath().isPresent():
+        raise refused("The table was bootstrapped: its rows lie in files outside of it.")
+    if properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
+        raise refused("The table keeps a log of its changes (CDC), which holds rows that were there before.")
+    require_known_indexes(table)
+
+
+def _require_no_key_in_paths(rows: DataFrame, keys: Keys) -> None:
+    """Refuse keys that name partitions: commits name those too, in the archive as well."""
+    texts = [text.decode() for text in keys.in_bytes]
+    paths = with_key(rows, keys).select(PARTITION).distinct().collect()
+    if any(text in str(path[0]) for path in paths for text in texts):
+        raise refused("A partition is named by a key, and so is every commit that wrote to it.")
+
+
+def _unsure(data: list[File], keys: Keys) -> set[str]:
+    """Return the files that may hold keys unseen: of short ones every log file."""
+    return set() if keys.are_all_in_bytes else {file.path for file in data if ".log." in file.name}
+
+
+def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]) -> list[Savepoint]:
+    """Return the savepoints that keep one of some files."""
+    holding = {path.rpartition("/")[2] for path in paths}
+    return [each for each in savepoints if holding & _kept_by(work.table, each.instant)]
+
+
+def _kept_by(table: HudiTable, instant: str) -> set[str]:
+    timeline = table.meta.getActiveTimeline()
+    for each in elements(timeline.getSavePointTimeline().filterCompletedInstants().getInstants()):
+        if str(each.requestedTime()) == instant:
+            parts = timeline.readSavepointMetadata(each).getPartitionMetadata().values()
+            return {str(name) for part in parts for name in elements(part.getSavepointDataFile())}
+    return set()
+
+
+def _savepoints(kept: list[Savepoint]) -> str:
+    named = [f"{each.instant} of {each.user!r}" for each in kept[:_NAMED]]
+    more = f" and {len(kept) - _NAMED:,} more" if len(kept) > _NAMED else ""
+    return (
+        f"Savepoints keep files that hold the keys, or may: {', '.join(named)}{more}. Delete them, or allow it with "
+        "releaseSavepoints: true."
+    )

@@ -1,0 +1,175 @@
+"""Which records are erased: their keys, as the table has them, and how they are told from all others.
+
+Keys stay in the memory of the run and in what it was asked. What is written down is their number and a digest.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
+from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.operations.erase.predicate import matching, unquoted
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.table import HudiTable
+
+RECORD_KEY = "_hoodie_record_key"
+PARTITION = "_hoodie_partition_path"
+
+SHORTEST_IN_BYTES = 8
+"""Characters of UTF-8: shorter texts are found by chance where nobody has written them."""
+
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes of a file of keys."""
+
+_RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
+_PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType)
+
+Key = tuple[str, ...]
+"""The values of the record key fields, in their order."""
+
+
+@dataclass(frozen=True, repr=False)
+class Keys:
+    """The keys of an operation; `records` are texts of `_hoodie_record_key`, also of records that are gone."""
+
+    fields: tuple[str, ...]
+    values: frozenset[Key]
+    records: frozenset[str]
+    digest: str
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def in_bytes(self) -> list[bytes]:
+        """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it."""
+        return sorted(text for text in self._texts if len(text) >= SHORTEST_IN_BYTES)
+
+    @property
+    def are_all_in_bytes(self) -> bool:
+        """Whether none of them is too short for that."""
+        return len(self.in_bytes) == len(self._texts)
+
+    @property
+    def _texts(self) -> set[bytes]:
+        """The texts of the keys; a value is found behind the name of its only field as well."""
+        named = {f"{self.fields[0]}:{key[0]}" for key in self.values} if len(self.fields) == 1 else set()
+        return {text.encode() for text in self.records - named}
+
+
+def key_fields(table: HudiTable) -> tuple[str, ...]:
+    """Return the record key fields, as the table's own properties name them."""
+    named = table.properties.get(_RECORD_KEY_FIELDS, "")
+    return tuple(name.strip() for name in named.split(",") if name.strip())
+
+
+def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: str) -> Keys:
+    """Return the keys that are listed, in the request or in its file; raise `TaskFailed` for what is no key."""
+    fields = key_fields(table)
+    given: Iterable[object] = _read(context, erase.keys_from) if erase.keys_from is not None else erase.keys
+    values = frozenset(_key(each, fields) for each in given)
+    if not values:
+        raise refused("The file of keys holds none.")
+    return _keys_of(fields, values, uid)
+
+
+def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicate: str, uid: str) -> Keys:
+    """Return the keys of the rows that a predicate selects."""
+    fields = key_fields(table)
+    wanted = (*(_text(name, rows).alias(f"_{place}") for place, name in enumerate(fields)), sf.col(RECORD_KEY))
+    with unquoted():
+        selected = matching(context.spark, rows, predicate).select(*wanted).distinct()
+        found = selected.limit(MOST_ERASED + 1).collect()
+    _require_few(len(found))
+    values = frozenset(tuple("" if value is None else str(value) for value in row[:-1]) for row in found)
+    keys = _keys_of(fields, values, uid)
+    return replace(keys, records=keys.records | {str(row[-1]) for row in found})
+
+
+def _keys_of(fields: tuple[str, ...], values: frozenset[Key], uid: str) -> Keys:
+    """Return keys by their values, with every text that Hudi's key generators make of them."""
+    records = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
+    if len(fields) == 1:
+        records |= {key[0] for key in values}
+    digest = hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
+    return Keys(fields=fields, values=values, records=frozenset(records), digest=digest)
+
+
+def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:
+    """Return the rows that have one of the keys, or all others."""
+    wanted = rows.sparkSession.createDataFrame([(key,) for key in keys.records], "erased STRING")
+    return rows.join(
+        sf.broadcast(wanted), sf.col(RECORD_KEY) == sf.col("erased"), "left_anti" if without else "left_semi"
+    )
+
+
+def require_comparable(rows: DataFrame, fields: Collection[str]) -> None:
+    """Refuse key fields whose values have no plain text of their own."""
+    for name in fields:
+        kind = rows.select(_column(name, rows)).schema.fields[0].dataType
+        if not _is_plain(kind):
+            raise refused(
+                f"The record key field {name} is a {kind.simpleString()}, and keys can be listed for texts and whole "
+                "numbers only; select the rows by a predicate (where)."
+            )
+
+
+def _is_plain(kind: DataType) -> bool:
+    return isinstance(kind, _PLAIN)
+
+
+def _column(name: str, rows: DataFrame) -> Column:
+    return column_named(name) if name in rows.columns else sf.col(name)
+
+
+def _text(name: str, rows: DataFrame) -> Column:
+    return _column(name, rows).cast("string")
+
+
+def _key(given: object, fields: tuple[str, ...]) -> Key:
+    if isinstance(given, str | int) and not isinstance(given, bool) and len(fields) == 1:
+        given = {fields[0]: given}
+    if not isinstance(given, dict) or set(given) != set(fields):
+        raise refused(f"A key has to have the fields {', '.join(fields)}, and no others.")
+    values = [given[name] for name in fields]
+    if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
+        raise refused("The values of a key have to be texts or whole numbers.")
+    key = tuple(map(str, values))
+    if not all(value.encode(errors="replace").decode() == value for value in key):
+        raise refused("The values of a key have to be whole characters.")
+    if not all(0 < len(value) <= LONGEST_VALUE for value in key):
+        raise refused(f"The values of a key have 1 to {LONGEST_VALUE:,} characters.")
+    return key
+
+
+def _read(context: TaskContext, path: str) -> list[object]:
+    """Return what each line of a file of keys says; no message repeats one."""
+    with stage("The file of keys cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE):
+        place = classes(context.spark).org.apache.hadoop.fs.Path(path)
+        files = place.getFileSystem(hadoop_configuration(context.spark))
+        if not (files.exists(place) and files.getFileStatus(place).isFile()):
+            raise refused(f"There is no file of keys at {path}.")
+        if int(files.getFileStatus(place).getLen()) > LARGEST_FILE:
+            raise refused(f"The file of keys has more than {LARGEST_FILE:,} bytes.")
+        lines = context.spark.read.text(path).limit(MOST_ERASED + 1).collect()
+    found = [str(line[0]) for line in lines if str(line[0]).strip()]
+    _require_few(len(found))
+    try:
+        return [json.loads(line) for line in found]
+    except (ValueError, RecursionError):
+        raise refused("A line of the file of keys is no JSON; each is a key as in spec.erase.keys.") from None
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_ERASED:
+        raise refused(f"More than {MOST_ERASED:,} records would be erased; do it in parts.")

@@ -1,0 +1,121 @@
+"""The rows that a SQL predicate of a table's owner selects: values, columns of the table, and functions over them.
+
+What is allowed is listed, and decided on the parsed predicate before anything is looked up, then once more on the
+resolved one. No message repeats the predicate, nor what Spark says of it: it may name a person.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.erase import LONGEST_PREDICATE
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.query.kinds import CATALYST, RESOLVED
+from hudi_jobs.query.plan import Node, PlanReader
+from hudi_jobs.query.rules import require_parsable
+from hudi_jobs.query.session import bare_session
+
+VIEW = "rows"
+DEEPEST = 100
+
+_KINDS = """
+Add And BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Coalesce Concat Divide EqualNullSafe EqualTo
+GreaterThan GreaterThanOrEqual ILike In IntegralDivide IsNotNull IsNotUnknown$$anon$2 IsNull IsUnknown$$anon$1 LessThan
+LessThanOrEqual Like LikeAll LikeAny Literal Lower Multiply Not NotLikeAll NotLikeAny Or Overlay RLike Remainder
+StringLocate StringTrim StringTrimLeft StringTrimRight Substring Subtract TimestampAdd TimestampDiff UnaryMinus
+UnaryPositive
+"""
+_PARSED = frozenset(f"{CATALYST}expressions.{name}" for name in _KINDS.split()) | frozenset(
+    f"{CATALYST}analysis.Unresolved{name}" for name in ("Attribute", "ExtractValue", "Function")
+)
+_FUNCTION = f"{CATALYST}analysis.UnresolvedFunction"
+
+_FUNCTIONS = """
+abs array_contains bigint boolean btrim cast ceil char_length coalesce concat contains date date_add date_format
+date_sub date_trunc datediff day decimal double element_at endswith floor from_unixtime greatest hour if ifnull int
+isnotnull isnull least left length like lower lpad ltrim md5 minute month nullif nvl regexp_like replace right round
+rpad rtrim second sha1 sha2 smallint split_part startswith string substr substring timestamp tinyint to_date
+to_timestamp trim trunc upper year
+"""
+
+FUNCTIONS = frozenset(_FUNCTIONS.split())
+"""Names of functions: each gives the same value for the same row whenever it is asked."""
+
+_SUBQUERIES = ("Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery")
+_RESOLVED = RESOLVED - frozenset(f"{CATALYST}expressions.{name}" for name in _SUBQUERIES)
+
+
+def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
+    """Return the rows for which the predicate is true; raise `TaskFailed` for one that is not allowed."""
+    _require_text(predicate)
+    reader = PlanReader(spark)
+    try:
+        parsed = parsed_expression(spark, predicate)
+        nodes = reader.read(parsed)
+    except Exception:  # noqa: BLE001 - the cause quotes the predicate
+        raise refused("The predicate is no SQL expression, or is too large.") from None
+    _require_parsed(nodes)
+    session = bare_session(spark, VIEW, rows)
+    try:
+        frame = session.table(VIEW).where(Column(classes(spark).org.apache.spark.sql.Column(parsed)))
+        analyzed = query_execution(frame).analyzed()
+        resolved, is_stable = reader.read(analyzed), _is_stable(analyzed)
+    except Exception as error:  # noqa: BLE001 - the cause quotes the predicate
+        kind = getattr(error, "getErrorClass", lambda: None)()
+        raise refused(
+            f"The predicate does not fit the columns of the table{f' ({kind})' if kind else ''}; it has to be true or "
+            "false for each row, by the columns of the table alone."
+        ) from None
+    foreign = next((node for node in resolved if node.kind not in _RESOLVED), None)
+    if foreign is not None or not is_stable:
+        raise refused("The predicate has to be made of the row alone, and be the same whenever it is asked.")
+    return frame_of(spark, analyzed)
+
+
+@contextmanager
+def unquoted() -> Iterator[None]:
+    """Turn what goes wrong while rows are asked into a failure that does not quote the predicate."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException):
+        raise TaskFailed(FailureReason.HUDI_ERROR, "The predicate cannot be asked of the rows.") from None
+
+
+def _require_text(predicate: str) -> None:
+    if len(predicate) > LONGEST_PREDICATE:
+        raise refused(f"The predicate has {len(predicate):,} characters, and {LONGEST_PREDICATE:,} are the most.")
+    try:
+        require_parsable(predicate)
+    except TaskFailed:
+        raise refused("The predicate is nested too deep.") from None
+
+
+def _require_parsed(nodes: list[Node]) -> None:
+    for node in nodes:
+        if node.depth > DEEPEST:
+            raise refused("The predicate is nested too deep.")
+        if node.kind not in _PARSED:
+            name = node.kind.rpartition(".")[2].rstrip("$")
+            raise refused(
+                f"The predicate may compare columns of the table with values, and {name} has no place in it; list keys "
+                "instead, or use a simpler predicate."
+            )
+        if node.kind == _FUNCTION and not _is_known(node):
+            raise refused(
+                "The predicate calls a function that is not available; those that are, the documentation of operations "
+                "lists."
+            )
+
+
+def _is_known(node: Node) -> bool:
+    return len(node.names) == 1 and node.names[0].isascii() and node.names[0].lower() in FUNCTIONS
+
+
+def _is_stable(analyzed: JavaObject) -> bool:
+    return all(analyzed.expressions().apply(place).deterministic() for place in range(analyzed.expressions().size()))

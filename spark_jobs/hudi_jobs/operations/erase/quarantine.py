@@ -1,0 +1,123 @@
+"""Records of a quarantine that have a key which is erased: they go, and every other record stays.
+
+What stays of a file is written under a new name before the file is deleted, so a run may be killed in between: then
+records are there twice until the next run, and none is lost.
+"""
+
+import json
+import re
+
+from pyspark.sql import functions as sf
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.scan import File, among, files_below, search
+
+LARGEST = 256 * 1024 * 1024
+"""Bytes of a file that is written anew."""
+
+_KEPT = "kept-"
+_RECORD = "record"
+
+
+def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
+    """Remove the records with a key from the files of some folders; return how many there were."""
+    removed = 0
+    for folder in folders:
+        files = _plain(files_below(context, folder))
+        with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+            holding = search(context, files, keys).found | _by_value(context, files, keys)
+        for file in files:
+            if file.path in holding:
+                removed += _rewrite(context, file, keys)
+    return removed
+
+
+def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:
+    """Return the files of some folders that hold a key, or cannot be searched."""
+    found: set[str] = set()
+    for folder in folders:
+        files = files_below(context, folder)
+        with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+            searched = search(context, files, keys)
+            found |= searched.found | searched.unread | _by_value(context, _plain(files), keys)
+    return found
+
+
+def _plain(files: list[File]) -> list[File]:
+    return [file for file in files if file.name.endswith(".json")]
+
+
+def _by_value(context: TaskContext, files: list[File], keys: Keys) -> set[str]:
+    """Return the files with a record whose key fields have the values of a key."""
+    if not files:
+        return set()
+    lines = context.spark.newSession().read.text([file.path for file in files])
+    record = sf.get_json_object("value", f"$.{_RECORD}")
+    places = [f"_{place}" for place in range(len(keys.fields))]
+    values = {
+        place: sf.get_json_object(record, f"$['{field}']") for place, field in zip(places, keys.fields, strict=True)
+    }
+    schema = ", ".join(f"{place} STRING" for place in places)
+    wanted = sf.broadcast(lines.sparkSession.createDataFrame(sorted(keys.values), schema))
+    found = (
+        lines.withColumn("file", sf.col("_metadata.file_name")).withColumns(values).join(wanted, places, "left_semi")
+    )
+    return among([file.path for file in files], found)
+
+
+def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
+    if file.size > LARGEST:
+        raise TaskFailed(
+            FailureReason.NOT_ERASED,
+            f"The quarantine {file.path} has more than {LARGEST:,} bytes, so it is not written anew; delete it.",
+        )
+    text = _whole(keys)
+    with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
+        filesystem, path = _place(context, file.path)
+        lines = [str(row[0]) for row in context.spark.read.text(file.path).collect()]
+        kept = [line for line in lines if not _is_about(line, keys, text)]
+        if kept:
+            folder, _, name = file.path.rpartition("/")
+            _, new = _place(context, f"{folder}/{_KEPT}{name.removeprefix(_KEPT)}")
+            _write(filesystem, new, "".join(f"{line}\n" for line in kept).encode())
+        if not kept or not file.name.startswith(_KEPT):
+            filesystem.delete(path, False)  # noqa: FBT003 - Java's own
+    return len(lines) - len(kept)
+
+
+def _whole(keys: Keys) -> re.Pattern[str]:
+    """Return what finds a key in a text where it stands as a whole, as `KeyScanner` does."""
+    texts = "|".join(re.escape(text.decode()) for text in keys.in_bytes) or "(?!)"
+    return re.compile(rf"(?<![\w@-])(?:{texts})(?![\w@-]|\.\w)")
+
+
+def _is_about(line: str, keys: Keys, text: re.Pattern[str]) -> bool:
+    """Tell whether a record has a key: by its key fields, else by its text."""
+    try:
+        record = json.loads(json.loads(line)[_RECORD])
+        values = tuple(_text(record[field]) for field in keys.fields)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return bool(text.search(line))
+    return values in keys.values or bool(text.search(line))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _place(context: TaskContext, path: str) -> tuple[JavaObject, JavaObject]:
+    place = classes(context.spark).org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(hadoop_configuration(context.spark)), place
+
+
+def _write(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
+    stream = filesystem.create(path, True)  # noqa: FBT003 - Java's own
+    try:
+        stream.write(bytearray(content))
+    finally:
+        stream.close()

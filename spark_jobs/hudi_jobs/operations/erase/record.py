@@ -1,0 +1,48 @@
+"""What later runs of an erasure have to know. The keys are not among it: they come with each run's request."""
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from hudi_jobs.contract import MOST_LISTED, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract.erase import EraseReport
+from hudi_jobs.contract.operation import Instant
+from hudi_jobs.operations.record import OperationRecord, Rows
+
+
+class EraseRecord(OperationRecord):
+    """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
+
+    `savepoints` are those that are released, and `metadata_options` make the metadata table again.
+    """
+
+    kind: Literal[OperationKind.ERASE]
+    latest: Instant
+    savepoints: tuple[Instant, ...] = ()
+    rows_before: int
+    expected: Rows
+    rows_after: int | None = None
+    metadata_options: dict[str, str] = Field(default_factory=dict)
+    erased: EraseReport
+
+    def report(self) -> OperationReport:
+        """Return what the outcome of a run says."""
+        return OperationReport(
+            phase=self.phase,
+            savepoints=self.savepoints[:MOST_LISTED],
+            rows_before=self.rows_before,
+            rows_expected=self.expected.rows,
+            rows_after=self.rows_after,
+            partitions=self.expected.partitions,
+            checksum=str(self.expected.checksum),
+            verified=True if self.phase is OperationPhase.DONE else None,
+            erased=self.erased,
+        )
+
+    def told(self, **figures: object) -> Self:
+        """Return the record with figures of its report."""
+        return self.model_copy(update={"erased": self.erased.model_copy(update=figures)})
+
+    def without_what_is_done_with(self) -> Self:
+        """Return what is kept of an operation that is done."""
+        return self.model_copy(update={"expected": self.expected.model_copy(update={"parts": ()})})

@@ -1,0 +1,34 @@
+"""The report of an erasure as a file: who asked, when, what went, and how it was proven. It holds no key."""
+
+import json
+from datetime import UTC, datetime
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.operations.erase.record import EraseRecord
+
+_REPLACING = True
+
+
+def write_report(context: TaskContext, path: str | None, record: EraseRecord) -> str | None:
+    """Write the report where it is asked for, over one of an earlier run of the same operation; return its path."""
+    if path is None:
+        return None
+    document = {
+        "operation": record.resource,
+        "uid": record.uid,
+        "table": context.task.table.base_path,
+        "run": context.run,
+        "finishedAt": datetime.now(UTC).isoformat(timespec="seconds"),
+        "report": record.report().model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+    with stage("The report cannot be written", otherwise=FailureReason.HUDI_ERROR):
+        place = classes(context.spark).org.apache.hadoop.fs.Path(path)
+        stream = place.getFileSystem(hadoop_configuration(context.spark)).create(place, _REPLACING)
+        try:
+            stream.write(bytearray(json.dumps(document, indent=2).encode()))
+        finally:
+            stream.close()
+    return path

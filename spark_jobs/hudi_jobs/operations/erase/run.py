@@ -1,0 +1,165 @@
+"""An erasure: what would go, what goes, and the search that finds none of the keys afterwards."""
+
+from dataclasses import replace
+
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
+from hudi_jobs.contract.erase import MOST_LEFT
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.erase.check import asked, checked, keys_again
+from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.predicate import matching, unquoted
+from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
+from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.erase.report import write_report
+from hudi_jobs.operations.erase.scan import files_below, in_record_index, search
+from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
+from hudi_jobs.operations.restore import (
+    has_metadata_table,
+    lost_metadata_table,
+    remake_metadata_table,
+    remove_metadata_table,
+)
+from hudi_jobs.operations.rows import current_rows, difference, rows_now
+from hudi_jobs.operations.work import Work, succeeded
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.preparation import load_timeline
+
+_NAMED = 3
+
+
+def would_erase(work: Work) -> TaskResult:
+    """Check an erasure, and say what it would do."""
+    record, _ = checked(work)
+    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    files = counted(record.erased.holding_files or 0, "file")
+    return succeeded(work.context, f"Would erase {_rows(record)}, which {files} hold; nothing was written.")
+
+
+def erase(work: Work) -> TaskResult:
+    """Erase records, or go on with that."""
+    work = replace(work, context=replace(work.context, held=work.lease))  # services that it runs have the same lease
+    record = work.journal.find(EraseRecord, work.operation.uid)
+    if record is not None:
+        work.say(record.report())
+    if record is not None and record.phase is OperationPhase.DONE:
+        return succeeded(work.context, f"An earlier run has erased {_rows(record)}.")
+    with noting_affected(work.context, lambda: load_timeline(work.context)):
+        keys: Keys | None
+        if record is None:
+            record, keys = checked(work)
+            if not keys.values:
+                work.keep(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
+                return _nothing(work)
+            work.keep(record)
+            reach(Phase.RECORDED)
+        else:
+            keys = keys_again(work, record)
+        return _Run(work, keys).go(record)
+
+
+class _Run:
+    """What is done once the operation is recorded. Without keys, only a predicate tells what they were."""
+
+    def __init__(self, work: Work, keys: Keys | None) -> None:
+        self._work = work
+        self._context = work.context
+        self._asked = asked(work)
+        self._keys = keys
+
+    def go(self, record: EraseRecord) -> TaskResult:
+        if record.phase is OperationPhase.RUNNING:
+            record = self._change(record)
+        record = self._verify(record)
+        count = record.erased.files_searched
+        seen = "the predicate selects no row" if count is None else f"none of {counted(count, 'file')} holds a key"
+        lost = lost_metadata_table(self._context, record.metadata_options)
+        return succeeded(self._context, f"Erased {_rows(record)}; {seen}. {lost}".rstrip())
+
+    def _change(self, record: EraseRecord) -> EraseRecord:
+        """Delete the rows, then everything that held them: log files, older versions, and the metadata table."""
+        context = self._context
+        prepare(context, record)
+        reach(Phase.PREPARED)
+        commit = delete_rows(context, record, self._keys)
+        reach(Phase.ERASED)
+        gone = erase_from(context, self._asked.quarantines, self._keys) if self._keys is not None else 0
+        record = record.told(commit=commit, quarantined=(record.erased.quarantined or 0) + gone)
+        self._work.keep(record)
+        removed = remove_versions(context)
+        reach(Phase.CLEANED)
+        remove_metadata_table(context)
+        remake_metadata_table(context, record.metadata_options)
+        record = record.told(files_removed=(record.erased.files_removed or 0) + removed)
+        record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
+        self._work.keep(record)
+        reach(Phase.AFTER_COMMIT)
+        return record
+
+    def _verify(self, record: EraseRecord) -> EraseRecord:
+        """Compare every other row with what was counted before, and search every file below the table."""
+        found = rows_now(self._context)
+        record = record.model_copy(update={"rows_after": found.rows})
+        wrong = difference(record.expected, found)
+        if wrong is None and has_metadata_table(self._context):
+            wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
+        if wrong is not None:
+            self._work.say(record.report().model_copy(update={"verified": False}))
+            raise TaskFailed(
+                FailureReason.NOT_VERIFIED,
+                f"The rows were erased, and the table does not hold all others as before: {wrong} Look at what else "
+                "has written to the table before anything else is written.",
+            )
+        record = self._searched(record)
+        record = record.model_copy(update={"phase": OperationPhase.DONE})
+        file = write_report(self._context, self._asked.report_file, record)
+        record = record.told(report_file=file)
+        reach(Phase.VERIFIED)
+        self._work.keep(record)
+        return record
+
+    def _searched(self, record: EraseRecord) -> EraseRecord:
+        files, keys = files_below(self._context, self._work.table.base_path), self._keys
+        if keys is None:
+            return self._asked_again(record)
+        seen = search(self._context, files, keys)
+        seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
+        left = sorted(seen.found | seen.unread | holding_in(self._context, self._asked.quarantines, keys))
+        record = record.told(
+            files_searched=seen.files,
+            bytes_searched=seen.size,
+            bytes_decoded=seen.decoded,
+            keys_in_bytes=min(len(keys.in_bytes), len(keys)),
+            left_in=tuple(left[:MOST_LEFT]),
+        )
+        if left:
+            self._refuse(record, left)
+        return record
+
+    def _asked_again(self, record: EraseRecord) -> EraseRecord:
+        """Where the keys are not known any more, no row may match: every older version of a file is gone by then."""
+        predicate = self._asked.where or ""
+        with unquoted():
+            is_empty = matching(self._context.spark, current_rows(self._context), predicate).isEmpty()
+        if not is_empty:
+            self._refuse(record, [self._work.table.base_path])
+        return record.told(left_in=())
+
+    def _refuse(self, record: EraseRecord, left: list[str]) -> None:
+        self._work.say(record.report())
+        more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
+        raise TaskFailed(
+            FailureReason.NOT_ERASED,
+            f"The rows are deleted, and {counted(len(left), 'file')} still hold a key, or cannot be searched: "
+            f"{', '.join(left[:_NAMED])}{more}. Look at what they are, remove them, and erase the same keys again.",
+        )
+
+
+def _nothing(work: Work) -> TaskResult:
+    message = "The predicate selects no row."
+    return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
+
+
+def _rows(record: EraseRecord) -> str:
+    return f"{counted(record.erased.rows or 0, 'row')} of {counted(record.erased.keys or 0, 'key')}"

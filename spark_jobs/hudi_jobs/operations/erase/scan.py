@@ -1,0 +1,135 @@
+"""Whether keys are in files: in any byte of one, in what is compressed in it, and among the record keys of Parquet.
+
+Short keys are compared as values alone: their bytes are everywhere by chance.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.resources import files as resources
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.as_found.metadata import has_record_index
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import DriverStopping
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
+from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
+from hudi_jobs.table import HudiTable
+
+_SCANNER = "KeyScanner"
+_METADATA_TABLE = ".hoodie/metadata"
+_RECORD_INDEX = 5
+_THREADS = 2  # each may hold a row group of a file
+_RECURSIVELY = True
+
+
+@dataclass(frozen=True)
+class File:
+    """A file by its path, as Hadoop has it."""
+
+    path: str
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass
+class Search:
+    """What a search has seen: in `found` the files that hold a key, in `unread` those that cannot all be read."""
+
+    files: int = 0
+    size: int = 0
+    decoded: int = 0
+    found: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
+
+
+def files_below(context: TaskContext, folder: str) -> list[File]:
+    """Return every file in a folder and in those below, in the order of their paths; none where there is no folder."""
+    path = classes(context.spark).org.apache.hadoop.fs.Path(folder)
+    filesystem = path.getFileSystem(hadoop_configuration(context.spark))
+    if not filesystem.exists(path):
+        return []
+    return sorted(_listed(filesystem.listFiles(path, _RECURSIVELY)), key=lambda file: file.path)
+
+
+def _listed(statuses: JavaObject) -> Iterator[File]:
+    while statuses.hasNext():
+        status = statuses.next()
+        yield File(str(status.getPath().toString()), int(status.getLen()))
+
+
+def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
+    """Look for the keys in every byte of some files, and among the record keys of those that are Parquet."""
+    with stage("The files of the table cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+        files = list(files)
+        result = Search(files=len(files), size=sum(file.size for file in files))
+        scanner = _Scanner(context, keys.in_bytes)
+        with ThreadPoolExecutor(_THREADS) as threads:
+            for file, (decoded, found, unread) in zip(files, threads.map(scanner.search, files), strict=True):
+                result.decoded += decoded
+                result.found |= {file.path} if found else set()
+                result.unread |= {file.path} if unread else set()
+        whole = [file for file in files if file.path not in result.unread]
+        result.found |= _with_record_keys(context.spark, whole, keys)
+    return result
+
+
+def _with_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) -> set[str]:
+    """Return the Parquet files that have a row with one of the keys. Those of other schemas have no such column."""
+    wanted = {file.path for file in files if file.name.endswith(".parquet") and file.size}
+    if not wanted:
+        return set()
+    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*sorted(wanted))
+    return among(wanted, with_key(rows.withColumn("file", sf.col("_metadata.file_name")), keys))
+
+
+def in_record_index(context: TaskContext, base_path: str, keys: Keys) -> set[str]:
+    """Return the index of record keys where it has one of the keys, which are too short for a search in bytes."""
+    table = HudiTable.open(context.spark, base_path)
+    if table is None or keys.are_all_in_bytes or not has_record_index(table.properties):
+        return set()
+    with stage("The index of record keys cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+        folder = f"{base_path.rstrip('/')}/{_METADATA_TABLE}"
+        entries = context.spark.newSession().read.format("hudi").load(folder).where(sf.col("type") == _RECORD_INDEX)
+        is_empty = with_key(entries.select(sf.col("key").alias(RECORD_KEY)), keys).isEmpty()
+    return set() if is_empty else {f"{folder}/record_index"}
+
+
+def among(paths: Collection[str], rows: DataFrame) -> set[str]:
+    """Return the paths whose last part is in the column `file`: Spark spells the rest of a path in its own way."""
+    names = {str(row["file"]) for row in rows.select("file").distinct().collect()}
+    return {path for path in paths if path.rpartition("/")[2] in names}
+
+
+class _Scanner:
+    """Looks for texts in the bytes of a file, inside the JVM."""
+
+    def __init__(self, context: TaskContext, texts: Iterable[bytes]) -> None:
+        spark = context.spark
+        jvm = classes(spark)
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(resources(__package__).joinpath(f"{_SCANNER}.java").read_text())
+        (constructor,) = compiler.getClassLoader().loadClass(_SCANNER).getConstructors()
+        joined = bytearray(b"".join(len(text).to_bytes(4, "big") + text for text in texts))
+        self._scanner = constructor.newInstance(java_objects(spark, hadoop_configuration(spark), joined))
+        # Called by reflection, because py4j takes a class that another compiler has made for the same one.
+        function = jvm.java.lang.Class.forName("java.util.function.Function")
+        self._apply: JavaObject = next(method for method in function.getMethods() if method.getName() == "apply")
+        self._spark, self._stopping = spark, context.stopping
+
+    def search(self, file: File) -> tuple[int, bool, bool]:
+        """Return how many bytes were decoded, whether a text is there, and whether some part could not be read."""
+        if self._stopping.is_set():
+            raise DriverStopping
+        answer = str(self._apply.invoke(self._scanner, java_objects(self._spark, file.path)))
+        _, decoded, found, unread = map(int, answer.split())
+        return decoded, bool(found), bool(unread)

@@ -1,0 +1,151 @@
+"""What an erasure does to the table, in steps that may each be done again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hudi_jobs.as_found import kept_as_found
+from hudi_jobs.classification import stage
+from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    METADATA_PREFIX,
+    FailureReason,
+    Outcome,
+    PlannedServiceTask,
+    RunMode,
+    Service,
+    TableType,
+    TaskResult,
+    WriteOperation,
+)
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.notes import OPERATION_KEY, commit_notes
+from hudi_jobs.operations.erase.keys import Keys, with_key
+from hudi_jobs.operations.erase.record import EraseRecord
+from hudi_jobs.operations.rows import current_rows
+from hudi_jobs.services.cleaning import clean
+from hudi_jobs.services.client import write_client
+from hudi_jobs.services.clustering import cluster
+from hudi_jobs.services.compaction import compact
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table import HudiTable
+
+_ALONE = {
+    "hoodie.archive.automatic": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.clustering.inline": "false",
+    "hoodie.compact.inline": "false",
+}
+"""Nothing runs inside the write: a clean by the table's own policy would be the last one for now, and keep versions."""
+
+_COMPACTING = {
+    "hoodie.compact.inline.max.delta.commits": "0",
+    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
+    "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
+}
+"""Whatever has a log file is compacted, as often as it is asked for."""
+
+_CLEANING = {
+    "hoodie.clean.fileversions.retained": "1",
+    "hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS",
+    "hoodie.clean.trigger.max.commits": "0",
+    "hoodie.clean.trigger.strategy": "NUM_COMMITS",
+}
+"""Of each file group the newest version stays, and of one that was replaced none (`CleanPlanner`)."""
+
+_MOST_ROUNDS = 100
+
+
+def prepare(context: TaskContext, record: EraseRecord) -> None:
+    """Remove what dead writers have left, plans of clusterings, and the savepoints of the record."""
+    Others(context).roll_back(load_timeline(context))
+    for pending in load_timeline(context).pending_clusterings():
+        planned = PlannedServiceTask(mode=RunMode.ROLL_BACK, instant=pending.instant)
+        _required(cluster(_for(context, Service.CLUSTERING, {}, planned)))
+    present = {each.instant for each in load_timeline(context).savepoints()} & set(record.savepoints)
+    if not present:
+        return
+    with (
+        stage("The savepoints cannot be released", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        for instant in sorted(present):
+            client.delete_savepoint(instant)
+
+
+def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys | None) -> str | None:
+    """Delete the rows as one commit, unless that has been done; return it, None where there are no such rows."""
+    base_path = context.task.table.base_path
+    found = _commit_of(context, record)
+    if found is not None or keys is None:
+        return found
+    rows = with_key(current_rows(context), keys)
+    if rows.isEmpty():
+        return None
+    rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
+    options = {
+        **context.task.hudi_options,
+        **_ALONE,
+        "hoodie.datasource.write.operation": WriteOperation.DELETE.hudi_name,
+        "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
+        **commit_notes(context.run, context.task),
+        OPERATION_KEY: record.uid,
+    }
+    failure: TaskFailed | None = None
+    try:
+        with (
+            stage("Hudi could not delete the rows", otherwise=FailureReason.HUDI_ERROR),
+            instants_in_order(context.spark, base_path, options) as zoned,
+        ):
+            kept = kept_as_found(HudiTable.open(context.spark, base_path), zoned)
+            rows.write.format("hudi").options(**kept).mode("append").save(base_path)
+    except TaskFailed as error:
+        failure = error
+    found = _commit_of(context, record)
+    if found is not None:
+        return found
+    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and there is no commit.")
+
+
+def remove_versions(context: TaskContext) -> int:
+    """Merge every log file into its base file, and remove what no reader of the newest commit needs; count the files.
+
+    What cleans have removed before is not counted.
+    """
+    if context.task.table.type is TableType.MERGE_ON_READ:
+        _repeated(lambda: compact(_for(context, Service.COMPACTION, _COMPACTING, PlannedServiceTask())))
+    cleans = _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
+    return sum(result.files_deleted or 0 for result in cleans)
+
+
+def _commit_of(context: TaskContext, record: EraseRecord) -> str | None:
+    with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        table = HudiTable.open(context.spark, context.task.table.base_path)
+        return None if table is None else table.find_commit({OPERATION_KEY: record.uid})
+
+
+def _for(
+    context: TaskContext, service: Service, options: dict[str, str], planned: PlannedServiceTask | None = None
+) -> TaskContext:
+    """Return what a service is run with, under the lease that the operation holds."""
+    task = context.task
+    changes = {"service": service, "operation": None, "planned": planned}
+    return replace(context, task=task.model_copy(update={**changes, "hudi_options": {**task.hudi_options, **options}}))
+
+
+def _repeated(work: Callable[[], TaskResult]) -> list[TaskResult]:
+    """Do it until there is nothing to do."""
+    results: list[TaskResult] = []
+    for _ in range(_MOST_ROUNDS):
+        result = _required(work())
+        if result.outcome is Outcome.NOTHING_TO_DO:
+            return results
+        results.append(result)
+    raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi finds something to do again and again; see the driver's log.")
+
+
+def _required(result: TaskResult) -> TaskResult:
+    if result.outcome not in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}:
+        raise TaskFailed(result.reason or FailureReason.CONFLICT, result.message)
+    return result

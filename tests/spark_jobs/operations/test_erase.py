@@ -1,0 +1,161 @@
+"""An erasure: the keys are in no byte below the table afterwards, and every other row is what it was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import commits, files, pending, refusal, rows
+from tests.spark_jobs.operations.erasing import (
+    INDEXES,
+    customer,
+    customers,
+    erase,
+    erased,
+    holding,
+    put,
+    quarantined,
+    upsert,
+)
+from tests.spark_jobs.test_services import NEW_FILES, SMALL, succeeded
+
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.services.client import write_client
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def savepoint(lake: Any, instant: str) -> None:
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        client.savepoint(instant, user="somebody", comment="mine")
+
+
+def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
+    return [row for row in before if row[0] not in keys]
+
+
+@pytest.mark.timeout(900)
+def test_after_40_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
+    lake.table = {"type": "MergeOnRead"}
+    lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
+    gone, whole = (customer(7), customer(19)), f"{customer(7)}-elsewhere"
+    for number in range(40):
+        upsert(lake, number, extra=(whole,))
+        if number == 20:
+            succeeded(lake.serve(Service.COMPACTION))
+        if number == 33:
+            succeeded(lake.serve(Service.CLEANING))
+            succeeded(lake.serve(Service.ARCHIVAL))
+            lake.metadata_table, lake.options = True, INDEXES  # which costs the most
+    kept = commits(lake)[-3]
+    savepoint(lake, kept)
+    bad = quarantined(tmp_path / "quarantine", *gone, customer(8))
+    table, before = lake.folder / "table", rows(lake)
+    archive = table / ".hoodie/timeline/history"
+    assert list(archive.glob("*.parquet"))
+    holders = holding(table, gone[0])
+    assert any("record_index" in name for name in holders)
+    assert {name.rpartition(".")[2] for name in holders} >= {"parquet"}
+    asked: dict[str, Any] = {"ids": gone, "quarantines": (str(tmp_path / "quarantine"),)}
+
+    unchanged = files(lake)
+    assert f"{kept} of 'somebody'" in refusal(erase(lake, **asked))
+    would = erase(lake, **asked, dry_run=True, release_savepoints=True)
+    assert would.outcome is Outcome.SUCCEEDED
+    assert {path for path in files(lake) if ".hudi-operator" not in path} == {
+        path for path in unchanged if ".hudi-operator" not in path
+    }
+    report, proof = erased(
+        erase(lake, **asked, release_savepoints=True, report_file=str(tmp_path / "reports/forget.json"))
+    )
+
+    assert rows(lake) == rows(lake, metadata=True) == without(before, *gone)
+    for key in gone:
+        assert holding(table, key) == (holding(table, whole) if key == customer(7) else [])
+        assert holding(tmp_path / "quarantine", key) == []
+        assert holding(tmp_path / "reports", key) == []
+    assert holding(tmp_path / "quarantine", customer(8)), "others stay in the quarantine"
+    assert len(list(bad.parent.rglob("*.json"))) == 1
+    assert (report.savepoints, report.rows_before, report.rows_after) == ((kept,), 31, 29)
+    assert (proof.keys, proof.rows, proof.keys_in_bytes, proof.quarantined) == (2, 2, 2, 2)
+    assert proof.files_searched == len([path for path in files(lake) if not path.endswith(".crc")])
+    assert pending(lake) == []
+    told = json.loads((tmp_path / "reports/forget.json").read_text())
+    assert told["report"]["erased"]["digest"] == proof.digest
+    assert list(archive.glob("*.parquet")), "the archive stays"
+    upsert(lake, 41)
+
+
+def test_a_predicate_erases_what_it_selects_in_a_copy_on_write_table(
+    lake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.metadata_table, lake.spec = True, SMALL | NEW_FILES
+    for number in range(2):
+        put(lake, number, customers(15 * number, 15 * number + 15), operation="Insert")
+    succeeded(lake.serve(Service.CLUSTERING))
+    before, key = rows(lake), customer(7)
+    assert erase(lake, where="id = 'nobody'", uid="uid-of-nobody").outcome is Outcome.NOTHING_TO_DO
+    report, proof = erased(erase(lake, where=f"id = '{key}' OR upper(id) LIKE '%-00011'"))
+    assert rows(lake) == rows(lake, metadata=True) == without(before, key, customer(11))
+    assert holding(lake.folder / "table", key) == []
+    assert (proof.keys, proof.rows, report.rows_after) == (2, 2, 28)
+    assert key not in caplog.text
+
+
+def test_short_keys_are_compared_as_values_and_a_row_that_was_deleted_before_goes_from_its_file(lake: Any) -> None:
+    lake.table, lake.metadata_table, lake.options = {"type": "MergeOnRead"}, True, INDEXES
+    put(lake, 0, "id,v\n" + "".join(f"{number},0\n" for number in range(30)))
+    put(lake, 1, "id,v\n7,0\n", operation="Delete")
+    before = rows(lake)
+    _, proof = erased(erase(lake, ids=(7, 8)))
+    assert rows(lake) == without(before, "8")
+    assert (proof.keys, proof.rows, proof.keys_in_bytes) == (2, 1, 0)
+    stored = lake.spark.read.parquet(*map(str, (lake.folder / "table").glob("*.parquet")))
+    assert stored.where("_hoodie_record_key IN ('7', '8')").count() == 0
+    assert list((lake.folder / "table").glob(".*.log.*")) == []
+
+
+def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) -> None:
+    put(lake, 0, customers(0, 30))
+    stray = lake.folder / "table/export.txt"
+    stray.write_text(f"id: {customer(7)}.")
+    result = erase(lake, ids=(customer(7),))
+    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
+    assert "export.txt" in result.message
+    assert customer(7) not in result.message
+    assert result.operation is not None
+    assert result.operation.phase is OperationPhase.VERIFYING
+    stray.unlink()
+    erased(erase(lake, ids=(customer(7),)))
+    assert len(rows(lake)) == 29
+
+
+def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) -> None:
+    put(lake, 0, customers(0, 5))
+    before = files(lake)
+    for where in (
+        "id = (SELECT max(id) FROM rows)",
+        "reflect('java.lang.System', 'exit', 1) = ''",
+        "rand() > 0.5",
+        "EXISTS (SELECT 1)",
+        "id = current_user()",
+        "id = 'secret-name",
+        "nothing = 'secret-name'",
+        "id",
+        "input_file_name() = ''",
+        "count(*) > 1",
+        "explode(array(id)) = ''",
+    ):
+        sentence = refusal(erase(lake, where=where))
+        assert "predicate" in sentence
+        assert "secret-name" not in sentence
+    assert "fields id" in refusal(erase(lake, keys=({"name": "x"},)))
+    assert "no file of keys" in refusal(erase(lake, keys_from=str(lake.folder / "keys.jsonl")))
+    (lake.folder / "keys.jsonl").write_text('"customer-00001"\nnot-json-secret\n')
+    assert "secret" not in refusal(erase(lake, keys_from=str(lake.folder / "keys.jsonl")))
+    assert {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path} == {
+        path: seen for path, seen in before.items() if ".hudi-operator" not in path
+    }
+    (lake.folder / "keys.jsonl").write_text('"customer-00001"\n{"id": "customer-00002"}\n')
+    _, proof = erased(erase(lake, keys_from=str(lake.folder / "keys.jsonl")))
+    assert proof.rows == 2

@@ -1,0 +1,92 @@
+"""The search for keys: in files of every kind that lie below a table, as a whole and not as a part of another text."""
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import Service
+from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.scan import files_below, search
+
+pytestmark = [pytest.mark.spark]
+
+KEY = "customer-00007"
+OTHERS = [f"customer-{number:05}{end}" for number in range(100) for end in ("0", "-b", "x")]
+FIELD = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}
+
+
+def keys(*texts: str) -> Keys:
+    values = frozenset((text,) for text in texts)
+    return Keys(fields=("id",), values=values, records=frozenset(texts), digest="")
+
+
+def parquet(folder: Path, name: str, values: list[str], **options: Any) -> None:
+    pq.write_table(pa.table({"note": values}), folder / name, **options)
+
+
+def avro(values: list[str], codec: str) -> bytes:
+    written = io.BytesIO()
+    fastavro.writer(written, FIELD, [{"id": value} for value in values], codec=codec)
+    return written.getvalue()
+
+
+def write_all(folder: Path, values: list[str]) -> None:
+    folder.mkdir()
+    text = "\n".join(values)
+    (folder / "plain.txt").write_text(text)
+    (folder / "sentence.txt").write_text("; ".join(f"mail to {value}." for value in values))
+    (folder / "json.json").write_text("".join(f'{{"id":"{value}"}}\n' for value in values))
+    (folder / "late.txt").write_bytes(b"\0" * ((1 << 20) + 25) + text.encode())
+    (folder / "packed.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "null.avro").write_bytes(avro(values, "null"))
+    (folder / "deflate.avro").write_bytes(avro(values, "deflate"))
+    parquet(folder, "dictionary.parquet", values, compression="zstd")
+    parquet(folder, "plain.parquet", values, compression="snappy", use_dictionary=False)
+    parquet(folder, "pages.parquet", values, compression="gzip", data_page_version="2.0", write_page_index=True)
+    deltas = {"use_dictionary": False, "column_encoding": {"note": "DELTA_BYTE_ARRAY"}, "compression": "none"}
+    parquet(folder, "deltas.parquet", values, write_statistics=False, **deltas)
+
+
+def seen(lake: Any, folder: Path, *texts: str) -> tuple[set[str], set[str]]:
+    """The names of the files that hold one of the texts, and of those that cannot be read."""
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    found = search(context, files_below(context, str(folder)), keys(*texts))
+    assert found.files == len(list(folder.iterdir()))
+    return tuple({Path(path).name for path in paths} for paths in (found.found, found.unread))  # type: ignore[return-value]
+
+
+def test_a_key_is_found_in_every_kind_of_file_and_no_longer_text_is_taken_for_it(lake: Any, tmp_path: Path) -> None:
+    write_all(tmp_path / "with", [*OTHERS[:150], KEY, *OTHERS[150:]])
+    write_all(tmp_path / "without", OTHERS)
+    everything = {path.name for path in (tmp_path / "with").iterdir()}
+    assert seen(lake, tmp_path / "with", "nobody-at-all", KEY) == (everything, set())
+    assert seen(lake, tmp_path / "without", "nobody-at-all", KEY) == (set(), set())
+
+
+def test_what_cannot_be_read_as_what_it_begins_as_is_said(lake: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "packed.gz").write_bytes(gzip.compress(b"x" * 1_000)[:20])
+    (folder / "log").write_bytes(b"#HUDI#" + b"\0\0")
+    (folder / "none.parquet").write_bytes(b"PAR1" + b"x" * 100)
+    (folder / "half.hfile").write_bytes(b"DATABLK*" + b"\0" * 100)
+    assert seen(lake, folder, KEY) == (set(), {"packed.gz", "log", "none.parquet", "half.hfile"})
+
+
+def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:
+    several = Keys(
+        fields=("tenant", "id"),
+        values=frozenset({("a", "1234567")}),
+        records=frozenset({"tenant:a,id:1234567"}),
+        digest="",
+    )
+    assert several.in_bytes == [b"tenant:a,id:1234567"]
+    assert keys("1234567", "12345678").in_bytes == [b"12345678"]
+    assert not keys("1234567", "12345678").are_all_in_bytes
