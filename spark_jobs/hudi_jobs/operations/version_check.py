@@ -37,9 +37,7 @@ def require_changeable(work: Work, version: int) -> None:
     if timeline.newest_commit() is None:
         raise refused("The table has no completed commit, so there is nothing to keep; write to it first.")
     if version < work.table.version and work.table.has_partitioned_record_index():
-        raise refused(
-            "The metadata table has an index of record keys by partition, which older versions do not have."
-        )
+        raise refused("The metadata table has an index of record keys by partition, which older versions do not have.")
     if str(work.table.meta.getTableType().name()) == "MERGE_ON_READ":
         _require_readable_slices(work, version)
 
