@@ -55,9 +55,10 @@ def prepare_change(context: TaskContext, record: VersionRecord) -> str:
                 client.rollback(plan.instant)
             for plan in timeline.pending_compactions():
                 client.compact(plan.instant, notes, at_rest=context.at_rest())
-            if str(timeline.meta.getTableType().name()) == "MERGE_ON_READ":
-                while (instant := client.schedule_compaction(notes)) is not None:
-                    client.compact(instant, notes, at_rest=context.at_rest())
+            is_merged = str(timeline.meta.getTableType().name()) != "MERGE_ON_READ"
+            instant = None if is_merged else client.schedule_compaction(notes)
+            if instant is not None:
+                client.compact(instant, notes, at_rest=context.at_rest())
         timeline = load_timeline(context)
         pending, newest = timeline.begun(), timeline.newest_commit()
         if pending or newest is None:

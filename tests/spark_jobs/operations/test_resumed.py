@@ -32,7 +32,7 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
     expected, target = rows(lake), commits(lake)[-1]
     fill(lake, 1, first=2)
     with monkeypatch.context() as patch:
-        patch.setattr(f"hudi_jobs.operations.run.{step}", fail)
+        patch.setattr(f"hudi_jobs.operations.going_back.{step}", fail)
         result = operate(lake, target)
     assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
     phase = report_of(result).phase
@@ -71,7 +71,7 @@ def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
     fill(lake, 3)
     target, newest = commits(lake)[0], commits(lake)[-1]
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.run.restore", fail)
+        patch.setattr("hudi_jobs.operations.going_back.restore", fail)
         operate(lake, target)
     begun = timeline(lake) / f"{int(newest) + 1}.restore.requested"
     begun.touch()

@@ -38,14 +38,14 @@ def pending_statuses(
 
     `written` says when files were written, in milliseconds since 1970, for tables that name instants in local time.
     """
-    known = {one.time: one for service in SERVICES for one in previous.of(service).pending}
+    known = {(one.time, one.action): one for service in SERVICES for one in previous.of(service).pending}
     found: dict[Service, list[PendingStatus]] = {}
     for pending in pending_instants(timeline):
         service = service_of(pending)
         if service is None:
             continue
         instant = pending.instant
-        seen_at = _seen_at(instant, known.get(instant.time), now=now)
+        seen_at = _seen_at(instant, known.get((instant.time, instant.action.value)), now=now)
         alone = watch.left_alone_until(pending, seen_at, now=now)
         found.setdefault(service, []).append(
             PendingStatus(
@@ -72,7 +72,7 @@ def _seen_at(instant: Instant, known: PendingStatus | None, *, now: datetime) ->
 def _since(
     instant: Instant,
     timeline: Timeline,
-    known: Mapping[str, PendingStatus],
+    known: Mapping[tuple[str, str], PendingStatus],
     written: Mapping[str, int],
     *,
     now: datetime,
