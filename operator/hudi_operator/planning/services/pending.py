@@ -81,8 +81,9 @@ def _since(
         requested = instant_time(instant.time)
         if requested is not None:
             return format_time(requested)
-    if instant.time in known:
-        return known[instant.time].since
+    before = known.get((instant.time, instant.action.value))
+    if before is not None:
+        return before.since
     if instant.time in written:
         return format_time(datetime.fromtimestamp(written[instant.time] / 1000, now.tzinfo))
     return format_time(now)
