@@ -6,11 +6,14 @@ all spellings are one that any tool might take for the same folder. Whether two 
 
 import hashlib
 import posixpath
+import re
 from collections.abc import Iterable
 from urllib.parse import unquote
 
 from hudi_jobs.contract import Location, NotALocation, store_of
 from hudi_operator.api.values.paths import INNER_FOLDERS
+
+_ONE_SLASH = re.compile(r"^file:/", re.IGNORECASE)
 
 
 def canonical_path(url: str) -> str:
@@ -21,7 +24,8 @@ def canonical_path(url: str) -> str:
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator:
-        scheme, rest = "file", url.strip()
+        # Hadoop writes a path of files with one slash, too.
+        scheme, rest = "file", _ONE_SLASH.sub("/", url.strip())
     scheme = store_of(scheme)
     decoded = unquote(rest).replace("\\", "/")
     if scheme == "file":
