@@ -14,6 +14,7 @@ from hudi_jobs.contract import Location, NotALocation, store_of
 from hudi_operator.api.values.paths import INNER_FOLDERS
 
 _ONE_SLASH = re.compile(r"^file:/", re.IGNORECASE)
+_END = re.compile(r"[\s/]+$")
 
 
 def canonical_path(url: str) -> str:
@@ -27,7 +28,7 @@ def canonical_path(url: str) -> str:
         # Hadoop writes a path of files with one slash, too.
         scheme, rest = "file", _ONE_SLASH.sub("/", url.strip())
     scheme = store_of(scheme)
-    decoded = unquote(rest).replace("\\", "/")
+    decoded = unquote(_END.sub("", rest)).replace("\\", "/")
     if scheme == "file":
         decoded = decoded.removeprefix("localhost")
         return f"file://{posixpath.normpath('/' + decoded.lstrip('/'))}"
