@@ -16,7 +16,7 @@ MOMENTS = ("recorded", "prepared", "erased", "planned", "cleaned", "after-commit
 FEW = {"CopyOnWrite": ("cleaned",), "MergeOnRead": ("erased",)}
 
 
-@crossed(("kind", ["CopyOnWrite", "MergeOnRead"]), ("named", [False, True]))
+@crossed(("kind", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])]), ("named", [True, *([False] if ALL else [])]))
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], kind: str, named: bool
 ) -> None:
