@@ -22,6 +22,7 @@ from hudi_jobs.operations.restore import remove_metadata_table
 from hudi_jobs.operations.version_check import LAYOUT_2_FROM
 from hudi_jobs.operations.version_record import VersionRecord
 from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.compaction import EVERY_LOG_FILE
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
@@ -30,12 +31,7 @@ _META_FOLDER, _TIMELINE = ".hoodie", "timeline"
 _PROPERTIES, _BACKUP = "hoodie.properties", "hoodie.properties.backup"
 _INSTANT_FILE = re.compile(r"(?P<time>[0-9]{14}(?:[0-9]{3})?)(?:_[0-9]+)?(?P<rest>\.[a-z.]+)")
 _KEEP_BOTH, _RECURSIVELY = False, False
-_EVERYTHING = {
-    ENABLED: "false",
-    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
-    "hoodie.compact.inline.max.delta.commits": "1",
-    "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
-}
+_EVERYTHING = {ENABLED: "false", **EVERY_LOG_FILE}
 """Options of a compaction that merges every log file, as Hudi's own before a change of version."""
 
 _BATCH = "hoodie.commits.archival.batch"

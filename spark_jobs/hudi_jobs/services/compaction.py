@@ -14,12 +14,13 @@ from hudi_jobs.services.preparation import open_table
 from hudi_jobs.services.timeline import Pending, Timeline
 from hudi_jobs.table import HudiTable
 
-_ALL_LOG_FILES = {
+EVERY_LOG_FILE = {
     "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
-    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.compact.inline.max.delta.commits": "0",
     "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
     "hoodie.table.services.incremental.enabled": "false",
 }
+"""Options by which whatever has a log file is compacted, as often as it is asked for."""
 _ROUNDS = 2
 """The first may execute a plan that was pending, and leave others."""
 _IDLE_WITHIN_SECONDS = 5.0
@@ -72,7 +73,7 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
 
 def _compact_again(context: TaskContext, found: str) -> TaskResult:
     context.log("compacting again, because a compaction has left keys in log files alone", log_file=found)
-    options = {**context.task.hudi_options, **_ALL_LOG_FILES}
+    options = {**context.task.hudi_options, **EVERY_LOG_FILE}
     changes = {"service": Service.COMPACTION, "ingestion": None, "planned": None, "hudi_options": options}
     context = replace(context, task=context.task.model_copy(update=changes))
     return run_planned(context, _Compaction(again=True))

@@ -26,7 +26,7 @@ from hudi_jobs.operations.rows import current_rows
 from hudi_jobs.services.cleaning import clean
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.clustering import cluster
-from hudi_jobs.services.compaction import compact
+from hudi_jobs.services.compaction import EVERY_LOG_FILE, compact
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
@@ -38,13 +38,6 @@ _ALONE = {
     "hoodie.compact.inline": "false",
 }
 """Nothing runs inside the write: a clean by the table's own policy would be the last one for now, and keep versions."""
-
-_COMPACTING = {
-    "hoodie.compact.inline.max.delta.commits": "0",
-    "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS",
-    "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.UnBoundedCompactionStrategy",
-}
-"""Whatever has a log file is compacted, as often as it is asked for."""
 
 _CLEANING = {
     "hoodie.clean.fileversions.retained": "1",
@@ -114,7 +107,7 @@ def remove_versions(context: TaskContext) -> int:
     What cleans have removed before is not counted.
     """
     if context.task.table.type is TableType.MERGE_ON_READ:
-        _repeated(lambda: compact(_for(context, Service.COMPACTION, _COMPACTING, PlannedServiceTask())))
+        _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE, PlannedServiceTask())))
     cleans = _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
     return sum(result.files_deleted or 0 for result in cleans)
 
