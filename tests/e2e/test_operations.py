@@ -1,18 +1,25 @@
-"""Operations in the cluster: a table goes back, beside a driver and after approval, and not where it cannot."""
+"""Operations in the cluster: a table goes back, beside a driver and after approval, and not where it cannot.
+
+It is also served, mended, taken to another version, and forgets a record.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.e2e.stage import Document, Stage, Table, Tenant, live_of
+from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, Tenant, live_of
+
+from hudi_jobs.contract import OperationKind
 
 pytestmark = pytest.mark.e2e
 
 CLASS = "e2e-operations"
 MANUAL = "e2e-operations-by-approval"
+WHOLE = "e2e-operations-of-all-kinds"
 ALLOWED = ["Restore", "Rollback"]
 
 
@@ -20,6 +27,8 @@ ALLOWED = ["Restore", "Rollback"]
 def tenant(stage: Stage) -> Tenant:
     stage.make_class(CLASS, job={"drainTimeout": "1m"}, operations={"allowed": ALLOWED})
     stage.make_class(MANUAL, operations={"allowed": ALLOWED, "approval": "Manual"})
+    reports = "s3a://landing/{namespace}/reports"
+    stage.make_class(WHOLE, operations={"allowed": [*OperationKind], "reportPath": reports})
     return stage.tenant("operations")
 
 
@@ -169,3 +178,41 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tenant: Tenant) -> N
     assert table.commits() == [first, latest]
     assert table.ingest_now()["outcome"] in {"Succeeded", "NothingToDo"}
     assert table.ids() == Counter(range(20))
+
+
+def test_a_table_is_served_mended_taken_to_another_version_and_forgets_a_record(tenant: Tenant) -> None:
+    table = ingested(tenant, "whole", batches=3, tableClassName=WHOLE, metadataTable=METADATA_TABLE)
+
+    def base_files() -> list[str]:
+        files = table.stage.store.files(table.folder)
+        return [file for file in files if file.endswith(".parquet") and "/.hoodie/" not in file]
+
+    assert len(base_files()) == 3
+    clean = {"service": "Cleaning", "cleaning": {"policy": "KeepLatestCommits", "retainCommits": 1}}
+    Operation(table, "clean").apply(runService=clean)
+    Operation(table, "clean").wait("Succeeded")
+    assert len(base_files()) == 2
+
+    Operation(table, "mend").apply(repair={"rebuildMetadataTable": {}})
+    assert Operation(table, "mend").wait("Succeeded")["report"]["verified"] is True
+
+    Operation(table, "downgrade").apply(downgrade={"tableVersion": 8})
+    report = Operation(table, "downgrade").wait("Succeeded")["report"]
+    assert (report["versionBefore"], report["versionAfter"], report["verified"]) == (9, 8, True)
+    table.wait(lambda status: status["timeline"]["tableVersion"] == 8, what="the status shows the version")
+
+    record = {"keys": [{"id": "7"}]}
+    Operation(table, "forget").apply(erase=record)
+    refused = Operation(table, "forget").wait("Failed")
+    assert refused["reason"] == "OperationRefused", "the savepoint from before the downgrade keeps the record"
+    Operation(table, "forget-everywhere").apply(erase=record | {"releaseSavepoints": True})
+    report = Operation(table, "forget-everywhere").wait("Succeeded")["report"]
+    assert (report["rowsBefore"], report["rowsAfter"], report["verified"]) == (30, 29, True)
+    proof = json.loads(table.stage.store.get(report["erased"]["reportFile"].removeprefix("s3a://")))
+    assert proof["operation"] == f"{table.namespace}/forget-everywhere"
+    assert len(base_files()) == 1
+
+    table.deliver(range(30, 40))
+    assert table.ingest_now()["outcome"] == "Succeeded"
+    assert table.ids() == Counter({*range(40)} - {7})
+    assert table.condition("ForeignWriter") == {}
