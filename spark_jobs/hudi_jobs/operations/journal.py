@@ -15,7 +15,7 @@ from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.restore_record import RestoreRecord
 from hudi_jobs.operations.service_record import ServiceRecord
-from hudi_jobs.operations.version_record import VersionRecord
+from hudi_jobs.operations.versions.record import VersionRecord
 
 RECORD_FILE = "operations.json"
 RECORD_LIMIT = 4_000_000

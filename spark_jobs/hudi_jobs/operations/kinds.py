@@ -10,7 +10,7 @@ from hudi_jobs.operations.going_back import go_back, would_go_back
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.repair.run import repair, would_repair
 from hudi_jobs.operations.service_run import run_service, would_run_service
-from hudi_jobs.operations.versions import change_table_version, finish_change, would_change_version
+from hudi_jobs.operations.versions.run import change_table_version, finish_change, would_change_version
 from hudi_jobs.operations.work import Work
 
 

@@ -20,7 +20,7 @@ from tests.spark_jobs.operations.test_versions import change, declare
 from tests.spark_jobs.test_services import fill, succeeded
 
 from hudi_jobs.contract import OperationPhase, Outcome, RunMode, Service
-from hudi_jobs.operations.version_check import obstacles
+from hudi_jobs.operations.versions.check import obstacles
 
 PLAIN = {"hoodie.table.recordkey.fields": "id", "hoodie.table.partition.fields": "part"}
 LEGACY = {"hoodie.table.legacy.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"}

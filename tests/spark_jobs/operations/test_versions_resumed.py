@@ -86,7 +86,7 @@ def test_a_timeline_that_is_half_moved_is_moved_to_its_end(
     lake.spec.pop("tableVersion")
     expected = rows(lake)
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.change_version", fail)
+        patch.setattr("hudi_jobs.operations.versions.run.change_version", fail)
         ended = change(lake, before, after)
     assert (ended.reason, report_of(ended).phase) == (FailureReason.STORAGE_UNAVAILABLE, OperationPhase.RUNNING)
     known = commits(lake)
@@ -111,7 +111,7 @@ def test_properties_that_a_driver_was_killed_over_are_put_back(
     fill(lake, 1)
     lake.spec.pop("tableVersion")
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.versions.change_version", fail)
+        patch.setattr("hudi_jobs.operations.versions.run.change_version", fail)
         change(lake, 8, 9)
     path = lake.folder / "table/.hoodie/hoodie.properties"
     path.rename(path.with_suffix(".properties.backup"))

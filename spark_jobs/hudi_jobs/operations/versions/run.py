@@ -11,9 +11,9 @@ from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.restore import has_metadata_table, remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import difference, rows_now
-from hudi_jobs.operations.version_change import change_version, mend_properties, prepare_change
-from hudi_jobs.operations.version_check import require_changeable
-from hudi_jobs.operations.version_record import VersionRecord
+from hudi_jobs.operations.versions.change import change_version, mend_properties, prepare_change
+from hudi_jobs.operations.versions.check import require_changeable
+from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected

@@ -19,8 +19,8 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
 from hudi_jobs.operations.restore import remove_metadata_table
-from hudi_jobs.operations.version_check import LAYOUT_2_FROM
-from hudi_jobs.operations.version_record import VersionRecord
+from hudi_jobs.operations.versions.check import LAYOUT_2_FROM
+from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.compaction import EVERY_LOG_FILE
 from hudi_jobs.services.others import Others
