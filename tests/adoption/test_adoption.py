@@ -214,7 +214,7 @@ def test_a_table_that_cannot_be_managed_is_a_comment_with_every_reason() -> None
     ("properties", "reason"),
     [
         ({"hoodie.table.recordkey.fields": ""}, "record key"),
-        ({"hoodie.table.version": "5", "hoodie.timeline.layout.version": "1"}, "upgrades no table"),
+        ({"hoodie.table.version": "5", "hoodie.timeline.layout.version": "1"}, "upgrades tables from version 6 on"),
         ({"hoodie.table.keygenerator.class": "com.example.Keys"}, "com.example.Keys"),
         ({"hoodie.table.version": "99"}, "version 99"),
     ],
