@@ -9,6 +9,9 @@ import pytest
 
 ALL = os.environ.get("HUDI_JOBS_TRIALS") == "all"
 
+IN_FULL = pytest.mark.skipif(not ALL, reason="a long trial: HUDI_JOBS_TRIALS=all")
+"""Marks what another test that always runs samples."""
+
 LEASE = 12.0
 """Seconds; a busy machine may keep a driver from renewing its lease for some of them."""
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, operate, overwrite, pending, refusal, rows
 from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import RunMode, Service
 from hudi_jobs.table import HudiTable
@@ -12,7 +13,7 @@ from hudi_jobs.table import HudiTable
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("version", [9, *([6] if ALL else [])])
 def test_a_commit_in_the_archive_is_refused_as_that(lake: Any, version: int) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     overwrite(lake, 0, version=version)
@@ -26,8 +27,7 @@ def test_a_commit_in_the_archive_is_refused_as_that(lake: Any, version: int) -> 
     assert {row[1] for row in rows(lake)} == {7}
 
 
-@pytest.mark.parametrize("executed", [False, True])
-@pytest.mark.parametrize("version", [6, 9])
+@crossed(("version", [6, 9]), ("executed", [False, True]))
 def test_a_compaction_that_was_planned_before_the_target_leaves_every_row(
     lake: Any, version: int, executed: bool
 ) -> None:

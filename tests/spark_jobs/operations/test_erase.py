@@ -18,11 +18,14 @@ from tests.spark_jobs.operations.erasing import (
     upsert,
 )
 from tests.spark_jobs.test_services import NEW_FILES, SMALL, succeeded
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+COMMITS = 40 if ALL else 18
 
 
 def savepoint(lake: Any, instant: str) -> None:
@@ -35,15 +38,15 @@ def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.timeout(900)
-def test_after_40_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
+def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
     lake.table = {"type": "MergeOnRead"}
     lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
     gone, whole = (customer(7), customer(19)), f"{customer(7)}-elsewhere"
-    for number in range(40):
+    for number in range(COMMITS):
         upsert(lake, number, extra=(whole,))
-        if number == 20:
+        if number == COMMITS // 2:
             succeeded(lake.serve(Service.COMPACTION))
-        if number == 33:
+        if number == COMMITS - 7:
             succeeded(lake.serve(Service.CLEANING))
             succeeded(lake.serve(Service.ARCHIVAL))
             lake.metadata_table, lake.options = True, INDEXES  # which costs the most
@@ -102,6 +105,7 @@ def test_a_predicate_erases_what_it_selects_in_a_copy_on_write_table(
     assert key not in caplog.text
 
 
+@IN_FULL
 def test_short_keys_are_compared_as_values_and_a_row_that_was_deleted_before_goes_from_its_file(lake: Any) -> None:
     lake.table, lake.metadata_table, lake.options = {"type": "MergeOnRead"}, True, INDEXES
     put(lake, 0, "id,v\n" + "".join(f"{number},0\n" for number in range(30)))

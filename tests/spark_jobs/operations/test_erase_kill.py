@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import commits, pending, rows
 from tests.spark_jobs.operations.erasing import INDEXES, customer, erase, erased, holding, request, upsert
-from tests.spark_jobs.trials import ALL, LEASE, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed
 
 from hudi_jobs.contract import Outcome
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, IN_FULL, pytest.mark.timeout(1800)]
 
 MOMENTS = ("recorded", "prepared", "erased", "planned", "cleaned", "after-commit", "verified", "before-outcome")
 FEW = {"CopyOnWrite": ("cleaned",), "MergeOnRead": ("erased",)}
 
 
-@crossed(("kind", ["MergeOnRead", *(["CopyOnWrite"] if ALL else [])]), ("named", [True, *([False] if ALL else [])]))
+@crossed(("kind", ["CopyOnWrite", "MergeOnRead"]), ("named", [False, True]))
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], kind: str, named: bool
 ) -> None:

@@ -23,7 +23,7 @@ from tests.spark_jobs.operations.asked import (
 )
 from tests.spark_jobs.operations.test_boundaries import partitions
 from tests.spark_jobs.test_services import fill, succeeded
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import OperationPhase, Outcome, RepairStep, RunMode, Service
 
@@ -66,7 +66,7 @@ def stuck_write(lake: Any) -> str:
     return instant
 
 
-@pytest.mark.parametrize("kind", [pytest.param("CopyOnWrite", marks=pytest.mark.slow), "MergeOnRead"])
+@pytest.mark.parametrize("kind", [pytest.param("CopyOnWrite", marks=IN_FULL), "MergeOnRead"])
 def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
     lake.table, lake.metadata_table = {"type": kind}, True
     fill(lake, 2)
@@ -86,6 +86,7 @@ def test_a_write_that_is_stuck_is_rolled_back(lake: Any, kind: str) -> None:
 
 
 @pytest.mark.slow
+@IN_FULL
 def test_what_is_alive_or_not_stuck_is_not_rolled_back(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -142,6 +143,7 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
 
 
 @pytest.mark.slow
+@IN_FULL
 def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -157,9 +159,7 @@ def test_a_plan_that_was_begun_and_what_is_no_plan_stay(lake: Any) -> None:
     assert set(before) - set(files(lake)) == {str(timeline(lake) / f"{STUCK}.deltacommit.requested")}
 
 
-@pytest.mark.parametrize(
-    ("kind", "step"), [pytest.param("CopyOnWrite", TABLE, marks=pytest.mark.slow), ("MergeOnRead", INDEX)]
-)
+@pytest.mark.parametrize(("kind", "step"), [pytest.param("CopyOnWrite", TABLE, marks=IN_FULL), ("MergeOnRead", INDEX)])
 def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, step: RepairStep) -> None:
     lake.metadata_table, lake.options = True, RECORD_INDEX
     lake.table = {"type": kind}
@@ -179,6 +179,7 @@ def test_the_metadata_table_and_its_index_are_made_again(lake: Any, kind: str, s
 
 
 @pytest.mark.slow
+@IN_FULL
 def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -192,7 +193,7 @@ def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> N
     assert files(lake) == before
 
 
-@pytest.mark.parametrize("is_there", [pytest.param(False, marks=pytest.mark.slow), True], ids=["missing", "damaged"])
+@pytest.mark.parametrize("is_there", [pytest.param(False, marks=IN_FULL), True], ids=["missing", "damaged"])
 def test_the_properties_are_written_again_from_their_backup(lake: Any, is_there: bool) -> None:
     fill(lake, 2)
     folder, expected = lake.folder / "table/.hoodie", rows(lake)
@@ -224,6 +225,7 @@ KILLED = ("recorded", "prepared", "after-commit", "verified", "before-outcome")
 
 
 @pytest.mark.slow
+@IN_FULL
 @pytest.mark.parametrize("step", [TABLE, PLAN])
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], step: RepairStep

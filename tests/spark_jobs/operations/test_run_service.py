@@ -16,7 +16,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.test_services import SMALL, add, fill, notes, succeeded
-from tests.spark_jobs.trials import ALL, LEASE, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
 from hudi_jobs.notes import OPERATION_KEY
@@ -68,7 +68,7 @@ def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None
     assert pending(lake) == []
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=IN_FULL)])
 def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -> None:
     lake.table, lake.spec = {"type": kind}, SMALL
     add(lake, 3)
@@ -84,7 +84,7 @@ def test_a_clustering_takes_the_options_of_the_operation(lake: Any, kind: str) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+@pytest.mark.parametrize("kind", ["CopyOnWrite", pytest.param("MergeOnRead", marks=IN_FULL)])
 def test_a_clean_keeps_what_it_is_told_to_and_what_a_savepoint_keeps(lake: Any, kind: str) -> None:
     lake.table = {"type": kind}
     fill(lake, 2)
@@ -135,7 +135,9 @@ PHASES = ("recorded", "planned", "after-commit", "verified", "before-outcome")
 
 
 @pytest.mark.slow
-@crossed(("kind, service", [("CopyOnWrite", CLUSTERING), ("MergeOnRead", COMPACTION)]))
+@pytest.mark.parametrize(
+    ("kind", "service"), [pytest.param("CopyOnWrite", CLUSTERING, marks=IN_FULL), ("MergeOnRead", COMPACTION)]
+)
 def test_the_next_run_finishes_one_plan_and_makes_no_second(
     lake: Any, program: Callable[..., Any], kind: str, service: RunnableService
 ) -> None:

@@ -18,6 +18,7 @@ from tests.spark_jobs.operations.asked import (
 )
 from tests.spark_jobs.operations.test_versions import change, declare
 from tests.spark_jobs.test_services import fill, succeeded
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import OperationPhase, Outcome, RunMode, Service
 from hudi_jobs.operations.versions.check import obstacles
@@ -117,6 +118,7 @@ def test_a_copied_merge_on_read_table_is_not_upgraded_where_old_log_files_would_
 
 @pytest.mark.spark
 @pytest.mark.slow
+@IN_FULL
 def test_on_s3_a_table_goes_to_version_6_where_no_log_file_is_left(lake: Any, s3: Any) -> None:
     bucket = "versions"
     s3.create_bucket(Bucket=bucket)
