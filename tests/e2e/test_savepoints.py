@@ -133,7 +133,8 @@ def test_a_schedule_keeps_the_newest_savepoint_and_removes_the_one_before(tenant
 
     for batch in range(2):
         table.deliver(range(batch * 10, batch * 10 + 10))
-        assert table.ingest_now()["outcome"] == "Succeeded"
+        table.ingest_now()  # finds nothing to do where the first run of the table has read the file by then
+        assert len(table.commits()) == batch + 1
         # A minute, and a Job each for the new one and the old one, behind those of other tests.
         table.wait(newest_alone_is_kept, what="a savepoint on the newest commit alone", seconds=2 * PATIENCE)
     table.patch({"spec": {"suspend": True}})
