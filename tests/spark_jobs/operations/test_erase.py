@@ -25,7 +25,7 @@ from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-COMMITS = 40 if ALL else 18
+COMMITS = 40 if ALL else 24
 
 
 def savepoint(lake: Any, instant: str) -> None:
@@ -44,7 +44,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     gone, whole = (customer(7), customer(19)), f"{customer(7)}-elsewhere"
     for number in range(COMMITS):
         upsert(lake, number, extra=(whole,))
-        if number == COMMITS // 2:
+        if number == COMMITS // 3:
             succeeded(lake.serve(Service.COMPACTION))
         if number == COMMITS - 7:
             succeeded(lake.serve(Service.CLEANING))
