@@ -28,7 +28,7 @@ def tenant(stage: Stage) -> Tenant:
     stage.make_class(CLASS, job={"drainTimeout": "1m"}, operations={"allowed": ALLOWED})
     stage.make_class(MANUAL, operations={"allowed": ALLOWED, "approval": "Manual"})
     reports = "s3a://landing/{namespace}/reports"
-    stage.make_class(WHOLE, operations={"allowed": [*OperationKind], "reportPath": reports})
+    stage.make_class(WHOLE, operations={"allowed": [one.value for one in OperationKind], "reportPath": reports})
     return stage.tenant("operations")
 
 

@@ -349,6 +349,7 @@ INLINE: dict[str, Any] = {"cleaning": {"mode": "Inline"}}
         (cleaned(10, remembered={"ingestion": memory(last_run=run(**BEGAN))}, **INLINE), []),
         (cleaned(10, remembered={"cleaning": memory(last_run=run(service="Cleaning", instant=ago(10.1)))}), []),
         (cleaned(10, remembered={"history": (run(service="Cleaning", instant=ago(10.1)),)}), []),
+        (cleaned(10, remembered={"history": (run(service="Operation", **BEGAN),)}), []),
         (cleaned(10, remembered={"active_jobs": (active(service="Cleaning"),)}, jobs=(job(),)), []),
         # Too long before or after it.
         (cleaned(0.5, remembered={"cleaning": memory(last_run=run(service="Cleaning", **BEGAN))}), [ago(0.6)]),
@@ -356,7 +357,7 @@ INLINE: dict[str, Any] = {"cleaning": {"mode": "Inline"}}
         (cleaned(29.5), []),
         (cleaned(10, managementPolicy="Observe"), []),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_a_clean_of_another_tool_proves_another_writer(observation: Observation, expected: list[str]) -> None:
     assert foreign(observation) == expected

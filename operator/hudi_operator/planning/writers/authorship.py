@@ -108,9 +108,10 @@ def _has_forgotten_marks(observation: Observation, names: Collection[str]) -> bo
 def _services_that_clean(observation: Observation, active: Collection[ActiveJob]) -> frozenset[Service | None]:
     """Return the services whose runs may clean, as one that is not known may.
 
-    A run of another generation of the spec may have cleaned inline.
+    An operation cleans or erases. A run of another generation of the spec may have cleaned inline.
     """
     generation = observation.table.metadata.generation
     others = any(job.generation != generation for job in (*active, *observation.table.status.active_jobs))
     inline = observation.table.spec.cleaning.mode is ServiceMode.INLINE
-    return frozenset({Service.CLEANING, None, *((Service.INGESTION,) if inline or others else ())})
+    always = (Service.CLEANING, Service.OPERATION, None)
+    return frozenset({*always, *((Service.INGESTION,) if inline or others else ())})
