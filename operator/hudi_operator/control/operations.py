@@ -17,9 +17,10 @@ from hudi_operator.api.resources import (
     parse_operation,
     parse_table,
 )
+from hudi_operator.control.holding import hold
 from hudi_operator.control.keys import OPERATION, table_key, table_named_by
 from hudi_operator.control.parts import Parts
-from hudi_operator.kube.api import KubernetesApi, add_finalizer, remove_finalizer
+from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
@@ -65,12 +66,8 @@ class OperationReconciler:
             await self._tell(document, step.notice)
             await remove_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
             return None
-        if step.hold and OPERATION_FINALIZER not in (document["metadata"].get("finalizers") or ()):
-            document = await add_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
-            # That it is held is no news to the informer, and nothing starts for one that is not.
-            table = table_named_by(document)
-            if table is not None:
-                self._wake(table)
+        if step.hold:
+            document = await hold(self._kube, OPERATION, document, OPERATION_FINALIZER, wake=self._wake)
         if step.status is None:
             return None if not step.requeue else step.requeue
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())

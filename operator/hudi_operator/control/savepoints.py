@@ -17,9 +17,10 @@ from hudi_operator.api.resources import (
     parse_savepoint,
     parse_table,
 )
+from hudi_operator.control.holding import hold
 from hudi_operator.control.keys import SAVEPOINT, table_key, table_named_by
 from hudi_operator.control.parts import Parts
-from hudi_operator.kube.api import KubernetesApi, add_finalizer, remove_finalizer
+from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import NotFound
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
@@ -60,12 +61,8 @@ class SavepointReconciler:
         if step.released is not None:
             await self._release(key, document, step.released, step)
             return None
-        if step.hold and SAVEPOINT_FINALIZER not in (document["metadata"].get("finalizers") or ()):
-            document = await add_finalizer(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER)
-            # That it is held is no news to the informer, and nothing is made for one that is not.
-            table = table_named_by(document)
-            if table is not None:
-                self._wake(table)
+        if step.hold:
+            document = await hold(self._kube, SAVEPOINT, document, SAVEPOINT_FINALIZER, wake=self._wake)
         if step.status is None:
             return None  # it goes, and another controller's finalizer keeps it
         await self._kube.replace_status(SAVEPOINT, document, step.status.to_document())

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.planning.model import Observation
+from hudi_operator.planning.model.reasons import OperationReason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +19,11 @@ class Answer:
 def waits(reason: str, message: str) -> Answer:
     """Return the answer to one that may begin later."""
     return Answer(state=OperationState.PENDING, reason=reason, message=message)
+
+
+def waits_for_table(observation: Observation) -> Answer:
+    """Return the answer to one whose table has no timeline, or none that can be read."""
+    return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
 
 
 def fails(reason: str, message: str) -> Answer:

@@ -7,7 +7,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.policy.paths import is_allowed
 
@@ -20,7 +20,7 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     if erase is None or table_class is None:
         return waits(OperationReason.WAITING, "Its class is not known.")
     if observation.snapshot.timeline is None:
-        return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+        return waits_for_table(observation)
     fields = set(observation.table.spec.record_key)
     if any(set(key) != fields for key in erase.keys or ()):
         named = ", ".join(sorted(fields))

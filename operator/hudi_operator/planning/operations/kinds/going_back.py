@@ -9,7 +9,7 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.table_savepoints import SavepointState
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason, SavepointReason
-from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.savepoints.rules import newest_commit, refusal_of
 from hudi_operator.timeline import Timeline
@@ -18,7 +18,7 @@ from hudi_operator.timeline import Timeline
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | str:
     timeline = observation.snapshot.timeline
     if timeline is None:
-        return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+        return waits_for_table(observation)
     restore = resource.spec.restore
     instant: Answer | str = resource.spec.instant or ""
     if restore is not None and restore.savepoint is not None:

@@ -7,8 +7,8 @@ from hudi_jobs.contract import RepairStep
 from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
-from hudi_operator.planning.model.reasons import OperationReason, SavepointReason
-from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.model.reasons import SavepointReason
+from hudi_operator.planning.operations.answer import Answer, fails, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 
 _WORDS = {
@@ -23,7 +23,7 @@ _WORDS = {
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | str | None:
     timeline, instant = observation.snapshot.timeline, resource.spec.instant
     if timeline is None:
-        return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+        return waits_for_table(observation)
     if instant is not None and instant not in {one.time for one in timeline.pending}:
         message = f"The table has no pending instant {instant}. Nothing was changed."
         return fails(SavepointReason.INSTANT_NOT_FOUND, message)

@@ -11,7 +11,7 @@ from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.operations.answer import Answer, fails, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 
 
@@ -21,7 +21,7 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     if (refusal := _refusal(run, spec)) is not None:
         return fails(OperationReason.REFUSED, f"{refusal} Nothing was changed.")
     if observation.snapshot.timeline is None:
-        return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+        return waits_for_table(observation)
     return None
 
 

@@ -8,7 +8,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
-from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.operations.answer import Answer, fails, waits_for_table
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.savepoints.rules import newest_commit
 
@@ -16,7 +16,7 @@ from hudi_operator.planning.savepoints.rules import newest_commit
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     timeline, version = observation.snapshot.timeline, _version(resource)
     if timeline is None:
-        return waits(OperationReason.WAITING, observation.snapshot.message or "There is no table yet.")
+        return waits_for_table(observation)
     found, pinned = timeline.properties.version, observation.table.spec.table_version
     is_upgrade = resource.spec.kind is OperationKind.UPGRADE
     if (version <= found) if is_upgrade else (version >= found):
