@@ -27,7 +27,8 @@ class TaskContext:
     files alone.
 
     `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
-    lease of the run that it is done beside, and both have the same `turns`.
+    lease of the run that it is done beside, and both have the same `turns`. A run that does a service by
+    itself has its own lease there.
     """
 
     spark: SparkSession

@@ -91,6 +91,18 @@ def spark_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession  # noqa: SLF001
 
 
+def java_spark_context(spark: SparkSession) -> JavaObject:
+    """Return the `JavaSparkContext` of a session."""
+    return classes(spark).org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+        spark_session(spark).sparkContext()
+    )
+
+
+def engine_context(spark: SparkSession) -> JavaObject:
+    """Return the `HoodieEngineContext` in which Hudi's utilities run on a session."""
+    return classes(spark).org.apache.hudi.client.common.HoodieSparkEngineContext(java_spark_context(spark))
+
+
 def java_map(spark: SparkSession, entries: Mapping[str, str]) -> JavaObject:
     """Return a Java map of strings."""
     result = classes(spark).java.util.HashMap()

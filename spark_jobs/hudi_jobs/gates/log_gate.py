@@ -15,7 +15,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import JavaObject, classes, spark_session
+from hudi_jobs.jvm import JavaObject, classes, engine_context
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
@@ -103,14 +103,13 @@ def name_of(stat: JavaObject) -> str:
 
 def _view(spark: SparkSession, table: HudiTable) -> tuple[JavaObject, str]:
     """Return Hudi's view of the files, and its newest instant: slices of a pending compaction count with their base."""
-    jvm = classes(spark)
-    java = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark_session(spark).sparkContext())
-    engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(java)
     timeline = table.meta.getActiveTimeline().getWriteTimeline()
-    views = jvm.org.apache.hudi.common.table.view.HoodieTableFileSystemView
+    views = classes(spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
     completed = timeline.filterCompletedInstants().lastInstant().get()
     return (
-        views.fileListingBasedFileSystemView(engine, table.meta, timeline.filterCompletedAndCompactionInstants()),
+        views.fileListingBasedFileSystemView(
+            engine_context(spark), table.meta, timeline.filterCompletedAndCompactionInstants()
+        ),
         str(completed.requestedTime()),
     )
 

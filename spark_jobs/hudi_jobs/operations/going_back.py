@@ -1,13 +1,13 @@
 """A restore or a rollback: what would go, what goes, and whether the table then holds what it held."""
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
+from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import checked, require_no_restore
 from hudi_jobs.operations.checkpoints import commit_checkpoint
 from hudi_jobs.operations.history import History, Restore
 from hudi_jobs.operations.restore import (
-    has_metadata_table,
+    drop_where_rows_are_missed,
     lost_metadata_table,
     prepare,
     remake_metadata_table,
@@ -121,24 +121,17 @@ class _Run:
         record = record.model_copy(update={"rows_after": found.rows})
         wrong = difference(record.expected, found)
         if wrong is not None:
-            self._work.say(record.report().model_copy(update={"verified": False}))
-            raise TaskFailed(
-                FailureReason.NOT_VERIFIED,
+            raise self._work.not_verified(
+                record,
                 f"The restore to commit {record.target} is complete, and the table does not hold what it held: {wrong} "
                 "Look at what else has written to the table before anything else is written.",
             )
-        if not later and has_metadata_table(context):
-            self._compare_through_metadata_table(record)
+        if not later:
+            drop_where_rows_are_missed(context, record.expected)
         record = record.model_copy(update={"phase": OperationPhase.DONE})
         reach(Phase.VERIFIED)
         self._work.keep(record)
         return record
-
-    def _compare_through_metadata_table(self, record: RestoreRecord) -> None:
-        wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
-        if wrong is not None:
-            self._context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
-            remove_metadata_table(self._context)
 
     def _later(self, record: RestoreRecord) -> set[str]:
         """Return what somebody has written since the restore: then the table is compared as of its target."""

@@ -13,9 +13,11 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, spark_session
+from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.history import History, Restore
+from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.restore_record import RestoreRecord
+from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.services.client import WriteClient, write_client
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
@@ -46,14 +48,18 @@ def prepare(context: TaskContext, record: RestoreRecord) -> None:
 
 def remove_metadata_table(context: TaskContext) -> None:
     """Remove the metadata table, if there is any."""
-    jvm = classes(context.spark)
     with stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         meta = load_timeline(context).meta
-        spark = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
-            spark_session(context.spark).sparkContext()
-        )
-        engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark)
-        jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable(meta, engine, _WITHOUT_BACKUP)
+        utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
+        utilities.deleteMetadataTable(meta, engine_context(context.spark), _WITHOUT_BACKUP)
+
+
+def drop_where_rows_are_missed(context: TaskContext, expected: Rows) -> None:
+    """Remove the metadata table, if there is any, where its readers miss rows that listing the files shows."""
+    wrong = difference(expected, rows_now(context, metadata_table=True)) if has_metadata_table(context) else None
+    if wrong is not None:
+        context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
+        remove_metadata_table(context)
 
 
 def restore(context: TaskContext, record: RestoreRecord) -> Restore:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationReport, Outcome, TableOperation, TaskResult
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.operations.journal import AnyRecord, Journal
 from hudi_jobs.table import HudiTable
@@ -29,6 +30,11 @@ class Work:
     def say(self, report: OperationReport) -> None:
         """Report how far the operation came, whatever becomes of the run."""
         self.context.operation.append(report)
+
+    def not_verified(self, record: AnyRecord, message: str) -> TaskFailed:
+        """Report that the rows are not those that were counted before, and return the failure that says so."""
+        self.say(record.report().model_copy(update={"verified": False}))
+        return TaskFailed(FailureReason.NOT_VERIFIED, message)
 
 
 def succeeded(context: TaskContext, message: str) -> TaskResult:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.clock.guard import instants_in_order
-from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, scala_map, spark_session
+from hudi_jobs.jvm import JavaObject, classes, java_map, java_objects, java_spark_context, scala_map, spark_session
 from hudi_jobs.services.plans import require_plan_inside
 from hudi_jobs.table import HudiTable
 
@@ -226,9 +226,8 @@ def _open(spark: SparkSession, base_path: str, table: HudiTable, options: Mappin
     known = {**table.properties, **options}
     wanted = jvm.org.apache.hudi.HoodieWriterUtils.parametersWithWriteDefaults(scala_map(spark, known))
     parameters = jvm.scala.collection.JavaConverters.mapAsJavaMapConverter(wanted).asJava()
-    context = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(spark_session(spark).sparkContext())
     return jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(
-        context, None, base_path, config.getTableName(), parameters
+        java_spark_context(spark), None, base_path, config.getTableName(), parameters
     )
 
 

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.erase import EraseReport, EraseTask
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import elements
@@ -67,7 +67,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
             keys=len(keys), digest=keys.digest, holding_files=len(holding.found), read_by=erase.read_by
         )
         savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
-        work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:20], erased=report))
+        work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
             raise refused(_savepoints(kept))
         before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))

@@ -105,9 +105,8 @@ class _Run:
         if wrong is None and has_metadata_table(self._context):
             wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
         if wrong is not None:
-            self._work.say(record.report().model_copy(update={"verified": False}))
-            raise TaskFailed(
-                FailureReason.NOT_VERIFIED,
+            raise self._work.not_verified(
+                record,
                 f"The rows were erased, and the table does not hold all others as before: {wrong} Look at what else "
                 "has written to the table before anything else is written.",
             )

@@ -10,7 +10,7 @@ from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, spark_session
+from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest
@@ -58,16 +58,11 @@ def _remake_table(work: Work, record: RepairRecord) -> None:
 
 def _remake_index(work: Work, record: RepairRecord) -> None:
     context = work.context
-    jvm = classes(context.spark)
     meta = load_timeline(context).meta
     with stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         if _RECORD_INDEX in _present(work):
-            spark = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
-                spark_session(context.spark).sparkContext()
-            )
-            engine = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(spark)
-            utilities = jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil
-            utilities.deleteMetadataTablePartition(meta, engine, _RECORD_INDEX, _WITHOUT_BACKUP)
+            utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
+            utilities.deleteMetadataTablePartition(meta, engine_context(context.spark), _RECORD_INDEX, _WITHOUT_BACKUP)
     reach(Phase.PREPARED)
     remake_metadata_table(context, record.metadata_options)
 

@@ -78,9 +78,8 @@ def _verified(work: Work, record: RepairRecord) -> RepairRecord:
     record = record.model_copy(update={"rows_after": found.rows})
     wrong = difference(record.expected, found) if record.expected is not None else None
     if wrong is not None:
-        work.say(record.report().model_copy(update={"verified": False}))
-        raise TaskFailed(
-            FailureReason.NOT_VERIFIED,
+        raise work.not_verified(
+            record,
             f"The repair {record.step} is done, and the table does not hold what it held: {wrong} Look at what else "
             "has written to the table before anything else is written.",
         )

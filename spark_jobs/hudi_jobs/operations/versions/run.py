@@ -9,7 +9,12 @@ from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.journal import Journal
-from hudi_jobs.operations.restore import has_metadata_table, remake_metadata_table, remove_metadata_table
+from hudi_jobs.operations.restore import (
+    drop_where_rows_are_missed,
+    lost_metadata_table,
+    remake_metadata_table,
+    remove_metadata_table,
+)
 from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.operations.versions.change import change_version, mend_properties, prepare_change
 from hudi_jobs.operations.versions.check import require_changeable
@@ -53,13 +58,9 @@ def change_table_version(work: Work) -> TaskResult:
         if record.phase is OperationPhase.RUNNING:
             record = _changed(work, record)
         record = _verified(work, record)
-    lacking = (
-        ""
-        if not record.metadata_options or has_metadata_table(context)
-        else (" The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it.")
-    )
+    lost = lost_metadata_table(context, record.metadata_options)
     rows = counted(record.expected.rows, "row")
-    return succeeded(context, f"Took the table {_way(record)}; {rows} compared.{lacking}")
+    return succeeded(context, f"Took the table {_way(record)}; {rows} compared. {lost}".rstrip())
 
 
 def _checked(work: Work) -> VersionRecord:
@@ -107,17 +108,12 @@ def _verified(work: Work, record: VersionRecord) -> VersionRecord:
     record = record.model_copy(update={"rows_after": found.rows})
     wrong = difference(record.expected, found)
     if wrong is not None:
-        work.say(record.report().model_copy(update={"verified": False}))
-        raise TaskFailed(
-            FailureReason.NOT_VERIFIED,
+        raise work.not_verified(
+            record,
             f"The table was taken {_way(record)}, and does not hold what it held: {wrong} The savepoint on commit "
             f"{record.target} keeps the files from before.",
         )
-    if has_metadata_table(context):
-        wrong = difference(record.expected, rows_now(context, metadata_table=True))
-        if wrong is not None:
-            context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
-            remove_metadata_table(context)
+    drop_where_rows_are_missed(context, record.expected)
     record = record.model_copy(update={"phase": OperationPhase.DONE})
     reach(Phase.VERIFIED)
     work.keep(record)
