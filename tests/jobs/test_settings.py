@@ -14,7 +14,7 @@ JAVA_OPTIONS = (
     "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true "
     "-XX:SharedArchiveFile=/opt/hudi/classes.jsa"
 )
-SMALL = f"{JAVA_OPTIONS} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SMALL = f"{JAVA_OPTIONS} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
 
 
 def spark(policy: dict[str, Any] | None = None, **changes: Any) -> dict[str, str]:

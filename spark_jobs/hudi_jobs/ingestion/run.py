@@ -1,6 +1,5 @@
 """One ingestion from its checkpoint to its commit."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 
@@ -57,6 +56,7 @@ from hudi_jobs.services.others import Others
 from hudi_jobs.services.plans import require_partitions_inside, require_plans_inside
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.services.savepoint import keep_savepoint
+from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
 
@@ -80,7 +80,9 @@ def ingest_once(context: TaskContext, task: IngestionTask, source: Source, table
     """
     if table is not None:
         table = with_keys_in_base_files(context, table)
-    with noting_affected(context, lambda: load_timeline(context)) if table is not None else nullcontext():
+    if table is None:
+        return _ingest(context, task, source, None)
+    with noting_affected(context, lambda: load_timeline(context), before=Timeline(context.spark, table)):
         return _ingest(context, task, source, table)
 
 
@@ -215,19 +217,20 @@ class _Run:
         still runs: to write then would repeat rows. What is abandoned is rolled back first, so that it can not complete
         after the read; beside anything else that has begun nothing is written.
         """
-        others = Others(self._context)
-        if self._table is not None or self._table_now() is not None:
-            require_plans_inside(self._context)
-            require_partitions_inside(self._context)
-            if others.is_alone:
-                others.roll_back(load_timeline(self._context))
-            refused = others.refusal(load_timeline(self._context))
+        others, now = Others(self._context), self._table_now()
+        if now is not None:
+            require_plans_inside(self._context, now)
+            require_partitions_inside(self._context, now)
+            if others.is_alone and others.roll_back(Timeline(self._context.spark, now)):
+                now = self._table_now()
+                assert now is not None, "a table does not vanish"
+            timeline = Timeline(self._context.spark, now)
+            refused = others.refusal(timeline)
             if refused is not None:
                 return refused
             if self._context.task.savepoint is not None:
-                self._kept = keep_savepoint(self._context, load_timeline(self._context))
+                self._kept = keep_savepoint(self._context, timeline)
         with stage("The table's checkpoint cannot be read again", otherwise=FailureReason.HUDI_ERROR):
-            now = self._table_now()
             # A service that completes now may have carried an older checkpoint over.
             same = _newest_checkpoint(now) == self._begun_with or newest_progress(now) == self._before
             return None if same else self._conflict()

@@ -19,9 +19,14 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @contextmanager
-def noting_affected(context: TaskContext, load_timeline: Callable[[], Timeline]) -> Iterator[None]:
-    """Note in the context what becomes of everything that is pending now, whether the work succeeds or fails."""
-    before = load_timeline()
+def noting_affected(
+    context: TaskContext, load_timeline: Callable[[], Timeline], *, before: Timeline | None = None
+) -> Iterator[None]:
+    """Note in the context what becomes of everything that is pending now, whether the work succeeds or fails.
+
+    `before` is the timeline as it is now, where it has just been read.
+    """
+    before = before or load_timeline()
     begun = before.begun()
     try:
         yield

@@ -38,11 +38,14 @@ File = tuple[str, str]
 """The partition of a file, and its name or path."""
 
 
-def require_plans_inside(context: TaskContext) -> None:
-    """Raise `TaskFailed` when a plan that has not completed names a file outside of the table."""
+def require_plans_inside(context: TaskContext, opened: HudiTable | None = None) -> None:
+    """Raise `TaskFailed` when a plan that has not completed names a file outside of the table.
+
+    It is looked for in the table that was just opened, else in the table as it is now.
+    """
     with stage("The plans of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
         base_path = context.task.table.base_path
-        table = HudiTable.open(context.spark, base_path)
+        table = opened or HudiTable.open(context.spark, base_path)
         if table is None:
             return
         _require(context.spark, table.meta)
@@ -53,7 +56,7 @@ def require_plans_inside(context: TaskContext) -> None:
             _require(context.spark, inner.meta)
 
 
-def require_partitions_inside(context: TaskContext) -> None:
+def require_partitions_inside(context: TaskContext, table: HudiTable) -> None:
     """Raise `TaskFailed` when a service runs inside the writer and a commit has written to a partition outside.
 
     Hudi plans and executes at once there, from the partitions that commits name.
@@ -62,8 +65,7 @@ def require_partitions_inside(context: TaskContext) -> None:
     if not any(options.get(option) == "true" for option in _INSIDE_THE_WRITER):
         return
     with stage("The commits of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.open(context.spark, base_path)
-        outside = None if table is None else next(_partitions_outside(table, Folder(base_path)), None)
+        outside = next(_partitions_outside(table, Folder(base_path)), None)
     if outside is not None:
         instant, partition = outside
         raise TaskFailed(
