@@ -19,6 +19,7 @@ from tests.faults.proxy import FaultProxy
 from tests.faults.skew import NO_SKEW, Skew
 from tests.faults.upstream import open_session
 
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.jobs.names import TABLE_UID_LABEL
 from hudi_operator.kube import errors
 from hudi_operator.kube.errors import KubernetesError, NotFound
@@ -82,6 +83,11 @@ class Arena:
             "spec": declared,
         }
         await self.transport.request("POST", self.tables, body=table)
+
+    async def allow(self, **spec: Any) -> None:
+        """Change some fields of the class."""
+        path = f"{API}/huditableclasses/{self.namespace}"
+        await self.transport.request("PATCH", path, body={"spec": spec}, content_type=MERGE_PATCH)
 
     async def patch(self, name: str, changes: Document) -> None:
         """Change some fields of a table."""
@@ -193,7 +199,7 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
         "execution": {"mode": "Local"},
         "job": {"nodeSelector": {NODE_LABEL: namespace}},
         "retry": {"initialDelay": "1s", "maxDelay": "2s"},
-        "operations": {"allowed": ["Restore"], "approval": "Manual"},
+        "operations": {"allowed": [*OPERATION_FIELDS], "approval": "Manual"},
     }
     table_class = {
         "apiVersion": "hudi-operator.io/v1alpha1",
