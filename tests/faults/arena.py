@@ -121,6 +121,11 @@ class Arena:
         """Return the timeline of a table."""
         return SmallTable(self.folder / "lake" / name)
 
+    def files(self) -> dict[str, tuple[int, int]]:
+        """Return every file of the lake, with its size and the time of its last change."""
+        found = (path for path in (self.folder / "lake").rglob("*") if path.is_file())
+        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
     async def eventually(self, look: Callable[[], Awaitable[Any]], *, what: str, seconds: float = PATIENCE) -> Any:
         """Return the first true answer; fail with what explains it when there is none in time."""
         deadline = time.monotonic() + seconds

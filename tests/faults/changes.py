@@ -10,7 +10,7 @@ from typing import Any
 from tests.faults.driver import CLEANED, folder_of
 from tests.timeline.hostile import avro_file, number, record
 
-from hudi_jobs.contract import OperationKind, TableOperation, TableTask
+from hudi_jobs.contract import OperationKind, RunnableService, TableOperation, TableTask
 from hudi_jobs.notes import commit_notes
 from toolkit.small_table import SmallTable
 
@@ -79,18 +79,29 @@ class GoBack(Change):
         return {**told, "restore": known["restore"]} if "restore" in known else told
 
 
-class Clean(Change):
-    """A service that is run once: a clean, which a killed run leaves planned, and which any later clean finishes."""
+class Serve(Change):
+    """A service that is run once: a killed run leaves its plan, which any later run of the service finishes."""
 
     def begin(self, asked: Asked, known: Document) -> Document:  # noqa: ARG002
-        left = asked.table.pending("clean")
-        return {"clean": left[0] if left else asked.table.begin_action("clean.requested", "clean.inflight")}
+        action = _action(asked)
+        left = asked.table.pending(action)
+        return {"instant": left[0] if left else asked.table.begin_action(f"{action}.requested", f"{action}.inflight")}
 
     def finish(self, asked: Asked, known: Document) -> None:
-        asked.table.complete_action(known["clean"], "clean", CLEANED)
+        notes = {"operationType": "CLUSTER", "extraMetadata": commit_notes(asked.run, asked.task)}
+        content = CLEANED if _action(asked) == "clean" else json.dumps(notes).encode()
+        asked.table.complete_action(known["instant"], _action(asked), content)
 
-    def report(self, asked: Asked, known: Document) -> Document:  # noqa: ARG002
-        return {"instant": known["clean"], "count": 1} if "clean" in known else {"count": 1}
+    def report(self, asked: Asked, known: Document) -> Document:
+        found = [known["instant"]] if "instant" in known else asked.table.pending(_action(asked))
+        return {"instant": found[0] if found else None, "count": 1}
+
+
+def _action(asked: Asked) -> str:
+    assert asked.operation.service is not None, "the request says which service"
+    return {RunnableService.CLEANING: "clean", RunnableService.CLUSTERING: "replacecommit"}[
+        asked.operation.service.service
+    ]
 
 
 class Mend(Change):
@@ -149,7 +160,7 @@ class Erase(Change):
 CHANGES: Mapping[OperationKind, Change] = {
     OperationKind.RESTORE: GoBack(),
     OperationKind.ROLLBACK: GoBack(),
-    OperationKind.RUN_SERVICE: Clean(),
+    OperationKind.RUN_SERVICE: Serve(),
     OperationKind.REPAIR: Mend(),
     OperationKind.UPGRADE: Move(),
     OperationKind.DOWNGRADE: Move(),
