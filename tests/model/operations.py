@@ -46,7 +46,7 @@ def approve(world: World) -> None:
 
 
 def create(world: World, kind: str) -> None:
-    """Create a HudiOperation in every cluster to which somebody applies it; `kind` is a field of the spec or dry run."""
+    """Create a HudiOperation in each cluster to which it is applied; `kind` is a field of its spec, or dry run."""
     newest, before = world.lake.commits[:2]
     for cluster in world.clusters:
         world.serial += 1
