@@ -49,6 +49,8 @@ _LOOK_SECONDS = 0.003
 _GOOD = {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
 _FINAL = {FailureReason.NOT_VERIFIED, FailureReason.NOT_ERASED}
 _WRITES = {"commit", "deltacommit", "replacecommit"}
+_WRITING = {OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK}
+"""Kinds that make commits of their own: the operator says of these that a killed run has left one."""
 
 
 def swept() -> list[tuple[Trial, Shape]]:
@@ -133,7 +135,7 @@ def kill(lake: Lake, program: Callable[..., Any], trial: Trial, shape: Shape, mo
         running = program(request)
         wait_for_change(lake, running, moment.time)
     running.kill()
-    left = tuple(time for action, time in begun(lake, trial) if (action, time) not in known and action not in _WRITES)
+    left = left_by(trial, [one for one in begun(lake, trial) if one not in known])
 
     result = run(lake, asked, shape, "next", abandoned=left)
     if result.outcome not in _GOOD and result.reason not in _FINAL:
@@ -143,6 +145,12 @@ def kill(lake: Lake, program: Callable[..., Any], trial: Trial, shape: Shape, mo
         print(f"{trial} on {shape} at {moment}: tried again after {result.message}")  # noqa: T201
         result = run(lake, asked, shape, "after-next", abandoned=left)
     check_done(lake, shape, asked, result)
+
+
+def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]:
+    """What the operator takes for left behind by a run (`planning/writers/unfinished.py`)."""
+    writes = trial.kind in _WRITING
+    return tuple(time for action, time in begun_since if action not in _WRITES or writes)
 
 
 def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult) -> None:
