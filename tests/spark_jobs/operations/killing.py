@@ -31,7 +31,7 @@ from hudi_jobs.contract import JobRequest, NewerSavepoints, OperationKind, Repai
 from hudi_jobs.services.client import write_client
 
 UID = "uid-of-trial"
-_LONG_AGO = 1_700_000_000
+LONG_AGO = 1_700_000_000
 _RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
 _CLEAN = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.commits.retained": "1"}
 _ARCHIVE = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
@@ -116,7 +116,7 @@ def _service(service: RunnableService) -> Callable[[Any, Shape], Asked]:
 def _age(folder: Path) -> None:
     """Let nothing below a folder be written lately."""
     for path in folder.rglob("*"):
-        os.utime(path, (_LONG_AGO, _LONG_AGO))
+        os.utime(path, (LONG_AGO, LONG_AGO))
 
 
 def _stuck_write(lake: Any, shape: Shape) -> Asked:
@@ -166,7 +166,7 @@ def _properties(lake: Any, _: Shape) -> Asked:
     backup.write_bytes(sound)
     file.write_bytes(sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1"))
     for path in (file, backup):
-        os.utime(path, (_LONG_AGO, _LONG_AGO))
+        os.utime(path, (LONG_AGO, LONG_AGO))
     return Asked(repair_request(lake, RepairStep.RESTORE_PROPERTIES, uid=UID), expected)
 
 
