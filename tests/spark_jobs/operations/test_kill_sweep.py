@@ -3,12 +3,14 @@
 Which phases there are is seen in a run that is left alone, so a new one is swept without a word here. Between them
 Hudi itself is at work: a driver is also killed when the files of the timeline have changed for the nth time. What the
 next run is told to be abandoned is what the operator would tell it. `make test-faults` runs all of it, which takes many
-hours; FAULTS_SHAPES=2 takes two shapes for each kind, in another order for each, and FAULTS_SHARE=1/4 a quarter.
+hours; FAULTS_SHAPES=2 takes two shapes for each kind, in another order for each, FAULTS_MOMENTS=2 draws two moments for
+each of these, by FAULTS_SEED, and FAULTS_SHARE=1/4 takes a quarter.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -95,7 +97,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun_and_does_it_once(
     shape.declare(lake)
     case = Case(lake, trial, shape, trial.prepare(lake, shape))
     before = Kept(lake)
-    moments = moments_of(lake, shape, case.asked)
+    moments = drawn(moments_of(lake, shape, case.asked), f"{trial} {shape}")
     for moment in moments:
         before.put_back()
         try:
@@ -104,6 +106,13 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun_and_does_it_once(
             wrong.append(f"{trial} on {shape} killed at {moment}: {error}")
     print(f"{trial} on {shape}: {', '.join(map(str, moments))}")  # noqa: T201 - says what was swept
     assert not wrong, "\n\n".join(wrong)
+
+
+def drawn(moments: list[Moment], what: str) -> list[Moment]:
+    """All moments, or so many of them as were asked for."""
+    most = int(os.environ.get("FAULTS_MOMENTS") or len(moments))
+    draw = random.Random(f"{os.environ.get('FAULTS_SEED', '')} {what}")
+    return draw.sample(moments, most) if most < len(moments) else moments
 
 
 class Kept:
