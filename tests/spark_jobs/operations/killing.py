@@ -70,34 +70,34 @@ def _filled(lake: Any, count: int, *, first: int = 0) -> Rows:
 
 def _added(lake: Any) -> Rows:
     lake.spec |= SMALL
-    add(lake, 3)
+    add(lake, 2)
     lake.spec.pop("tableVersion", None)
     return rows(lake)
 
 
 def _restore(lake: Any, _: Shape) -> Asked:
-    expected, target = _filled(lake, 2), commits(lake)[-1]
-    _filled(lake, 3, first=2)
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    _filled(lake, 2, first=1)
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client.savepoint(commits(lake)[-1], user="somebody", comment="mine")
     return Asked(request(lake, target, RESTORE, uid=UID, savepoints=NewerSavepoints.REMOVE), expected)
 
 
 def _restore_onwards(lake: Any, _: Shape) -> Asked:
-    expected, target = _filled(lake, 2), commits(lake)[-1]
-    _filled(lake, 2, first=2)
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    _filled(lake, 1, first=1)
     return Asked(request(lake, target, RESTORE, uid=UID, reingest=False), expected)
 
 
 def _rollback(lake: Any, _: Shape) -> Asked:
-    expected = _filled(lake, 2)
-    _filled(lake, 1, first=2)
+    expected = _filled(lake, 1)
+    _filled(lake, 1, first=1)
     return Asked(request(lake, commits(lake)[-1], ROLLBACK, uid=UID), expected)
 
 
 def _change(kind: OperationKind, version: int) -> Callable[[Any, Shape], Asked]:
     def prepare(lake: Any, _: Shape) -> Asked:
-        expected = _filled(lake, 3)
+        expected = _filled(lake, 2)
         return Asked(request(lake, None, kind, uid=UID, version=version), expected)
 
     return prepare
@@ -107,7 +107,8 @@ def _service(service: RunnableService) -> Callable[[Any, Shape], Asked]:
     replaced = {RunnableService.CLEANING: _CLEAN, RunnableService.ARCHIVAL: _ARCHIVE}.get(service)
 
     def prepare(lake: Any, _: Shape) -> Asked:
-        expected = _added(lake) if service is RunnableService.CLUSTERING else _filled(lake, 5)
+        count = 5 if service is RunnableService.ARCHIVAL else 2
+        expected = _added(lake) if service is RunnableService.CLUSTERING else _filled(lake, count)
         return Asked(service_request(lake, service, uid=UID, replaced=replaced), expected)
 
     return prepare
@@ -121,8 +122,8 @@ def _age(folder: Path) -> None:
 
 def _stuck_write(lake: Any, shape: Shape) -> Asked:
     """The newest commit is as a tool leaves it that dies before it completes it."""
-    expected = _filled(lake, 2)
-    _filled(lake, 1, first=2)
+    expected = _filled(lake, 1)
+    _filled(lake, 1, first=1)
     instant, timeline = commits(lake)[-1], shape.timeline(lake)
     pattern = f"{instant}.*commit" if shape.version == 6 else f"{instant}_*commit"
     (completed,) = (path for path in timeline.glob(pattern) if not path.name.startswith("."))
@@ -147,18 +148,18 @@ def _corrupt_plan(lake: Any, shape: Shape) -> Asked:
 
 
 def _metadata_table(lake: Any, _: Shape) -> Asked:
-    expected = _filled(lake, 3)
+    expected = _filled(lake, 2)
     return Asked(repair_request(lake, RepairStep.REBUILD_METADATA_TABLE, uid=UID), expected)
 
 
 def _record_index(lake: Any, _: Shape) -> Asked:
     lake.options |= _RECORD_INDEX
-    expected = _filled(lake, 3)
+    expected = _filled(lake, 2)
     return Asked(repair_request(lake, RepairStep.REBUILD_RECORD_INDEX, uid=UID), expected)
 
 
 def _properties(lake: Any, _: Shape) -> Asked:
-    expected, folder = _filled(lake, 2), lake.folder / "table/.hoodie"
+    expected, folder = _filled(lake, 1), lake.folder / "table/.hoodie"
     file, backup = folder / "hoodie.properties", folder / "hoodie.properties.backup"
     sound = file.read_bytes()
     for name in (".hoodie.properties.crc", ".hoodie.properties.backup.crc"):
@@ -174,7 +175,7 @@ def _erase(**how: Any) -> Callable[[Any, Shape], Asked]:
     def prepare(lake: Any, shape: Shape) -> Asked:
         if shape.metadata:
             lake.options |= erasing.INDEXES
-        for number in range(3):
+        for number in range(2):
             erasing.upsert(lake, number)
         lake.spec.pop("tableVersion", None)
         key, table = erasing.customer(7), lake.folder / "table"
