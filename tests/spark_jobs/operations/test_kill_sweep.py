@@ -134,8 +134,9 @@ def moments_of(lake: Lake, shape: Shape, asked: Asked) -> list[Moment]:
     """Leave a run alone, and return the phases that it has gone through and how often the timeline has changed."""
     before = Counter(phases._REACHED)
     with changes_of(lake) as seen:
-        check_done(lake, shape, asked, run(lake, asked, shape, "undisturbed"))
+        result = run(lake, asked, shape, "undisturbed")
     reached = Counter(phases._REACHED) - before
+    check_done(lake, shape, asked, result)
     found = [Moment(phase, time) for phase, times in reached.items() for time in range(1, times + 1)]
     step = max(len(seen) / MOST_CHANGES, 1.0)
     changes = sorted({int(step * one) + 1 for one in range(MOST_CHANGES) if step * one < len(seen)})
