@@ -57,9 +57,10 @@ async def test_a_person_who_follows_the_page_gets_a_stuck_table_to_work_again(tm
 
 
 async def dead_tool(place: Arena) -> None:
-    """A tool has begun a write and died: the table waits, and says for what."""
+    """A tool has begun a write and died: what is due waits, and says for what."""
     _, _, answer = row("`WaitingForOther`")
     left = place.lake(NAME).begin()
+    await place.patch(NAME, {"metadata": {"annotations": {"hudi-operator.io/requested-at": "stuck"}}})
 
     async def waits() -> bool:
         status = ((await place.get(NAME)) or {})["status"]
@@ -70,6 +71,7 @@ async def dead_tool(place: Arena) -> None:
     would, done = await ask_first(place, repair(answer, left), name="dead-tool")
     assert (would["instant"], done["instant"], done["verified"]) == (left, left, True)
     await at_rest(place)
+    assert len(place.lake(NAME).commits()) == 2, "what was due has run"
 
 
 async def plan_that_cannot_be_read(place: Arena) -> None:
@@ -105,5 +107,10 @@ async def plan_that_nothing_executes(place: Arena) -> None:
 
 async def at_rest(place: Arena) -> None:
     """Nothing is pending, and the table is ready."""
-    await settled(place, lambda table: not table["status"]["timeline"]["pending"], what="the table works again")
+
+    def works(table: Document) -> bool:
+        status = table["status"]
+        return not status["timeline"]["pending"] and status.get("lastHandledReconcileAt") == "stuck"
+
+    await settled(place, works, what="the table works again")
     assert (await condition(place))["status"] == "True"
