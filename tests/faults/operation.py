@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -54,14 +55,15 @@ class Operating:
 
     async def delete_what_has_begun(self, arena: Arena) -> EndState:
         """Delete an operation whose driver was killed midway: it is finished first, and then it goes."""
-        statuses = await self.begin(arena, die_midway, approved=True)
+        deleted = asyncio.Event()
+        statuses = await self.begin(arena, killed_once(until=deleted), approved=True)
 
         async def begun() -> bool:
             return bool((await _operation(arena) or {}).get("status", {}).get("begun"))
 
         await arena.eventually(begun, what="the operation has begun")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
-        arena.node.work = working(operate, version=self.version)
+        deleted.set()
         return await _finished(arena, statuses)
 
     async def delete_what_may_be_left(self, arena: Arena) -> EndState:
@@ -75,6 +77,19 @@ class Operating:
         await arena.eventually(retrying, what="the operation is to be tried again")
         await arena.transport.request("DELETE", f"{arena.operations}/{BACK}")
         return await _finished(arena, statuses, is_done=False)
+
+
+def killed_once(*, until: asyncio.Event) -> OfOperation:
+    """Return a driver that is killed midway, and whose later runs carry the operation out once that has happened."""
+    runs = iter([die_midway])
+
+    async def work(pod: Document) -> Ended:
+        if (run := next(runs, None)) is not None:
+            return await run(pod)
+        await until.wait()
+        return await operate(pod)
+
+    return work
 
 
 def first_commit(arena: Arena) -> str:
