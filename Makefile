@@ -27,7 +27,7 @@ test-all: bootstrap ## Run everything in full: every example, moment, history of
 fuzz: bootstrap ## Have a hostile tenant change everything at random for an hour of processor time, or FUZZ_SECONDS=n
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest -q tests/fuzz
 
-test-faults: bootstrap ## Kill the operator around every write, and have every call fail; FAULTS_SEED=n repeats a run
+test-faults: bootstrap ## Kill the operator around every write, fail every call, kill drivers at every phase; FAULTS_SEED=n repeats
 	@$(PYTHON) dev/run_tests.py faults
 
 test-upgrade: bootstrap ## Upgrade the chart from the release before while Jobs, plans, failures and a deletion are under way

@@ -4,7 +4,8 @@ A stage is made of groups, and groups run in lanes, three of them at once, becau
 the end-to-end tests wait for the programs of the cluster to be built, and later for pods. What the first lane says is
 on the terminal; the others write logs, which are shown at the end. All groups run even after one has failed; the last
 line counts what passed and failed. The stages `faults`, which sweeps every fault point where others draw a few, and
-`upgrade`, which builds the release before, take long, and only run when they are asked for, by name or as one of `all`.
+kills drivers at every phase of every operation, and `upgrade`, which builds the release before, take long, and only run
+when they are asked for, by name or as one of `all`.
 """
 
 import os
@@ -31,11 +32,11 @@ STAGES: dict[str, Sequence[str]] = {
     "unit": ("unit",),
     "integration": ("integration", "streams", "slow", "matrix"),
     "cluster": ("api", "e2e"),
-    "faults": ("faults",),
+    "faults": ("faults", "kills"),
     "upgrade": ("upgrade",),
 }
 ON_REQUEST = ("faults", "upgrade")
-SPARK_LANES = (("integration",), ("streams",), ("matrix",))
+SPARK_LANES = (("integration",), ("streams",), ("matrix",), ("kills",))
 # The operator that the end-to-end tests install would act on the tables of the API tests. So these have an API server
 # of their own, or come first where there is only the given cluster.
 LANES = (
@@ -66,8 +67,15 @@ PYTEST: dict[str, Sequence[str]] = {
     "matrix": ("-m", "matrix"),
     "api": ("-m", "(chart or cluster) and not e2e"),
     "faults": ("-s", "-m", "cluster", "tests/faults"),
+    "kills": ("-s", "-m", "spark", "tests/spark_jobs/operations"),
     "upgrade": ("-m", "e2e", "tests/upgrade"),
 }
+
+IN_FULL: Mapping[str, Mapping[str, str]] = {
+    "faults": {"FAULTS": "full"},
+    "kills": {"FAULTS": "full", "KILLS": "only", "HUDI_JOBS_TRIALS": "all"},
+}
+"""What a group is told so that it leaves nothing out."""
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
@@ -123,7 +131,7 @@ class Group:
         elif self.name == "api":
             count = self._run_with_control_plane()
         else:
-            count = self._run_pytest({})
+            count = self._run_pytest(IN_FULL.get(self.name, {}))
         result = Result(self.name, count, time.monotonic() - began)
         say(f"{self.name} ended: {' '.join(str(count).split())}")
         return result
@@ -139,7 +147,7 @@ class Group:
             environment = {"KUBECONFIG": kubeconfig or str(ROOT / ".dev" / "kubeconfig")}
             if self.name == "e2e":
                 return self._run_end_to_end(environment)
-            return self._run_pytest(environment | ({"FAULTS": "full"} if self.name == "faults" else {}))
+            return self._run_pytest({**environment, **IN_FULL.get(self.name, {})})
         finally:
             if os.environ.get("KEEP_CLUSTER") != "1":
                 self._execute(("dev/cluster", "down"))

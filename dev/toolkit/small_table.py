@@ -1,4 +1,4 @@
-"""Real Hudi timelines on local files without Spark: commits of table version 6 that hold no data files.
+"""Real Hudi timelines on local files without Spark: commits that hold no data files, by default of table version 6.
 
 What they hold is what a reader of timelines looks at: the three files of each commit, and its metadata as JSON.
 """
@@ -13,6 +13,8 @@ from threading import Lock
 
 RUN_KEY = "hudi-operator.run"
 CHECKPOINT_KEY = "hudi-operator.checkpoint"
+
+_LAYOUT_2_FROM = 8
 
 _instants = Lock()
 _last_instants: dict[timedelta, datetime] = {}
@@ -31,25 +33,32 @@ class SmallTable:
         self.folder = folder
         self._writer_ahead = writer_ahead
         self._store_ahead = store_ahead
-        self._timeline = folder / ".hoodie"
+        self._properties = folder / ".hoodie/hoodie.properties"
 
-    def create(self, name: str) -> None:
+    def create(self, name: str, *, version: int = 6) -> None:
         """Make the table unless it is there."""
-        properties = self._timeline / "hoodie.properties"
-        if properties.exists():
+        if self._properties.exists():
             return
-        (self._timeline / "archived").mkdir(parents=True, exist_ok=True)
-        content = {
-            "hoodie.table.name": name,
-            "hoodie.table.type": "COPY_ON_WRITE",
-            "hoodie.table.recordkey.fields": "id",
-            "hoodie.table.version": "6",
-            "hoodie.timeline.layout.version": "1",
-            "hoodie.table.timeline.timezone": "UTC",
-            "hoodie.archivelog.folder": "archived",
-            "hoodie.table.checksum": str(zlib.crc32(f".{name}".encode())),
-        }
-        properties.write_text("".join(f"{key}={value}\n" for key, value in content.items()))
+        (self.folder / ".hoodie/archived").mkdir(parents=True, exist_ok=True)
+        (self.folder / ".hoodie/timeline/history").mkdir(parents=True, exist_ok=True)
+        self._write_properties(name, version)
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+        return int(self._property("hoodie.table.version"))
+
+    def move(self, version: int, *, most: int | None = None) -> None:
+        """Move the files of the timeline to where they are in another version, or so many of them."""
+        source, target = self._folder_of(self.version), self._folder_of(version)
+        if source != target:
+            for file in sorted(source.glob("[0-9]*.*"))[:most]:
+                stem, _, end = file.name.partition(".")
+                file.rename(target / self._name(stem.partition("_")[0], end, version=version))
+
+    def set_version(self, version: int) -> None:
+        """Say which version the table has; its timeline has been moved."""
+        self._write_properties(self._property("hoodie.table.name"), version)
 
     def commit(self, *, run: str | None = None, checkpoint: str | None = None) -> str:
         """Complete a commit and return its instant; `run` marks it as the operator's own."""
@@ -60,10 +69,15 @@ class SmallTable:
 
     def begin(self) -> str:
         """Begin a commit and return its instant."""
+        return self.begin_action("commit.requested", "inflight")
+
+    def begin_action(self, *ends: str, content: bytes = b"") -> str:
+        """Begin an instant with files of these ends, and return it."""
         instant = _next_instant(self._writer_ahead)
-        for name in (f"{instant}.commit.requested", f"{instant}.inflight"):
-            (self._timeline / name).touch()
-            self._set_time(self._timeline / name)
+        for end in ends:
+            file = self._timeline / f"{instant}.{end}"
+            file.write_bytes(content)
+            self._set_time(file)
         return instant
 
     def complete(self, instant: str, notes: Mapping[str, str]) -> None:
@@ -74,41 +88,86 @@ class SmallTable:
             "extraMetadata": {**notes, "schema": ""},
             "operationType": "INSERT",
         }
+        self.complete_action(instant, "commit", json.dumps(metadata).encode())
+
+    def complete_action(self, instant: str, action: str, content: bytes) -> None:
+        """Complete an instant with what its file says."""
         # A reader must never see half a file under its final name.
-        unfinished = self._timeline / f".{instant}.unfinished"
-        unfinished.write_text(json.dumps(metadata))
+        unfinished = self.folder / ".hoodie" / f".{instant}.unfinished"
+        unfinished.write_bytes(content)
         self._set_time(unfinished)
-        unfinished.rename(self._timeline / f"{instant}.commit")
+        unfinished.rename(self._timeline / self._name(instant, action, version=self.version))
+
+    def pending(self, action: str) -> list[str]:
+        """Return the instants of an action that are planned and have not completed, oldest first."""
+        planned = {file.name.partition(".")[0] for file in self._timeline.glob(f"*.{action}.requested")}
+        return sorted(planned - self._completed(action))
 
     def commits(self) -> list[str]:
         """Return the instants of the completed commits, oldest first."""
-        return sorted(file.stem for file in self._timeline.glob("*.commit"))
+        return sorted(self._completed("commit"))
 
     def begin_restore(self, undone: bytes) -> str:
         """Begin a restore whose plan is given, and return its instant."""
-        instant = _next_instant(self._writer_ahead)
-        (self._timeline / f"{instant}.restore.requested").write_bytes(undone)
-        (self._timeline / f"{instant}.restore.inflight").write_bytes(undone)
-        return instant
+        return self.begin_action("restore.requested", "restore.inflight", content=undone)
 
     def complete_restore(self, instant: str, undone: bytes) -> None:
         """Complete a restore."""
-        (self._timeline / f"{instant}.restore").write_bytes(undone)
+        self.complete_action(instant, "restore", undone)
 
     def remove(self, instant: str) -> None:
-        """Remove a commit, the newest of its files first, as a restore does."""
-        for end in ("commit", "inflight", "commit.requested"):
-            (self._timeline / f"{instant}.{end}").unlink(missing_ok=True)
+        """Remove a commit, or another instant, the newest of its files first, as a restore does."""
+        for file in sorted(self._timeline.glob(f"{instant}*"), key=_age):
+            file.unlink(missing_ok=True)
 
     def runs(self) -> list[str | None]:
         """Return the runs that made the completed commits, oldest first."""
         files = sorted(self._timeline.glob("*.commit"))
         return [json.loads(file.read_text())["extraMetadata"].get(RUN_KEY) for file in files]
 
+    @property
+    def _timeline(self) -> Path:
+        return self._folder_of(self.version)
+
+    def _folder_of(self, version: int) -> Path:
+        return self.folder / (".hoodie/timeline" if version >= _LAYOUT_2_FROM else ".hoodie")
+
+    def _completed(self, action: str) -> set[str]:
+        return {file.name.partition(".")[0].partition("_")[0] for file in self._timeline.glob(f"*.{action}")}
+
+    def _name(self, instant: str, end: str, *, version: int) -> str:
+        is_completed = end.isalpha() and end != "inflight"
+        return f"{instant}_{instant}.{end}" if version >= _LAYOUT_2_FROM and is_completed else f"{instant}.{end}"
+
+    def _property(self, key: str) -> str:
+        lines = self._properties.read_text().splitlines()
+        return next(line.partition("=")[2] for line in lines if line.startswith(f"{key}="))
+
+    def _write_properties(self, name: str, version: int) -> None:
+        content = {
+            "hoodie.table.name": name,
+            "hoodie.table.type": "COPY_ON_WRITE",
+            "hoodie.table.recordkey.fields": "id",
+            "hoodie.table.version": str(version),
+            "hoodie.timeline.layout.version": "2" if version >= _LAYOUT_2_FROM else "1",
+            "hoodie.table.timeline.timezone": "UTC",
+            "hoodie.archivelog.folder": "archived",
+            "hoodie.table.checksum": str(zlib.crc32(f".{name}".encode())),
+        }
+        unfinished = self._properties.with_name(".hoodie.properties.unfinished")
+        unfinished.write_text("".join(f"{key}={value}\n" for key, value in content.items()))
+        unfinished.rename(self._properties)
+
     def _set_time(self, file: Path) -> None:
         if self._store_ahead:
             moment = file.stat().st_mtime + self._store_ahead.total_seconds()
             os.utime(file, (moment, moment))
+
+
+def _age(file: Path) -> int:
+    """Order the files of an instant: the newest first."""
+    end = file.name.partition(".")[2]
+    return 2 if end.endswith("requested") else 1 if end.endswith("inflight") else 0
 
 
 def _next_instant(ahead: timedelta) -> str:

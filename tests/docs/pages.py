@@ -41,6 +41,19 @@ def read(page: str) -> str:
     return (DOCS / page).read_text()
 
 
+def section(page: str, anchor: str) -> str:
+    """Return a part of a page, from the heading with this anchor to the next one of its level."""
+    _, _, rest = read(page).partition(f'<a id="{anchor}"></a>\n')
+    assert rest, f"{page} has no heading with the anchor {anchor}"
+    return re.split(r"^## ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """Return the cells of the rows of a table, without its head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
 def pages() -> list[str]:
     """Return the names of all pages."""
     return sorted(path.name for path in DOCS.glob("*.md"))

@@ -19,6 +19,7 @@ from tests.faults.proxy import FaultProxy
 from tests.faults.skew import NO_SKEW, Skew
 from tests.faults.upstream import open_session
 
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.jobs.names import TABLE_UID_LABEL
 from hudi_operator.kube import errors
 from hudi_operator.kube.errors import KubernetesError, NotFound
@@ -83,6 +84,11 @@ class Arena:
         }
         await self.transport.request("POST", self.tables, body=table)
 
+    async def allow(self, **spec: Any) -> None:
+        """Change some fields of the class."""
+        path = f"{API}/huditableclasses/{self.namespace}"
+        await self.transport.request("PATCH", path, body={"spec": spec}, content_type=MERGE_PATCH)
+
     async def patch(self, name: str, changes: Document) -> None:
         """Change some fields of a table."""
         await self.transport.request("PATCH", f"{self.tables}/{name}", body=changes, content_type=MERGE_PATCH)
@@ -114,6 +120,11 @@ class Arena:
     def lake(self, name: str) -> SmallTable:
         """Return the timeline of a table."""
         return SmallTable(self.folder / "lake" / name)
+
+    def files(self) -> dict[str, tuple[int, int]]:
+        """Return every file of the lake, with its size and the time of its last change."""
+        found = (path for path in (self.folder / "lake").rglob("*") if path.is_file())
+        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
 
     async def eventually(self, look: Callable[[], Awaitable[Any]], *, what: str, seconds: float = PATIENCE) -> Any:
         """Return the first true answer; fail with what explains it when there is none in time."""
@@ -193,7 +204,7 @@ async def _make_place(transport: Transport, namespace: str, folder: Path) -> Non
         "execution": {"mode": "Local"},
         "job": {"nodeSelector": {NODE_LABEL: namespace}},
         "retry": {"initialDelay": "1s", "maxDelay": "2s"},
-        "operations": {"allowed": ["Restore"], "approval": "Manual"},
+        "operations": {"allowed": [*OPERATION_FIELDS], "approval": "Manual"},
     }
     table_class = {
         "apiVersion": "hudi-operator.io/v1alpha1",

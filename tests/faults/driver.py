@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,28 @@ from toolkit.small_table import SmallTable
 Document = dict[str, Any]
 
 
+CLEANED = b'{"earliestCommitToRetain": ""}'
+"""What a clean says that has removed nothing that anybody needs."""
+
 _AT_WORK_SECONDS = 0.3
 """For how long a commit is inflight: the operator now and then sees it then."""
 
 
-async def commit(pod: Document, skew: Skew = NO_SKEW) -> Ended:
+async def commit(pod: Document, skew: Skew = NO_SKEW, *, version: int = 6) -> Ended:
     """Ingest as a real driver would: one commit that carries the run's name, and an outcome that names the instant.
 
-    It commits whenever it is run, so that a run too many shows as a commit too many. Other services find nothing to do.
+    It commits whenever it is run, so that a run too many shows as a commit too many. A cleaning finishes what was left
+    of a clean; other services find nothing to do.
     """
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
     task = request.tasks[0]
+    table = SmallTable(folder_of(task.table.base_path), writer_ahead=skew.drivers, store_ahead=skew.store)
+    if task.service is Service.CLEANING and (left := table.pending("clean")):
+        await asyncio.to_thread(table.complete_action, left[0], "clean", CLEANED)
+        return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, instant=left[0]))
     if task.service is not Service.INGESTION:
         return ended(TaskResult(id=task.id, outcome=Outcome.NOTHING_TO_DO))
-    table = SmallTable(folder_of(task.table.base_path), writer_ahead=skew.drivers, store_ahead=skew.store)
-    await asyncio.to_thread(table.create, task.table.name)
+    await asyncio.to_thread(partial(table.create, task.table.name, version=version))
     instant = await asyncio.to_thread(table.begin)
     await asyncio.sleep(_AT_WORK_SECONDS)
     await asyncio.to_thread(table.complete, instant, commit_notes(request.run, task))

@@ -1,4 +1,4 @@
-"""A driver of operations without Spark: it records, restores a small table, and goes on where one was killed."""
+"""A driver of operations without Spark: it records, changes a small table, and goes on where one was killed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.faults.changes import CHANGES, Asked
 from tests.faults.driver import DIES, ended, folder_of
 from tests.faults.node import Ended
-from tests.timeline.hostile import avro_file, number, record
 
-from hudi_jobs.contract import JobRequest, OperationPhase, OperationReport, Outcome, TableOperation, TaskResult
+from hudi_jobs.contract import JobRequest, OperationPhase, OperationReport, Outcome, TableTask, TaskResult
 from hudi_operator.jobs.names import REQUEST_ANNOTATION
 from toolkit.small_table import SmallTable
 
 Document = dict[str, Any]
 
-_UNDONE = record("Restore", instantsToRollback={"type": "array", "items": "string"})
 _STEP_SECONDS = 0.3
 
 
@@ -46,67 +45,49 @@ async def operate(pod: Document) -> Ended:
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
     task = request.tasks[0]
     assert task.operation is not None
-    folder = folder_of(task.table.base_path)
     if task.operation.dry_run:
-        report = _would_do(folder, task.operation)
+        report = _would_do(request.run, task)
     else:
-        done = await _go_on(folder, task.operation, until="done")
+        done = await _go_on(request.run, task, until="done")
         assert done is not None
         report = done
-    return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, message="Undid it.", operation=report))
+    return ended(TaskResult(id=task.id, outcome=Outcome.SUCCEEDED, message="Did it.", operation=report))
 
 
-async def die_while_restoring(pod: Document) -> Ended:
-    """Be killed when the restore has begun, and half of it is done."""
+async def die_midway(pod: Document) -> Ended:
+    """Be killed when the table has begun to change, and half of that is done."""
     request = JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION])
-    task = request.tasks[0]
-    assert task.operation is not None
-    await _go_on(folder_of(task.table.base_path), task.operation, until="begun")
+    await _go_on(request.run, request.tasks[0], until="begun")
     return DIES
 
 
-def _would_do(folder: Path, operation: TableOperation) -> OperationReport:
-    removed = _newer(folder, operation)
-    return OperationReport(
-        phase=OperationPhase.CHECKING, target=operation.instant, removed_count=len(removed), removed=tuple(removed)
-    )
+def _would_do(run: str, task: TableTask) -> OperationReport:
+    asked = _asked(run, task)
+    change = CHANGES[asked.operation.kind]
+    return OperationReport(phase=OperationPhase.CHECKING, **change.report(asked, change.plan(asked)))
 
 
-def _newer(folder: Path, operation: TableOperation) -> list[str]:
-    return [time for time in SmallTable(folder).commits() if time > (operation.instant or "")]
+def _asked(run: str, task: TableTask) -> Asked:
+    assert task.operation is not None
+    return Asked(table=SmallTable(folder_of(task.table.base_path)), run=run, task=task, operation=task.operation)
 
 
-async def _go_on(folder: Path, operation: TableOperation, *, until: str) -> OperationReport | None:
+async def _go_on(run: str, task: TableTask, *, until: str) -> OperationReport | None:
     """Begin, or go on from the record; nothing is changed by one that an earlier run has finished."""
-    table, journal = SmallTable(folder), Journal(folder)
-    known = journal.read().get(operation.uid)
+    asked = _asked(run, task)
+    change, journal, uid = CHANGES[asked.operation.kind], Journal(asked.table.folder), asked.operation.uid
+    known = journal.read().get(uid)
     if known is None:
-        removed = _newer(folder, operation)
-        known = journal.keep(operation.uid, target=operation.instant, removed=removed, changes=0, done=False)
+        known = journal.keep(uid, changes=0, done=False, **change.plan(asked))
     if not known["done"]:
-        time = known.get("restore")
-        if time is None:
-            time = table.begin_restore(_undone(known["removed"]))
-            known = journal.keep(operation.uid, restore=time, changes=known["changes"] + 1)
-        for one in known["removed"]:
-            table.remove(one)
+        if not known["changes"]:
+            known = journal.keep(uid, changes=1, **change.begin(asked, known))
+        change.half(asked, known)
         await asyncio.sleep(_STEP_SECONDS)
         if until == "begun":
             return None
-        table.complete_restore(time, _undone(known["removed"]))
+        change.finish(asked, known)
         await asyncio.sleep(_STEP_SECONDS)
-        known = journal.keep(operation.uid, done=True)
-    return OperationReport(
-        phase=OperationPhase.DONE,
-        target=known["target"],
-        removed_count=len(known["removed"]),
-        removed=tuple(known["removed"]),
-        verified=True,
-        restore=known["restore"],
-    )
-
-
-def _undone(times: list[str]) -> bytes:
-    """What a restore says that it undoes, as an Avro file."""
-    entries = b"".join(number(len(time)) + time.encode() for time in times)
-    return avro_file(_UNDONE, number(len(times)) + entries + number(0) if times else number(0))
+        known = journal.keep(uid, done=True)
+    told = {"verified": True, **change.report(asked, known)}
+    return OperationReport(phase=OperationPhase.DONE, **told)

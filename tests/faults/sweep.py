@@ -52,9 +52,21 @@ async def sweep(
     scenario: Scenario, points: Iterable[Point], folder: Path, *, reference: EndState, stall_seconds: float = 30.0
 ) -> Swept:
     """Run a scenario for each point; where a life ends before the fault is met, the fault moves to its last write."""
+    lives = [(scenario, point) for point in points]
+    return await sweep_each(lives, folder, reference=reference, stall_seconds=stall_seconds)
+
+
+async def sweep_each(
+    lives: Iterable[tuple[Scenario, Point]],
+    folder: Path,
+    *,
+    reference: EndState | None = None,
+    stall_seconds: float = 30.0,
+) -> Swept:
+    """Run each scenario with its point; without a reference an end is only seen to have nothing wrong."""
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number: int, point: Point) -> Swept:
+    async def one(number: int, scenario: Scenario, point: Point) -> Swept:
         async with room:
             at = point
             for attempt in range(ATTEMPTS):
@@ -65,7 +77,7 @@ async def sweep(
                 at = replace(point, write=writes)
             return swept
 
-    found = await asyncio.gather(*(one(number, point) for number, point in enumerate(points)))
+    found = await asyncio.gather(*(one(number, *life) for number, life in enumerate(lives)))
     return Swept(
         unmet=tuple(point for one in found for point in one.unmet),
         wrong=tuple(sentence for one in found for sentence in one.wrong),
@@ -73,7 +85,7 @@ async def sweep(
 
 
 async def _disturbed(
-    scenario: Scenario, point: Point, folder: Path, *, reference: EndState, stall_seconds: float
+    scenario: Scenario, point: Point, folder: Path, *, reference: EndState | None, stall_seconds: float
 ) -> tuple[int, Swept]:
     """Run a scenario with one fault; return the number of its writes as well."""
     async with arena(folder, stall_seconds=stall_seconds, skew=point.skew) as place:
@@ -83,7 +95,8 @@ async def _disturbed(
         except pytest.fail.Exception as failure:
             return len(place.proxy.writes), Swept(wrong=(f"{point}: {failure}",))
         hit = [str(write.call) for write in place.proxy.writes if write.fault]
-        wrong = tuple(f"{point} ({hit}): {sentence}" for sentence in differences(reference, end))
+        found = end.wrong() if reference is None else differences(reference, end)
+        wrong = tuple(f"{point} ({hit}): {sentence}" for sentence in found)
         return len(place.proxy.writes), Swept(unmet=() if hit else (str(point),), wrong=wrong)
 
 

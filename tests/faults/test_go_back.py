@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import blocks, part_of, resources
-from tests.faults.arena import API, arena
+from tests.faults.arena import arena
 from tests.faults.lifecycle import NAME, created, ingested
 from tests.faults.operating import operate
 from tests.faults.operation import approve, reached, working
-
-from hudi_operator.kube.transport import MERGE_PATCH
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), pytest.mark.usefixtures("cluster")]
 
@@ -25,8 +23,7 @@ async def test_a_person_who_follows_the_page_sees_what_would_go_and_has_the_tabl
         await created(place)
         await ingested(place)
         good, bad = place.lake(NAME).commits()
-        path = f"{API}/huditableclasses/{place.namespace}"
-        await place.transport.request("PATCH", path, body={"spec": part[1]}, content_type=MERGE_PATCH)
+        await place.allow(**part[1])
 
         preview = question["metadata"]["name"]
         question["metadata"]["namespace"] = place.namespace

@@ -15,6 +15,7 @@ from tests.planning.world import CREATED, IMAGE, UID, as_declared, at, class_spe
 
 from hudi_jobs.contract import OwnerRecord, Progress, ProgressState
 from hudi_operator.api.resources import OPERATIONS, HudiTable, HudiTableClass, ObjectMetadata, parse_table
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.jobs.job_view import observe_jobs
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
@@ -137,7 +138,7 @@ _RETRY = {"maxDelay": "1m", "maxAttempts": 20}
 @lru_cache(maxsize=8)
 def _table_class(version: int, quiet: int, approval: str) -> HudiTableClass:
     metadata = ObjectMetadata(name="standard", uid="class-uid", generation=version)
-    operations = {"allowed": ["Restore", "Rollback"], "approval": approval}
+    operations = {"allowed": [*OPERATION_FIELDS], "approval": approval}
     takeover = {"quietFor": f"{quiet}s"}
     return HudiTableClass(metadata=metadata, spec=class_spec(retry=_RETRY, takeover=takeover, operations=operations))
 

@@ -76,7 +76,32 @@ _LEFT = replace(
 _FORGOTTEN = replace(_where("driver dies"), prefix=((37, ("status restored", 0)),))
 """The status of the table is lost while the Job of its operation is at work."""
 
+_DELETED_ERASURE = replace(
+    scenarios.ERASURES, prefix=((39, ("operation deleted", 0)),), happenings=frozenset({"driver dies"})
+)
+_ERASURE_WITHOUT_KEYS = replace(scenarios.ERASURES, prefix=_LEFT.prefix)
+_FORGOTTEN_SERVICE = replace(scenarios.WHAT_MAY_BE_LEFT, happenings=frozenset({"status restored"}))
+
 OF_OPERATIONS = (
+    Defect(
+        name="an erasure that was killed midway is let go as a service is",
+        scenario=_DELETED_ERASURE,
+        says="the resource of an operation that has begun is let go",
+        old=((f"{_OPERATIONS}.ended.may_be_left", _always), (f"{_OPERATIONS}.declared.may_be_left", _always)),
+    ),
+    Defect(
+        name="an erasure goes on without the keys that its resource alone held",
+        scenario=_ERASURE_WITHOUT_KEYS,
+        says="it does not come to rest",
+        old=((f"{_OPERATIONS}.assess.is_without_keys", _never),),
+        deviations=0,
+    ),
+    Defect(
+        name="a service that was run once and that the table has forgotten is run again",
+        scenario=_FORGOTTEN_SERVICE,
+        says="a finished operation starts again",
+        old=((f"{_OPERATIONS}.declared._entry_of", _as_new),),
+    ),
     Defect(
         name="a run that was killed counts as one that changed nothing",
         scenario=_where("driver dies"),

@@ -66,7 +66,11 @@ class Record:
     expected: tuple[int, ...]
     """The rows at its target."""
     restore: str = ""
-    """The instant of the restore, once it has begun."""
+    """The instant of the restore, or of what another kind does, once it has begun."""
+    may_be_left: bool = False
+    """Whether the table is whole also while this is not finished."""
+    needs_resource: bool = False
+    """Whether no run goes on without the resource."""
 
 
 @dataclass

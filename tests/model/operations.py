@@ -10,8 +10,9 @@ from tests.model.lake import Record
 from tests.model.ordered import Resource, read
 from tests.model.world import Run, World, moment
 
-from hudi_jobs.contract import Service
+from hudi_jobs.contract import OperationKind, Service
 from hudi_operator.api.status.operation import FINISHED, OperationState
+from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.planning.model import LaunchJob, Observation, Plan
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.status.operation_status import decide_operation
@@ -45,14 +46,14 @@ def approve(world: World) -> None:
 
 
 def create(world: World, kind: str) -> None:
-    """Create a HudiOperation in every cluster to which somebody applies it; `kind` is restore, rollback or dry run."""
+    """Create a HudiOperation in each cluster to which it is applied; `kind` is a field of its spec, or dry run."""
     newest, before = world.lake.commits[:2]
     for cluster in world.clusters:
         world.serial += 1
         resource = Resource(
             name=f"{kind.replace(' ', '-')}-{world.ordered}",
             uid=f"uid-of-operation-{world.serial}",
-            kind="rollback" if kind == "rollback" else "restore",
+            kind="restore" if kind == "dry run" else kind,
             instant=newest.time if kind == "rollback" else before.time,
             created=world.now,
             dry_run=kind == "dry run",
@@ -125,14 +126,36 @@ def _reconcile(world: World, cluster: Cluster, resource: Resource) -> int:
 
 def _check_release(world: World, cluster: Cluster, resource: Resource) -> None:
     """What is let go has been finished, or never begins."""
-    if is_open(world.lake.journal.get(resource.uid)) and not cluster.is_gone:
+    if resource.uid in open_operations(world) and not cluster.is_gone:
         world.wrong("the resource of an operation that has begun is let go")
     cluster.let_go += (resource.uid,)
 
 
-def is_open(record: Record | None) -> bool:
-    """Whether an operation has begun and is not finished."""
-    return record is not None and record.phase != "done"
+def open_operations(world: World) -> set[str]:
+    """The operations that have begun and have to be finished, by the uids of their resources.
+
+    Nobody can go on with an erasure whose resource was removed by force: that alone held the keys.
+    """
+    there = {one.uid for cluster in world.clusters for one in cluster.operations}
+
+    def is_open(uid: str, record: Record) -> bool:
+        is_left = record.may_be_left or (record.needs_resource and uid not in there)
+        return record.phase != "done" and not is_left
+
+    return {uid for uid, record in world.lake.journal.items() if is_open(uid, record)}
+
+
+def is_finished(record: Record | None) -> bool:
+    """Whether an operation has done all that it was to do, or nothing."""
+    return record is None or record.phase == "done"
+
+
+def lacks_keys(cluster: Cluster, job: ActiveJob) -> bool:
+    """Whether no Job can be told what it is to erase, since the resource that holds the keys is gone."""
+    operation = job.operation
+    if operation is None or operation.kind is not OperationKind.ERASE:
+        return False
+    return operation.uid not in {one.uid for one in cluster.operations}
 
 
 def check_operations(world: World, index: int, seen: Observation, plan: Plan) -> None:
@@ -157,10 +180,14 @@ def _of_ends(world: World, plan: Plan) -> Iterator[str]:
     for one in plan.operations:
         if one.reason == OperationReason.NOT_VERIFIED:
             yield "the rows after an operation are not those that were expected"
-        elif one.state is OperationState.FAILED and one.uid in world.lake.journal:
+        elif one.state is OperationState.FAILED and one.uid in open_operations(world):
             yield "an operation that says that nothing was changed has begun"
-        elif one.state is OperationState.SUCCEEDED and not one.dry_run and is_open(world.lake.journal.get(one.uid)):
+        elif one.state is OperationState.SUCCEEDED and not one.dry_run and not is_finished(_record(world, one.uid)):
             yield "an operation that is not finished counts as succeeded"
+
+
+def _record(world: World, uid: str) -> Record | None:
+    return world.lake.journal.get(uid)
 
 
 def _of_starts(world: World, index: int, seen: Observation, plan: Plan) -> Iterator[str]:
@@ -184,7 +211,7 @@ def _of_starts(world: World, index: int, seen: Observation, plan: Plan) -> Itera
 
 def check_alone(world: World) -> None:
     """While an operation has begun, nothing but its own run writes."""
-    if not world.scenario.operations or not any(is_open(one) for one in world.lake.journal.values()):
+    if not world.scenario.operations or not open_operations(world):
         return
     if any(_writes(run) for run in world.runs):
         world.wrong("something writes while an operation has begun")
@@ -197,7 +224,7 @@ def _writes(run: Run) -> bool:
 def check_end_of_table(world: World, cluster: Cluster) -> None:
     """A table is let go only when none of its operations is in between, or may come there."""
     known = {one.uid for one in (*cluster.operations, *cluster.removed)}
-    if any(is_open(record) for uid, record in world.lake.journal.items() if uid in known):
+    if open_operations(world) & known:
         world.wrong("a table is let go while an operation has begun")
 
 
@@ -205,7 +232,7 @@ def operations_owed(world: World, cluster: Cluster) -> Iterator[str]:
     """What is still to come of operations for a table to be at rest."""
     if world.ordered < len(world.scenario.operations) and not cluster.is_gone:
         yield "an operation is still to be asked for"
-    if any(is_open(one) for one in world.lake.journal.values()):
+    if open_operations(world):
         yield "an operation that has begun is not finished"
     for one in cluster.operations:
         phase = read(one).status.phase

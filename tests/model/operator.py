@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.model import invariants
 from tests.model.cluster import Cluster, create_job, delete_job, downgraded, observation
-from tests.model.operations import check_end_of_table, check_operations
+from tests.model.operations import check_end_of_table, check_operations, lacks_keys
 from tests.model.world import World, moment
 from tests.planning.world import IMAGE
 
@@ -64,7 +64,7 @@ def _reconcile(world: World, index: int) -> None:
             delete_job(world, index, action.job.name)
         elif not isinstance(action, LaunchJob | CreateJob):
             continue  # the model's drivers have no executors
-        elif fault == "refused":
+        elif fault == "refused" or lacks_keys(cluster, action.job):
             after = refused(plan, action.job, observation=seen, message="quota", now=now)
             _store(world, index, seen, after, counted=len(plan.finished), again=True)
             cluster.next_reconcile = world.now + AGAIN

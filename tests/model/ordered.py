@@ -12,6 +12,13 @@ from tests.planning.world import at
 
 from hudi_operator.api.resources import OPERATION_FINALIZER, HudiOperation, parse_operation
 
+_ASKS: dict[str, Any] = {
+    "erase": {"keys": [{"id": "7"}]},
+    "runService": {"service": "Cleaning"},
+    "repair": {"rebuildMetadataTable": {}},
+}
+"""What is asked for of kinds that are about no commit."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
@@ -20,6 +27,7 @@ class Resource:
     name: str
     uid: str
     kind: str
+    """The field of the spec that asks for it."""
     instant: str
     created: int
     dry_run: bool = False
@@ -53,7 +61,7 @@ def read(resource: Resource) -> HudiOperation:
         },
         "spec": {
             "tableRef": {"name": "flights"},
-            resource.kind: {"instant": resource.instant},
+            resource.kind: _ASKS.get(resource.kind, {"instant": resource.instant}),
             "dryRun": resource.dry_run,
             "acceptOtherWriters": resource.accepts,
             "approved": resource.approved,

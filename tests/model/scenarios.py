@@ -248,10 +248,25 @@ APPROVALS = Scenario(
     ),
 )
 
+ERASURES = Scenario(
+    name="erasures",
+    spec={**_SPEC, **_KEPT},
+    arrivals=(0, 300, 600, 900),
+    operations=((700, "erase"),),
+    happenings=OPERATIONS.happenings - {"operation created"},
+)
+WHAT_MAY_BE_LEFT = Scenario(
+    name="operations that may be left",
+    spec={**_SPEC, **_KEPT},
+    arrivals=(0, 300, 600, 900),
+    operations=((700, "runService"), (760, "repair")),
+    happenings=OPERATIONS.happenings - {"operation created"},
+)
+
 EVERY = (
     PROCESSES, CLOCKS, INSERTING_CLOCKS, LOCAL, PODS, PEOPLE, STRANGERS, OPERATORS, SHARED, INLINE, SHARED_INLINE,
     REQUESTS, BEHIND, REFUSED, UNREADABLE, ACCEPTING, REQUESTED, LEFT_PLAN, FILES,
     STRANGERS_FROM_THE_START, ADOPTION,
     CONTINUOUS, CONTINUOUS_INSIDE, CONTINUOUS_PEOPLE, CONTINUOUS_UPSERTS, CONTINUOUS_STRANGERS, CONTINUOUS_SHARED,
-    OPERATIONS, OPERATIONS_BESIDE_A_DRIVER, APPROVALS,
+    OPERATIONS, OPERATIONS_BESIDE_A_DRIVER, APPROVALS, ERASURES, WHAT_MAY_BE_LEFT,
 )  # fmt: skip

@@ -68,6 +68,18 @@ def test_histories_are_worth_the_name() -> None:
     assert wanted <= _services_that_succeeded(world)
 
 
+@pytest.mark.parametrize("scenario", [scenarios.ERASURES, scenarios.WHAT_MAY_BE_LEFT], ids=lambda one: one.name)
+def test_an_operation_of_another_kind_that_is_left_alone_is_finished_and_ingestion_goes_on(scenario: Scenario) -> None:
+    world = begin(scenario)
+    while not is_over(world):
+        advance(world)
+    entries = world.clusters[0].status.operations
+    assert {one.state for one in entries} == {"Succeeded"}
+    assert len(entries) == len(world.lake.journal) == len(scenario.operations)
+    assert {record.phase for record in world.lake.journal.values()} == {"done"}
+    assert world.acknowledged == set(range(1, world.arrived + 1))
+
+
 def test_an_operation_that_is_left_alone_takes_the_table_back_and_has_its_input_read_again() -> None:
     world = begin(scenarios.OPERATIONS)
     while not is_over(world):

@@ -65,6 +65,15 @@ def options(observation: Observation) -> dict[str, str]:
     return {**task.hudi_options, **task.operation.service.options}
 
 
+@pytest.mark.parametrize(("state", "may_end"), [("requested", True), ("inflight", False)])
+def test_a_service_that_is_off_may_finish_the_plan_of_somebody_that_nobody_has_begun(
+    state: str, *, may_end: bool
+) -> None:
+    names = dict.fromkeys(f"{ago(5)}.compaction.{one}" for one in ("requested", state))
+    found = launches(seen(COMPACT, files=tuple(names)))
+    assert [one.job.abandoned for one in found] == ([(ago(5),)] if may_end else [])
+
+
 def test_a_service_is_run_whatever_its_mode_and_what_it_does_is_remembered() -> None:
     observation = seen(COMPACT)
     (launch,) = launches(observation)

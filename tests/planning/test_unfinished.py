@@ -253,6 +253,19 @@ def test_a_table_service_makes_no_write_alone_either(service: str) -> None:
     assert concluded(FILES_AFTER, died, remembered=worked, **ALONE).left_behind == ()
 
 
+@pytest.mark.parametrize("beside", [ALONE, {**BESIDE, "ingestion": {}}], ids=["alone", "beside others"])
+@pytest.mark.parametrize(
+    ("kind", "is_ours"), [("Erase", True), ("Restore", True), ("Repair", False), ("Upgrade", False)]
+)
+def test_a_write_of_an_operation_that_writes_is_left_by_its_run(
+    kind: str, beside: dict[str, Any], *, is_ours: bool
+) -> None:
+    operation = {"kind": kind, "resource": "back", "uid": "uid-of-back"}
+    worked = active(pending=(), started_at=at(NOW - minutes(6)), service="Operation", operation=operation)
+    died = ended(exit_code=137, service=Service.OPERATION)
+    assert concluded(FILES_AFTER, died, remembered=worked, **beside).left_behind == ((T,) if is_ours else ())
+
+
 def test_of_two_writes_that_came_while_a_run_died_neither_is_taken_for_its_own() -> None:
     names = [f"{time}.deltacommit.{state}" for time in (T, ago(4)) for state in ("requested", "inflight")]
     plan = concluded(story(*DELTAS, *names), ended(exit_code=137), **ALONE)

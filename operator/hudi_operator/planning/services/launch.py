@@ -3,6 +3,7 @@
 from hudi_jobs.contract import Service
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.names import job_name
 from hudi_operator.jobs.sizing import resolve_sizing
 from hudi_operator.planning.model import LaunchJob
@@ -13,6 +14,7 @@ from hudi_operator.planning.runs.failures import attempts
 from hudi_operator.planning.services.case import Case
 from hudi_operator.planning.services.evaluation import newest_completed
 from hudi_operator.planning.services.protection import savepoint_step
+from hudi_operator.timeline import State
 
 
 def launch(case: Case, service: Service, decision: Decision, *, inside: str | None = None) -> LaunchJob:
@@ -63,7 +65,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         instant=decision.instant if decision.run_mode is not None else None,
         run_mode=decision.run_mode,
         pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
-        abandoned=case.abandoned[:PENDING_REMEMBERED],
+        abandoned=_abandoned(case, operation)[:PENDING_REMEMBERED],
         savepoint=step,
         taken_over_at=case.takeover.since if case.takeover and step else None,
         named_savepoint=named,
@@ -75,6 +77,18 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         live=_live(case, service),
     )
     return LaunchJob(job=job, due_at=parse_time(memory.due_since) or min(decision.at or now, now))
+
+
+def _abandoned(case: Case, operation: NamedOperationJob | None) -> tuple[str, ...]:
+    """Return the pending instants that a run may end.
+
+    Who has a service run once by name has its plan finished that nobody has begun, whoever made it.
+    """
+    if operation is None or operation.service is None:
+        return case.abandoned
+    plans = case.pending.get(Service(operation.service.service.value), ())
+    waiting = (one.time for one in plans if one.state == State.REQUESTED.value)
+    return tuple(sorted({*case.abandoned, *waiting}))
 
 
 def _live(case: Case, service: Service) -> LiveStatus | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from hudi_jobs.contract import ConcurrencyMode, Outcome, Service
+from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, Service
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
@@ -31,6 +31,8 @@ HEARTBEAT_TOLERANCE = timedelta(seconds=120)
 """How long Hudi takes a writer for alive after its last sign (`hoodie.client.heartbeat.interval_in_ms` and misses)."""
 
 _NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
+_WRITING = frozenset({OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK})
+"""Operations that make a commit: of deletes, or of the checkpoint from before."""
 _FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
 """A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
@@ -198,14 +200,20 @@ def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: boo
     """Whether an instant came while a Job was at work and is of a kind that it makes.
 
     `newest` is the newest commit of a continuous run, whose writes come one after another: none that is older is its.
-    A write is made by an ingestion alone. Beside others the rest is said only of a clean or rollback by a table
-    service: plans name their runs, and its run's driver checks the heartbeat of a write once more.
+    A write is made by an ingestion, and by some operations. Beside others the rest is said only of a clean or rollback
+    by a table service: plans name their runs, and its run's driver checks the heartbeat of a write once more.
     """
     if job.pending is None or pending.instant.time in job.pending:
         return False
     if pending.kind is PendingKind.WRITE:
-        return job.service is Service.INGESTION and (newest is None or pending.instant.time > newest)
+        return _makes_writes(job) and (newest is None or pending.instant.time > newest)
     return is_serialized or (pending.kind is PendingKind.OTHER and job.service not in {None, Service.INGESTION})
+
+
+def _makes_writes(job: ActiveJob) -> bool:
+    """Whether a Job makes writes of its own: an ingestion, and an operation that writes."""
+    operation = job.operation
+    return job.service is Service.INGESTION or (operation is not None and operation.kind in _WRITING)
 
 
 def _is_unclaimed_plan(pending: PendingInstant) -> bool:

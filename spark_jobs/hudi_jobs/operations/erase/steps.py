@@ -9,6 +9,7 @@ from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     METADATA_PREFIX,
+    ConcurrencyMode,
     FailureReason,
     Outcome,
     PlannedServiceTask,
@@ -53,6 +54,7 @@ _MOST_ROUNDS = 100
 def prepare(context: TaskContext, record: EraseRecord) -> None:
     """Remove what dead writers have left, plans of clusterings, and the savepoints of the record."""
     Others(context).roll_back(load_timeline(context))
+    _require_no_write_left(context)
     for pending in load_timeline(context).pending_clusterings():
         planned = PlannedServiceTask(mode=RunMode.ROLL_BACK, instant=pending.instant)
         _required(cluster(_for(context, Service.CLUSTERING, {}, planned)))
@@ -65,6 +67,21 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
     ):
         for instant in sorted(present):
             client.delete_savepoint(instant)
+
+
+def _require_no_write_left(context: TaskContext) -> None:
+    """Raise where a write stays pending beside which nothing can be proven: its files may hold keys.
+
+    Under a lock Hudi's next write leaves it alone, and what a killed run of this operation has begun shows a heartbeat
+    for some minutes. Without one Hudi rolls it back itself.
+    """
+    left = load_timeline(context).unfinished_writes()
+    if left and context.task.concurrency is ConcurrencyMode.OPTIMISTIC:
+        raise TaskFailed(
+            FailureReason.CONFLICT,
+            f"The write {left[0]} has not completed, and what has begun it may be at work; nothing more is erased "
+            "beside it. It is rolled back once it shows no heartbeat any more.",
+        )
 
 
 def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys | None) -> str | None:

@@ -1,0 +1,225 @@
+"""What is killed: a trial for each kind of operation, each step of a repair and each service, on tables of any shape.
+
+A trial makes a table that has something to do, and says what its rows are afterwards. Whoever adds a kind or a step
+adds a trial: `test_kill_sweep.py` finds one that is missing, and which phases it goes through.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.spark_jobs.operations import erasing
+from tests.spark_jobs.operations.asked import (
+    DOWNGRADE,
+    RESTORE,
+    ROLLBACK,
+    UPGRADE,
+    commits,
+    repair_request,
+    request,
+    rows,
+    service_request,
+)
+from tests.spark_jobs.operations.shapes import Shape
+from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+
+from hudi_jobs.contract import JobRequest, NewerSavepoints, OperationKind, RepairStep, RunMode, RunnableService, Service
+from hudi_jobs.services.client import write_client
+
+UID = "uid-of-trial"
+LONG_AGO = 1_700_000_000
+_RECORD_INDEX = {"hoodie.metadata.global.record.level.index.enable": "true"}
+_CLEAN = {"hoodie.clean.trigger.max.commits": "0", "hoodie.clean.commits.retained": "1"}
+_ARCHIVE = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
+
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the run is asked for, and the rows that the table then has; `proof` raises where it is not done."""
+
+    request: JobRequest
+    expected: Rows
+    proof: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One kind of operation; `detail` is the step of a repair, the service, or how it is asked for."""
+
+    kind: OperationKind
+    prepare: Callable[[Any, Shape], Asked]
+    detail: str = ""
+    fits: Callable[[Shape], bool] = lambda _: True
+
+    def __str__(self) -> str:
+        return f"{self.kind}{f'-{self.detail}' if self.detail else ''}"
+
+
+def _filled(lake: Any, count: int, *, first: int = 0) -> Rows:
+    """Ingest, and return the rows; what the version was pinned to is not declared any more."""
+    fill(lake, count, first=first)
+    lake.spec.pop("tableVersion", None)
+    return rows(lake)
+
+
+def _added(lake: Any) -> Rows:
+    lake.spec |= SMALL
+    add(lake, 2)
+    lake.spec.pop("tableVersion", None)
+    return rows(lake)
+
+
+def _restore(lake: Any, _: Shape) -> Asked:
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    _filled(lake, 2, first=1)
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        client.savepoint(commits(lake)[-1], user="somebody", comment="mine")
+    return Asked(request(lake, target, RESTORE, uid=UID, savepoints=NewerSavepoints.REMOVE), expected)
+
+
+def _restore_onwards(lake: Any, _: Shape) -> Asked:
+    expected, target = _filled(lake, 1), commits(lake)[-1]
+    _filled(lake, 1, first=1)
+    return Asked(request(lake, target, RESTORE, uid=UID, reingest=False), expected)
+
+
+def _rollback(lake: Any, _: Shape) -> Asked:
+    expected = _filled(lake, 1)
+    _filled(lake, 1, first=1)
+    return Asked(request(lake, commits(lake)[-1], ROLLBACK, uid=UID), expected)
+
+
+def _change(kind: OperationKind, version: int) -> Callable[[Any, Shape], Asked]:
+    def prepare(lake: Any, _: Shape) -> Asked:
+        expected = _filled(lake, 2)
+        return Asked(request(lake, None, kind, uid=UID, version=version), expected)
+
+    return prepare
+
+
+def _service(service: RunnableService) -> Callable[[Any, Shape], Asked]:
+    replaced = {RunnableService.CLEANING: _CLEAN, RunnableService.ARCHIVAL: _ARCHIVE}.get(service)
+
+    def prepare(lake: Any, _: Shape) -> Asked:
+        count = 5 if service is RunnableService.ARCHIVAL else 2
+        expected = _added(lake) if service is RunnableService.CLUSTERING else _filled(lake, count)
+        return Asked(service_request(lake, service, uid=UID, replaced=replaced), expected)
+
+    return prepare
+
+
+def _age(folder: Path) -> None:
+    """Let nothing below a folder be written lately."""
+    for path in folder.rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+def _stuck_write(lake: Any, shape: Shape) -> Asked:
+    """The newest commit is as a tool leaves it that dies before it completes it."""
+    expected = _filled(lake, 1)
+    _filled(lake, 1, first=1)
+    instant, timeline = commits(lake)[-1], shape.timeline(lake)
+    pattern = f"{instant}.*commit" if shape.version == 6 else f"{instant}_*commit"
+    (completed,) = (path for path in timeline.glob(pattern) if not path.name.startswith("."))
+    completed.unlink()
+    markers = lake.folder / "table/.hoodie/.temp" / instant
+    markers.mkdir(parents=True, exist_ok=True)
+    for path in (lake.folder / "table").glob(f"*{instant}*"):
+        (markers / f"{path.name}.marker.CREATE").touch()
+    _age(lake.folder / "table/.hoodie")
+    return Asked(repair_request(lake, RepairStep.ROLLBACK_INFLIGHT, instant, uid=UID), expected)
+
+
+def _corrupt_plan(lake: Any, shape: Shape) -> Asked:
+    expected = _added(lake)
+    planned = lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE, concurrency=shape.concurrency)
+    instant = str(succeeded(planned).instant)
+    (plan,) = shape.timeline(lake).glob(f"{instant}.*.requested")
+    plan.with_name(f".{plan.name}.crc").unlink(missing_ok=True)
+    plan.write_bytes(b"no plan")
+    _age(lake.folder / "table/.hoodie")
+    return Asked(repair_request(lake, RepairStep.REMOVE_CORRUPT_PLAN, instant, uid=UID), expected)
+
+
+def _metadata_table(lake: Any, _: Shape) -> Asked:
+    expected = _filled(lake, 2)
+    return Asked(repair_request(lake, RepairStep.REBUILD_METADATA_TABLE, uid=UID), expected)
+
+
+def _record_index(lake: Any, _: Shape) -> Asked:
+    lake.options |= _RECORD_INDEX
+    expected = _filled(lake, 2)
+    return Asked(repair_request(lake, RepairStep.REBUILD_RECORD_INDEX, uid=UID), expected)
+
+
+def _properties(lake: Any, _: Shape) -> Asked:
+    expected, folder = _filled(lake, 1), lake.folder / "table/.hoodie"
+    file, backup = folder / "hoodie.properties", folder / "hoodie.properties.backup"
+    sound = file.read_bytes()
+    for name in (".hoodie.properties.crc", ".hoodie.properties.backup.crc"):
+        (folder / name).unlink(missing_ok=True)
+    backup.write_bytes(sound)
+    file.write_bytes(sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1"))
+    for path in (file, backup):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return Asked(repair_request(lake, RepairStep.RESTORE_PROPERTIES, uid=UID), expected)
+
+
+def _erase(**how: Any) -> Callable[[Any, Shape], Asked]:
+    def prepare(lake: Any, shape: Shape) -> Asked:
+        if shape.metadata:
+            lake.options |= erasing.INDEXES
+        for number in range(2):
+            erasing.upsert(lake, number)
+        lake.spec.pop("tableVersion", None)
+        key, table = erasing.customer(7), lake.folder / "table"
+        expected = [row for row in rows(lake) if row[0] != key]
+
+        def proof() -> None:
+            assert erasing.holding(table, key) == []
+
+        return Asked(erasing.request(lake, uid=UID, **how), expected, proof)
+
+    return prepare
+
+
+def _has_metadata(shape: Shape) -> bool:
+    return shape.metadata
+
+
+_REPAIRS: dict[RepairStep, Trial] = {
+    step: Trial(OperationKind.REPAIR, prepare, step, fits)
+    for step, prepare, fits in (
+        (RepairStep.ROLLBACK_INFLIGHT, _stuck_write, lambda _: True),
+        (RepairStep.REMOVE_CORRUPT_PLAN, _corrupt_plan, lambda _: True),
+        (RepairStep.REBUILD_METADATA_TABLE, _metadata_table, _has_metadata),
+        (RepairStep.REBUILD_RECORD_INDEX, _record_index, _has_metadata),
+        (RepairStep.RESTORE_PROPERTIES, _properties, lambda _: True),
+    )
+}
+
+
+def _services() -> Iterator[Trial]:
+    for service in RunnableService:
+        needs_logs = service is RunnableService.COMPACTION
+        fits: Callable[[Shape], bool] = (lambda shape: shape.is_merged) if needs_logs else lambda _: True
+        yield Trial(OperationKind.RUN_SERVICE, _service(service), service, fits)
+
+
+TRIALS: tuple[Trial, ...] = (
+    Trial(RESTORE, _restore),
+    Trial(RESTORE, _restore_onwards, "onwards"),
+    Trial(ROLLBACK, _rollback),
+    Trial(UPGRADE, _change(UPGRADE, 9), fits=lambda shape: shape.version == 6),
+    Trial(DOWNGRADE, _change(DOWNGRADE, 6), fits=lambda shape: shape.version == 9),
+    *_services(),
+    *_REPAIRS.values(),
+    Trial(OperationKind.ERASE, _erase(ids=(erasing.customer(7),)), "keys"),
+    Trial(OperationKind.ERASE, _erase(where=f"id = '{erasing.customer(7)}'"), "where"),
+)
