@@ -18,7 +18,7 @@ from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, Pending, Timeline
 
-_HEARTBEATS = ".hoodie/.heartbeat"
+HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
 """The lease may have been renewed some seconds ago."""
 _NAMED = 3
@@ -58,7 +58,7 @@ class Others:
 
     def is_alive(self, instant: str) -> bool:
         """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""
-        return self.was_written_lately(f"{_HEARTBEATS}/{instant}")
+        return self.was_written_lately(f"{HEARTBEATS}/{instant}")
 
     def was_written_lately(self, path: str) -> bool:
         """Tell whether a file was written so lately that whoever wrote it may be at work, by the clock of the store."""

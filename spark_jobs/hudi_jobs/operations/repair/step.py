@@ -10,10 +10,15 @@ from hudi_jobs.operations.work import Work
 
 @dataclass(frozen=True)
 class Found:
-    """What a step has found: what it would do, as in "roll back the commit X", and what its record keeps of it."""
+    """What a step has found: what it would do, as in "roll back the commit X", and what its record keeps of it.
+
+    Where that has the rows that are `expected`, nobody else counts them. With `is_nothing` there is nothing to mend, and
+    that is no failure.
+    """
 
     what: str
     kept: dict[str, Any] = field(default_factory=dict)
+    is_nothing: bool = False
 
 
 @dataclass(frozen=True)
