@@ -73,7 +73,8 @@ def require_no_heartbeat(work: Work) -> None:
     place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, HEARTBEATS)
     with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         filesystem = place.getFileSystem(hadoop_configuration(spark))
-        names = [str(each.getPath().getName()) for each in filesystem.listStatus(place)] if filesystem.exists(place) else []
+        found = filesystem.listStatus(place) if filesystem.exists(place) else ()
+        names = [str(each.getPath().getName()) for each in found]
         alive = next(filter(Others(work.context).is_alive, sorted(names)), None)
     if alive is not None:
         raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop it first.")

@@ -11,7 +11,8 @@ import time
 from collections.abc import Collection
 
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import LONGEST_FILE_NAMED, MOST_FILES_NAMED, FailureReason
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder

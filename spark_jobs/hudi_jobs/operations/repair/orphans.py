@@ -16,9 +16,9 @@ INSTANTS_IN_LOGS_FROM = 8
 """The first version in which the name of a log file has the instant of the write."""
 
 _INSTANT = r"(?P<instant>[0-9]{14}(?:[0-9]{3})?)"
-_TOKEN = r"[0-9]+-[0-9]+-[0-9]+"
-_BASE = re.compile(rf"[0-9A-Za-z-]+_{_TOKEN}_{_INSTANT}\.parquet", re.ASCII)
-_LOG = re.compile(rf"\.[0-9A-Za-z-]+_{_INSTANT}\.log\.[0-9]+_{_TOKEN}", re.ASCII)
+_ATTEMPT = r"[0-9]+-[0-9]+-[0-9]+"
+_BASE = re.compile(rf"[0-9A-Za-z-]+_{_ATTEMPT}_{_INSTANT}\.parquet", re.ASCII)
+_LOG = re.compile(rf"\.[0-9A-Za-z-]+_{_INSTANT}\.log\.[0-9]+_{_ATTEMPT}", re.ASCII)
 _META_FOLDER, _PARTITION_FILE = ".hoodie", ".hoodie_partition_metadata"
 
 

@@ -31,7 +31,10 @@ class OrphanFilesRepair(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             at_least("olderThan", "1h"),
-            ("!has(self.olderThan) || duration(self.olderThan) <= duration('87600h')", "olderThan must be at most 87600h"),
+            (
+                "!has(self.olderThan) || duration(self.olderThan) <= duration('87600h')",
+                "olderThan must be at most 87600h",
+            ),
         )
     )
 
@@ -49,7 +52,7 @@ REPAIR_FIELDS: Mapping[RepairStep, str] = {
 
 
 class RepairSpec(Model):
-    """Mend one thing of a table. The rows stay as they are, but for those that `deduplicate` removes, and are compared."""
+    """Mend one thing of a table. The rows stay, but for doubled ones that it is to remove, and are compared."""
 
     rollback_inflight: InstantRepair | None = None
     """Undo a write or a clustering that has begun, and whose tool is dead."""
