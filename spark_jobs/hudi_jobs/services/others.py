@@ -65,9 +65,13 @@ class Others:
         beat = self._written_at(path)
         if beat is None:
             return False
-        now = self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
+        now = self.store_time()
         options = self._context.task.hudi_options
         return now - beat < heartbeat_seconds(options) + _MARGIN_SECONDS
+
+    def store_time(self) -> float:
+        """Return when the store has dated the lease that this run holds: the time by the clock of the store."""
+        return self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
 
     def roll_back(self, timeline: Timeline) -> list[str]:
         """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""

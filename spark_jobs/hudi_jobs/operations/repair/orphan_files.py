@@ -18,7 +18,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder
 from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.lease.stores import open_table_files
-from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.refusal import UNCHANGED, refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.known import known_of
 from hudi_jobs.operations.repair.listing import files_of_table
@@ -29,6 +29,7 @@ from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.repair.unchanged import require_as_the_metadata_table, rows_to_keep
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
 from hudi_jobs.table import HudiTable
 
@@ -41,7 +42,7 @@ _THAT_FILE_ONLY = False
 
 def _look(work: Work) -> Found:
     _require_alone(work)
-    until = time.time() - _age(work)
+    until = _now(work) - _age(work)
     found = _Orphans(work, until)
     orphans, size = found.removable(), sum(file.size for file in found.removable())
     more = f", the first of {len(found.orphans):,}" if len(found.orphans) > len(orphans) else ""
@@ -60,9 +61,7 @@ def _look(work: Work) -> Found:
 
 
 def _mend(work: Work, record: RepairRecord) -> None:
-    _require_alone(work)
-    found = _Orphans(work, _until(record))
-    listed = _listed(work)
+    found, listed = _look_again(work, record), _listed(work)
     if listed is None:
         listed = _write_list(work, found.removable())
     reach(Phase.PREPARED)
@@ -72,6 +71,18 @@ def _mend(work: Work, record: RepairRecord) -> None:
             raise TaskFailed(FailureReason.PATH_OUTSIDE_TABLE, f"{file.path[:LONGEST_FILE_NAMED]} is none of a table.")
         _remove(work, file)
         reach(Phase.DELETING)
+
+
+def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
+    """Look again before anything goes. What keeps it now keeps another run from it, and not the operation for good."""
+    try:
+        _require_alone(work)
+        return _Orphans(work, _until(record))
+    except TaskFailed as error:
+        if error.reason is not FailureReason.OPERATION_REFUSED:
+            raise
+        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run goes on with it."
+        raise TaskFailed(FailureReason.CONFLICT, message) from error
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
@@ -116,6 +127,12 @@ def _require_alone(work: Work) -> None:
     require_at_rest(work, load_timeline(work.context), "such a removal")
     if work.table.meta.getTableConfig().getBootstrapBasePath().isPresent():
         raise refused("The table was bootstrapped: its rows lie in files outside of it.")
+
+
+def _now(work: Work) -> float:
+    """Return the time by the clock of the store, which has dated the lease of this run. A dry run has none."""
+    ours = time.time()
+    return ours if work.operation.dry_run else min(Others(work.context).store_time(), ours)
 
 
 def _age(work: Work) -> float:

@@ -53,7 +53,7 @@ def repair(work: Work) -> TaskResult:
 
 def _nothing(work: Work, record: RepairRecord, found: Found) -> TaskResult:
     work.keep(record.model_copy(update={"phase": OperationPhase.DONE}))
-    message = f"There is nothing to do: would {found.what}."
+    message = f"There is nothing to do: it would {found.what}."
     return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
 
 
