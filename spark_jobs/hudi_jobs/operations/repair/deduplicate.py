@@ -3,15 +3,16 @@
 A delete by key would take the newest too, and an update changes each row with the key (`HoodieWriteMergeHandle`).
 Hudi's own `DedupeSparkJob` replaces base files in place, outside of the timeline. So the partitions in which rows go
 are overwritten with those that stay: one commit that replaces their file groups, which can be undone until a clean has
-removed these. The index of record keys is made again, because it held one place for several rows.
+removed these. The metadata table is removed before, and made again after it: its index of record keys held one place
+for several rows, and an overwrite of Hudi 1.2.0 that asks it for file groups fails without a timeline server.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_jobs.as_found.metadata import metadata_partitions
+from hudi_jobs.as_found.metadata import ENABLED, metadata_partitions
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, WriteOperation
+from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.gates.key_gate import require_keys
@@ -22,11 +23,12 @@ from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
 from hudi_jobs.operations.repair.doubles import Doubles, Figures, key_columns, order_of
-from hudi_jobs.operations.repair.metadata import remake_record_index
+from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.rewritable import obstacles
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.repair.unchanged import require_as_the_metadata_table, rows_to_keep
+from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import allow_maps, current_rows, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
@@ -50,7 +52,7 @@ _PLAIN = {
 }
 """The rows are written as they are."""
 
-_IS_DELETED, _RECORD_INDEX = "_hoodie_is_deleted", "record_index"
+_IS_DELETED = "_hoodie_is_deleted"
 
 
 @dataclass(frozen=True)
@@ -133,25 +135,31 @@ def _expected(work: Work, seen: _Seen) -> Rows:
 
 def _mend(work: Work, record: RepairRecord) -> RepairRecord:
     context = work.context
+    if record.phase is OperationPhase.VERIFYING:
+        return record
     require_plans_inside(context)
     Others(context).roll_back(load_timeline(context))
     commit = commit_of(context, record.uid)
+    remove_metadata_table(context)
+    reach(Phase.PREPARED)
     if commit is None:
-        begun = load_timeline(context).begun()
-        if begun:
-            raise TaskFailed(
-                FailureReason.CONFLICT,
-                f"The {begun[0].action} {begun[0].instant} is pending, as of a run that may be at work; it is rolled "
-                "back once it shows no heartbeat.",
-            )
-        reach(Phase.PREPARED)
+        _require_nothing_pending(work)
         commit = _overwrite(work, record)
     reach(Phase.CHANGED)
     record = record.model_copy(update={"commit": commit})
     work.keep(record)
-    if _RECORD_INDEX in record.indexes:
-        remake_record_index(work, record.metadata_options)
+    remake_metadata_table(context, record.metadata_options)
     return record
+
+
+def _require_nothing_pending(work: Work) -> None:
+    begun = load_timeline(work.context).begun()
+    if begun:
+        raise TaskFailed(
+            FailureReason.CONFLICT,
+            f"The {begun[0].action} {begun[0].instant} is pending, as of a run that may be at work; it is rolled back "
+            "once it shows no heartbeat.",
+        )
 
 
 def _overwrite(work: Work, record: RepairRecord) -> str:
@@ -160,7 +168,7 @@ def _overwrite(work: Work, record: RepairRecord) -> str:
         raise TaskFailed(FailureReason.CONFLICT, "The rows have changed since they were counted; nothing was written.")
     rows = seen.doubles.staying(seen.partitions)
     rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_") and name != _IS_DELETED))
-    options = dict(_PLAIN)
+    options = {**_PLAIN, ENABLED: "false"}
     if seen.partitions != ("",):
         options[_STATIC_PARTITIONS] = _BETWEEN.join(seen.partitions)
     checkpoint = newest_progress(_opened(work))
@@ -181,6 +189,7 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
             f"{found.doubled:,} are there twice. Look at what else has written to the table before anything else is "
             "written.",
         )
+    require_indexes(work, record)
     require_as_the_metadata_table(work, record)
 
 

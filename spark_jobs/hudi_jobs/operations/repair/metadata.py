@@ -4,7 +4,6 @@ Making it lists all files of the table, and reads all keys for their index. A ru
 table without it, which is read by listing files.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from hudi_jobs.as_found.metadata import metadata_partitions
@@ -58,11 +57,6 @@ def _remake_table(work: Work, record: RepairRecord) -> None:
 
 
 def _remake_index(work: Work, record: RepairRecord) -> None:
-    remake_record_index(work, record.metadata_options)
-
-
-def remake_record_index(work: Work, metadata_options: Mapping[str, str]) -> None:
-    """Remove the index of record keys, if it is there, and make the parts of the metadata table that are not."""
     context = work.context
     meta = load_timeline(context).meta
     with stage("The index of record keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
@@ -70,19 +64,24 @@ def remake_record_index(work: Work, metadata_options: Mapping[str, str]) -> None
             utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
             utilities.deleteMetadataTablePartition(meta, engine_context(context.spark), _RECORD_INDEX, _WITHOUT_BACKUP)
     reach(Phase.PREPARED)
-    remake_metadata_table(context, metadata_options)
+    remake_metadata_table(context, record.metadata_options)
 
 
 def _require_remade(work: Work, record: RepairRecord) -> None:
-    lacking = sorted(set(record.indexes) - _present(work))
-    if lacking:
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
+    require_indexes(work, record)
     wrong = difference(rows_now(work.context), rows_now(work.context, metadata_table=True))
     if wrong is not None:
         remove_metadata_table(work.context)
         raise TaskFailed(
             FailureReason.HUDI_ERROR, f"Readers of the new metadata table miss rows, so it was removed: {wrong}"
         )
+
+
+def require_indexes(work: Work, record: RepairRecord) -> None:
+    """Raise `TaskFailed` where the metadata table has not all parts that it had."""
+    lacking = sorted(set(record.indexes) - _present(work))
+    if lacking:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
 
 
 def _present(work: Work) -> frozenset[str]:
