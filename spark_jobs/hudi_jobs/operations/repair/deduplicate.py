@@ -4,7 +4,8 @@ A delete by key would take the newest too, and an update changes each row with t
 Hudi's own `DedupeSparkJob` replaces base files in place, outside of the timeline. So the partitions in which rows go
 are overwritten with those that stay: one commit that replaces their file groups, which can be undone until a clean has
 removed these. The metadata table is removed before, and made again after it: its index of record keys held one place
-for several rows, and an overwrite of Hudi 1.2.0 that asks it for file groups fails without a timeline server.
+for several rows, and Hudi 1.2.0 was seen to fail where an overwrite of named partitions asks it in executors for their
+file groups, without a timeline server.
 """
 
 from collections.abc import Mapping
