@@ -47,6 +47,9 @@ ACCEPTED: dict[str, Document] = {
     "a repair of the table": _repair(rebuildMetadataTable={}),
     "a repair of its index": _repair(rebuildRecordIndex={}),
     "a repair of its properties": _repair(restoreProperties={}),
+    "a removal of orphans": _repair(removeOrphanFiles={}),
+    "a removal of older orphans": _repair(removeOrphanFiles={"olderThan": "1h"}),
+    "a removal of doubled rows": _repair(deduplicate={}),
     "everything else": {"spec.dryRun": True, "spec.acceptOtherWriters": True, "spec.ttlAfterFinished": "24h"},
     "an upgrade": {"spec": {**TABLE, "upgrade": {"tableVersion": 9}}},
     "a downgrade": {"spec": {**TABLE, "downgrade": {"tableVersion": 6}}},
@@ -128,6 +131,15 @@ REFUSED: dict[str, tuple[Document, str]] = {
         _repair(rebuildMetadataTable={}, rebuildRecordIndex={}),
         "give one step of a repair",
     ),
+    "orphans that may be at work": (
+        _repair(removeOrphanFiles={"olderThan": "59m"}),
+        "olderThan must be at least 1h",
+    ),
+    "orphans of another century": (
+        _repair(removeOrphanFiles={"olderThan": "87601h"}),
+        "olderThan must be at most 87600h",
+    ),
+    "a removal of doubled rows with options": (_repair(deduplicate={"keep": "Oldest"}), "unknown field"),
     "a step that nobody knows": (_repair(deleteEverything={}), "unknown field"),
     "an instant of a repair that leads elsewhere": (
         _repair(removeCorruptPlan={"instant": "../../2026031011"}),

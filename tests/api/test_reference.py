@@ -48,7 +48,7 @@ STATUS_MODELS = {
 ELSEWHERE = {  # on their own pages
     *("HudiSavepointSpec", "HudiOperationSpec", "RestoreSpec", "RollbackSpec"),
     *("RunServiceSpec", "CompactionRun", "ClusteringRun", "CleaningRetention", "ArchivalRun"),
-    *("RepairSpec", "InstantRepair", "TableRepair"),
+    *("RepairSpec", "InstantRepair", "TableRepair", "OrphanFilesRepair"),
     *("UpgradeSpec", "DowngradeSpec"),
     "EraseSpec",
 }

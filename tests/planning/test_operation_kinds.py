@@ -208,6 +208,18 @@ def test_a_repair_of_the_table_is_about_no_instant() -> None:
     assert "asks for the rebuild of the metadata table" in message
 
 
+def test_the_age_of_orphans_is_told_in_seconds() -> None:
+    observation = seen({"repair": {"removeOrphanFiles": {"olderThan": "1h30m"}}}, "Repair")
+    named = of(observation).job
+    assert named is not None
+    assert (named.repair.step, named.repair.older_than_seconds) == ("RemoveOrphanFiles", 5_400)  # type: ignore[union-attr]
+    asked_for = {"kind": "Repair", "resource": "team/a", "uid": "u", "repair": named.repair.model_dump()}  # type: ignore[union-attr]
+    assert TableOperation.model_validate(asked_for).repair.older_than_seconds == 5_400  # type: ignore[union-attr]
+    by_default = of(seen({"repair": {"removeOrphanFiles": {}}}, "Repair")).job
+    assert by_default is not None
+    assert by_default.repair.older_than_seconds == 86_400  # type: ignore[union-attr]
+
+
 def test_every_step_has_a_field_of_the_spec_and_reads_as_words() -> None:
     assert set(REPAIR_FIELDS) == set(RepairStep)
     for step in RepairStep:

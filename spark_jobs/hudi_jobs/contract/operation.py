@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hudi_jobs.contract.document import Document
 from hudi_jobs.contract.erase import EraseReport, EraseTask
-from hudi_jobs.contract.repair import Repair
+from hudi_jobs.contract.repair import MOST_FILES_NAMED, Repair
 from hudi_jobs.contract.service_run import ServiceRun
 
 MOST_LISTED = 20
@@ -112,7 +112,8 @@ class OperationReport(Document):
     commit with the savepoint from before, and the rows are those of the whole table.
 
     `instant` is the one that another kind has completed, or deals with, and `count` how many file groups, files, rows
-    or instants that are.
+    or instants that are. `files` are the first of the files that a repair removes, by their paths below the table, and
+    `bytes` what all of them have.
     """
 
     phase: OperationPhase
@@ -133,3 +134,5 @@ class OperationReport(Document):
     erased: EraseReport | None = None
     instant: Instant | None = None
     count: int | None = None
+    files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES_NAMED)
+    bytes: int | None = None

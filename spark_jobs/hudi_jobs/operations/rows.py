@@ -59,15 +59,20 @@ def rows_at(context: TaskContext, instant: str, without: Collection[str]) -> Row
         return _summed(context, rows_as_of(context.spark, context.task.table.base_path, instant, without))
 
 
-def _summed(context: TaskContext, frame: DataFrame) -> Rows:
-    # Spark refuses hashes of maps because equal ones may differ in order. Here the same stored maps are compared.
+def allow_maps(context: TaskContext) -> None:
+    """Allow hashes of maps: Spark refuses them because equal ones may differ in order, and here stored ones count."""
     context.spark.conf.set(_HASHES_OF_MAPS, "true")
+
+
+def _summed(context: TaskContext, frame: DataFrame) -> Rows:
+    allow_maps(context)
     partition = sf.col(_PARTITION) if _PARTITION in frame.columns else sf.lit("")
-    hashed = frame.select(partition.alias("path"), _hash(frame).cast(_SUM).alias("hash"))
+    hashed = frame.select(partition.alias("path"), row_hash(frame).cast(_SUM).alias("hash"))
     return _folded(hashed.groupBy("path").agg(sf.count("*").alias("rows"), sf.sum("hash").alias("checksum")))
 
 
-def _hash(frame: DataFrame) -> Column:
+def row_hash(frame: DataFrame) -> Column:
+    """Return a hash of each row, Hudi's own columns left out; hashes of maps have to be allowed (`allow_maps`)."""
     columns: list[Column] = []
     for name in sorted(frame.columns):
         if not name.startswith(_HUDI):

@@ -18,7 +18,7 @@ from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, Pending, Timeline
 
-_HEARTBEATS = ".hoodie/.heartbeat"
+HEARTBEATS = ".hoodie/.heartbeat"
 _MARGIN_SECONDS = 30.0
 """The lease may have been renewed some seconds ago."""
 _NAMED = 3
@@ -58,16 +58,20 @@ class Others:
 
     def is_alive(self, instant: str) -> bool:
         """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""
-        return self.was_written_lately(f"{_HEARTBEATS}/{instant}")
+        return self.was_written_lately(f"{HEARTBEATS}/{instant}")
 
     def was_written_lately(self, path: str) -> bool:
         """Tell whether a file was written so lately that whoever wrote it may be at work, by the clock of the store."""
         beat = self._written_at(path)
         if beat is None:
             return False
-        now = self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
+        now = self.store_time()
         options = self._context.task.hudi_options
         return now - beat < heartbeat_seconds(options) + _MARGIN_SECONDS
+
+    def store_time(self) -> float:
+        """Return when the store has dated the lease that this run holds: the time by the clock of the store."""
+        return self._written_at(f"{OPERATOR_FOLDER}/{SERVICES_LEASE}") or time.time()
 
     def roll_back(self, timeline: Timeline) -> list[str]:
         """Roll back abandoned writes, and finish abandoned rollbacks; return what was rolled back, oldest first."""

@@ -96,8 +96,11 @@ def serve_once(lake: Any, service: RunnableService, **changes: Any) -> TaskResul
     return result
 
 
-def repair_request(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> JobRequest:
-    return asking(lake, OperationKind.REPAIR, {"repair": {"step": step}, "instant": instant}, **changes)
+def repair_request(
+    lake: Any, step: RepairStep, instant: str | None = None, *, older_than: int | None = None, **changes: Any
+) -> JobRequest:
+    document = {"repair": {"step": step, "older_than_seconds": older_than}, "instant": instant}
+    return asking(lake, OperationKind.REPAIR, document, **changes)
 
 
 def mend(lake: Any, step: RepairStep, instant: str | None = None, **changes: Any) -> TaskResult:

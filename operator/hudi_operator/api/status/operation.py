@@ -7,6 +7,7 @@ from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED
 from hudi_jobs.contract.erase import MOST_LEFT, MOST_READERS
+from hudi_jobs.contract.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 
@@ -131,6 +132,14 @@ class OperationReportStatus(Model):
 
     count: int | None = None
     """Number of file groups, files, rows or instants that it deals with."""
+
+    files: Annotated[
+        tuple[Annotated[str, Field(max_length=LONGEST_FILE_NAMED)], ...], Field(max_length=MOST_FILES_NAMED)
+    ] = ()
+    """The first of the files that a repair removes, by their paths; at most five."""
+
+    bytes: int | None = None
+    """Bytes that all of them have."""
 
     version_before: int | None = None
     """Table version before an upgrade or downgrade; `target` is then the commit with the savepoint from before."""

@@ -28,6 +28,9 @@ class NamedRepair(Model):
     step: RepairStep
     """The step."""
 
+    older_than_seconds: int | None = None
+    """Seconds since its last change from which on a file can be an orphan."""
+
 
 class NamedOperationJob(Model):
     """What a Job does for a HudiOperation: decided once, so that every run of it is to do the same."""

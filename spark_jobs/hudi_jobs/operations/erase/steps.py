@@ -3,12 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.classification import stage
-from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
-    METADATA_PREFIX,
     ConcurrencyMode,
     FailureReason,
     Outcome,
@@ -20,7 +17,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.notes import OPERATION_KEY, commit_notes
+from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.rows import current_rows
@@ -30,15 +27,6 @@ from hudi_jobs.services.clustering import cluster
 from hudi_jobs.services.compaction import EVERY_LOG_FILE, compact
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
-from hudi_jobs.table import HudiTable
-
-_ALONE = {
-    "hoodie.archive.automatic": "false",
-    "hoodie.clean.automatic": "false",
-    "hoodie.clustering.inline": "false",
-    "hoodie.compact.inline": "false",
-}
-"""Nothing runs inside the write: a clean by the table's own policy would be the last one for now, and keep versions."""
 
 _CLEANING = {
     "hoodie.clean.fileversions.retained": "1",
@@ -86,36 +74,15 @@ def _require_no_write_left(context: TaskContext) -> None:
 
 def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys | None) -> str | None:
     """Delete the rows as one commit, unless that has been done; return it, None where there are no such rows."""
-    base_path = context.task.table.base_path
-    found = _commit_of(context, record)
+    found = commit_of(context, record.uid)
     if found is not None or keys is None:
         return found
     rows = with_key(current_rows(context), keys)
     if rows.isEmpty():
         return None
     rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
-    options = {
-        **context.task.hudi_options,
-        **_ALONE,
-        "hoodie.datasource.write.operation": WriteOperation.DELETE.hudi_name,
-        "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
-        **commit_notes(context.run, context.task),
-        OPERATION_KEY: record.uid,
-    }
-    failure: TaskFailed | None = None
-    try:
-        with (
-            stage("Hudi could not delete the rows", otherwise=FailureReason.HUDI_ERROR),
-            instants_in_order(context.spark, base_path, options) as zoned,
-        ):
-            kept = kept_as_found(HudiTable.open(context.spark, base_path), zoned)
-            rows.write.format("hudi").options(**kept).mode("append").save(base_path)
-    except TaskFailed as error:
-        failure = error
-    found = _commit_of(context, record)
-    if found is not None:
-        return found
-    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and there is no commit.")
+    doing = "Hudi could not delete the rows"
+    return write_as(context, record.uid, rows, WriteOperation.DELETE, options={}, doing=doing)
 
 
 def remove_versions(context: TaskContext) -> int:
@@ -127,12 +94,6 @@ def remove_versions(context: TaskContext) -> int:
         _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE, PlannedServiceTask())))
     cleans = _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
     return sum(result.files_deleted or 0 for result in cleans)
-
-
-def _commit_of(context: TaskContext, record: EraseRecord) -> str | None:
-    with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.open(context.spark, context.task.table.base_path)
-        return None if table is None else table.find_commit({OPERATION_KEY: record.uid})
 
 
 def _for(

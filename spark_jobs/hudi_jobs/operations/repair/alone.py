@@ -7,10 +7,11 @@ from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.work import Work
-from hudi_jobs.services.others import Others
+from hudi_jobs.services.others import HEARTBEATS, Others
 from hudi_jobs.services.timeline import Begun, Timeline
 
 _MARKERS = ".hoodie/.temp"
+_SHOWN = 40
 _RECURSIVELY = True
 
 
@@ -64,6 +65,19 @@ def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
             if int(each.getModificationTime()) >= newest:
                 newest, found = int(each.getModificationTime()), str(each.getPath().toUri().getPath())
     return (f"{folder}{found.rpartition(folder)[2]}",) if found else ()
+
+
+def require_no_heartbeat(work: Work) -> None:
+    """Refuse beside a heartbeat of anybody, also of a writer that has no instant yet."""
+    spark = work.context.spark
+    place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, HEARTBEATS)
+    with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
+        filesystem = place.getFileSystem(hadoop_configuration(spark))
+        found = filesystem.listStatus(place) if filesystem.exists(place) else ()
+        names = [str(each.getPath().getName()) for each in found]
+        alive = next(filter(Others(work.context).is_alive, sorted(names)), None)
+    if alive is not None:
+        raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop it first.")
 
 
 def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:

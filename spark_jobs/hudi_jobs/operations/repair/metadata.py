@@ -68,15 +68,20 @@ def _remake_index(work: Work, record: RepairRecord) -> None:
 
 
 def _require_remade(work: Work, record: RepairRecord) -> None:
-    lacking = sorted(set(record.indexes) - _present(work))
-    if lacking:
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
+    require_indexes(work, record)
     wrong = difference(rows_now(work.context), rows_now(work.context, metadata_table=True))
     if wrong is not None:
         remove_metadata_table(work.context)
         raise TaskFailed(
             FailureReason.HUDI_ERROR, f"Readers of the new metadata table miss rows, so it was removed: {wrong}"
         )
+
+
+def require_indexes(work: Work, record: RepairRecord) -> None:
+    """Raise `TaskFailed` where the metadata table has not all parts that it had."""
+    lacking = sorted(set(record.indexes) - _present(work))
+    if lacking:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
 
 
 def _present(work: Work) -> frozenset[str]:

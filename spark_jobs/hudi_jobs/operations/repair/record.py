@@ -14,6 +14,9 @@ class RepairRecord(OperationRecord):
 
     `file` is what is removed, a path below the table, with its checksum. `metadata_options` are those that make the
     metadata table again, and `indexes` the parts that it then has.
+    Of files that no instant accounts for, `until` is when they were changed at the latest, in seconds of Unix time,
+    `count` and `bytes` what goes of them, and `files` the first of those. Of rows with the same key, `count` are the
+    rows that go, `rows_before` all rows, `keys` how many keys there are, and `keys_checksum` is over these.
     """
 
     kind: Literal[OperationKind.REPAIR] = OperationKind.REPAIR
@@ -25,18 +28,30 @@ class RepairRecord(OperationRecord):
     checksum: str | None = None
     metadata_options: dict[str, str] = Field(default_factory=dict)
     indexes: tuple[str, ...] = ()
+    until: float | None = None
+    count: int | None = None
+    bytes: int | None = None
+    files: tuple[str, ...] = ()
+    rows_before: int | None = None
+    keys: int | None = None
+    keys_checksum: int | None = None
+    commit: Instant | None = None
 
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""
         expected = self.expected
+        before = expected.rows if expected is not None and self.rows_before is None else self.rows_before
         return OperationReport(
             phase=self.phase,
-            instant=self.instant,
-            rows_before=expected.rows if expected is not None else None,
+            instant=self.commit or self.instant,
+            rows_before=before,
             rows_expected=expected.rows if expected is not None else None,
             rows_after=self.rows_after,
             partitions=expected.partitions if expected is not None else None,
             checksum=str(expected.checksum) if expected is not None else None,
+            count=self.count,
+            files=self.files,
+            bytes=self.bytes,
             verified=True if self.phase is OperationPhase.DONE and expected is not None else None,
         )
 

@@ -1,6 +1,6 @@
 """One run of a repair: it looks, records, mends, and compares the rows with those of before."""
 
-from hudi_jobs.contract import FailureReason, OperationPhase, RepairStep, TaskResult
+from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RepairStep, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.check import require_no_restore
 from hudi_jobs.operations.record import Rows
@@ -16,7 +16,7 @@ from hudi_jobs.services.preparation import load_timeline
 
 def would_repair(work: Work) -> TaskResult:
     """Say what the step would do, or why it would be refused."""
-    record, found = _looked(work, _asked(work), rows=None)
+    record, found = _looked(work, _asked(work))
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     return succeeded(work.context, f"Would {found.what}; nothing was written.")
 
@@ -31,12 +31,16 @@ def repair(work: Work) -> TaskResult:
         return succeeded(work.context, f"An earlier run has done the repair {record.step}.")
     with noting_affected(work.context, lambda: load_timeline(work.context)):
         if record is None:
-            record, _ = _looked(work, name, rows=_rows(work))
+            record, found = _looked(work, name)
+            if found.is_nothing:
+                return _nothing(work, record, found)
+            if record.expected is None:
+                record = record.model_copy(update={"expected": _rows(work)})
             work.keep(record)
             reach(Phase.RECORDED)
         else:
             require_no_restore(work.context, work.journal, ours=None)
-        STEPS[record.step].mend(work, record)
+        record = STEPS[record.step].mend(work, record) or record
         reach(Phase.AFTER_COMMIT)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
         work.keep(record)
@@ -47,7 +51,13 @@ def repair(work: Work) -> TaskResult:
     return succeeded(work.context, f"The repair {record.step} is done; {compared}.")
 
 
-def _looked(work: Work, name: RepairStep, *, rows: Rows | None) -> tuple[RepairRecord, Found]:
+def _nothing(work: Work, record: RepairRecord, found: Found) -> TaskResult:
+    work.keep(record.model_copy(update={"phase": OperationPhase.DONE}))
+    message = f"There is nothing to do: it would {found.what}."
+    return TaskResult(id=work.context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
+
+
+def _looked(work: Work, name: RepairStep) -> tuple[RepairRecord, Found]:
     require_no_restore(work.context, work.journal, ours=None)
     found = STEPS[name].look(work)
     fields = {
@@ -57,7 +67,6 @@ def _looked(work: Work, name: RepairStep, *, rows: Rows | None) -> tuple[RepairR
         "newest": load_timeline(work.context).newest_instant(),
         "step": name,
         "instant": work.operation.instant,
-        "expected": rows,
         **found.kept,
     }
     return RepairRecord.model_validate(fields), found

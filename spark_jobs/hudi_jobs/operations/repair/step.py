@@ -10,10 +10,15 @@ from hudi_jobs.operations.work import Work
 
 @dataclass(frozen=True)
 class Found:
-    """What a step has found: what it would do, as in "roll back the commit X", and what its record keeps of it."""
+    """What a step has found: what it would do, as in "roll back the commit X", and what its record keeps of it.
+
+    Where that has the rows that are `expected`, nobody else counts them. With `is_nothing` there is nothing to mend,
+    and that is no failure.
+    """
 
     what: str
     kept: dict[str, Any] = field(default_factory=dict)
+    is_nothing: bool = False
 
 
 @dataclass(frozen=True)
@@ -21,9 +26,10 @@ class Step:
     """One repair.
 
     `look` writes nothing, and raises `TaskFailed` where nothing is to be mended or somebody may be at work. `mend` does
-    it, and may be done again after a run that was killed. `require_mended` raises `TaskFailed` where it is not mended.
+    it, may be done again after a run that was killed, and returns the record where that has to say more.
+    `require_mended` raises `TaskFailed` where it is not mended.
     """
 
     look: Callable[[Work], Found]
-    mend: Callable[[Work, RepairRecord], None]
+    mend: Callable[[Work, RepairRecord], RepairRecord | None]
     require_mended: Callable[[Work, RepairRecord], None]

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, model_validator
 
 from hudi_jobs.contract import RepairStep
 from hudi_operator.api.spec.operation_kinds.going_back import InstantText
-from hudi_operator.api.values.base import Model, rules
+from hudi_operator.api.values.base import Duration, Model, at_least, parse_duration, rules
 from hudi_operator.api.values.choice import exactly_one, given_fields
 
 
@@ -22,18 +22,37 @@ class TableRepair(Model):
     """A step that is about the table as a whole, and has no options."""
 
 
+class OrphanFilesRepair(Model):
+    """Which files can be orphans."""
+
+    older_than: Duration = "24h"
+    """Time since its last change that a file has to have; at least `1h`, at most ten years."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            at_least("olderThan", "1h"),
+            (
+                "!has(self.olderThan) || duration(self.olderThan) <= duration('87600h')",
+                "olderThan must be at most 87600h",
+            ),
+        )
+    )
+
+
 REPAIR_FIELDS: Mapping[RepairStep, str] = {
     RepairStep.ROLLBACK_INFLIGHT: "rollbackInflight",
     RepairStep.REMOVE_CORRUPT_PLAN: "removeCorruptPlan",
     RepairStep.REBUILD_METADATA_TABLE: "rebuildMetadataTable",
     RepairStep.REBUILD_RECORD_INDEX: "rebuildRecordIndex",
     RepairStep.RESTORE_PROPERTIES: "restoreProperties",
+    RepairStep.REMOVE_ORPHAN_FILES: "removeOrphanFiles",
+    RepairStep.DEDUPLICATE: "deduplicate",
 }
 """The field of the spec for each step."""
 
 
 class RepairSpec(Model):
-    """Mend one thing that keeps the table from working. The rows stay as they are, and are compared."""
+    """Mend one thing of a table. The rows stay, but for doubled ones that it is to remove, and are compared."""
 
     rollback_inflight: InstantRepair | None = None
     """Undo a write or a clustering that has begun, and whose tool is dead."""
@@ -49,6 +68,12 @@ class RepairSpec(Model):
 
     restore_properties: TableRepair | None = None
     """Write hoodie.properties again from its backup, where it is missing or its checksum is wrong."""
+
+    remove_orphan_files: OrphanFilesRepair | None = None
+    """Remove data files that no instant accounts for, as dead writers leave them."""
+
+    deduplicate: TableRepair | None = None
+    """Of several rows with the same key keep the newest, and remove the others in one commit."""
 
     model_config = ConfigDict(json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "give one step of a repair")))
 
@@ -69,3 +94,9 @@ class RepairSpec(Model):
         """The instant that the step is about."""
         given = self.rollback_inflight or self.remove_corrupt_plan
         return given.instant if given is not None else None
+
+    @property
+    def older_than_seconds(self) -> int | None:
+        """The age from which on a file can be an orphan."""
+        given = self.remove_orphan_files
+        return int(parse_duration(given.older_than).total_seconds()) if given is not None else None

@@ -17,6 +17,8 @@ _WORDS = {
     RepairStep.REBUILD_METADATA_TABLE: "rebuild of the metadata table",
     RepairStep.REBUILD_RECORD_INDEX: "rebuild of the index of record keys",
     RepairStep.RESTORE_PROPERTIES: "recovery of hoodie.properties",
+    RepairStep.REMOVE_ORPHAN_FILES: "removal of files that no instant accounts for",
+    RepairStep.DEDUPLICATE: "removal of older rows with the same key",
 }
 
 
@@ -33,7 +35,7 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | str | 
 def _remember(resource: HudiOperation, _: HudiTable) -> Mapping[str, Any]:
     repair = resource.spec.repair
     assert repair is not None, "the kind says so"
-    return {"repair": {"step": repair.step}}
+    return {"repair": {"step": repair.step, "older_than_seconds": repair.older_than_seconds}}
 
 
 def _wording(job: NamedOperationJob) -> str:

@@ -1,0 +1,61 @@
+"""The one commit of rows that an operation makes: found again by the operation's uid, and made at most once."""
+
+from pyspark.sql import DataFrame
+
+from hudi_jobs.as_found import kept_as_found
+from hudi_jobs.classification import stage
+from hudi_jobs.clock.guard import instants_in_order
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import METADATA_PREFIX, FailureReason, WriteOperation
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.notes import OPERATION_KEY, commit_notes
+from hudi_jobs.table import HudiTable
+
+_ALONE = {
+    "hoodie.archive.automatic": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.clustering.inline": "false",
+    "hoodie.compact.inline": "false",
+}
+"""Nothing runs inside the write: a clean by the table's own policy would be the last one for now, and keep versions."""
+
+
+def commit_of(context: TaskContext, uid: str) -> str | None:
+    """Return the commit that a run of the operation has made, None where there is none."""
+    with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        table = HudiTable.open(context.spark, context.task.table.base_path)
+        return None if table is None else table.find_commit({OPERATION_KEY: uid})
+
+
+def write_as(
+    context: TaskContext, uid: str, rows: DataFrame, operation: WriteOperation, *, options: dict[str, str], doing: str
+) -> str:
+    """Write the rows, which have none of Hudi's own columns, as the commit of the operation; return it.
+
+    The timeline decides: a write that fails after its commit was completed has succeeded. `doing` says what could not
+    be done.
+    """
+    base_path = context.task.table.base_path
+    options = {
+        **context.task.hudi_options,
+        **_ALONE,
+        "hoodie.datasource.write.operation": operation.hudi_name,
+        "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
+        **options,
+        **commit_notes(context.run, context.task),
+        OPERATION_KEY: uid,
+    }
+    failure: TaskFailed | None = None
+    try:
+        with (
+            stage(doing, otherwise=FailureReason.HUDI_ERROR),
+            instants_in_order(context.spark, base_path, options) as zoned,
+        ):
+            kept = kept_as_found(HudiTable.open(context.spark, base_path), zoned)
+            rows.write.format("hudi").options(**kept).mode("append").save(base_path)
+    except TaskFailed as error:
+        failure = error
+    found = commit_of(context, uid)
+    if found is not None:
+        return found
+    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and there is no commit.")

@@ -1,0 +1,131 @@
+"""Which files of a table no instant accounts for: a pure reading of names, lists and times.
+
+A name tells which instant has written a file (`FSUtils.makeBaseFileName`, `FSUtils.makeLogFileName`), but for log files
+before table version 8: they bear the instant of their base file, and rolled back rows stay in them beside a note that
+says so. So those are left. What has another name is nobody's business here.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hudi_jobs.contract import OPERATOR_FOLDER
+
+INSTANTS_IN_LOGS_FROM = 8
+"""The first version in which the name of a log file has the instant of the write."""
+
+_INSTANT = r"(?P<instant>[0-9]{14}(?:[0-9]{3})?)"
+_ATTEMPT = r"[0-9]+-[0-9]+-[0-9]+"
+_BASE = re.compile(rf"[0-9A-Za-z-]+_{_ATTEMPT}_{_INSTANT}\.parquet", re.ASCII)
+_LOG = re.compile(rf"\.[0-9A-Za-z-]+_{_INSTANT}\.log\.[0-9]+_{_ATTEMPT}", re.ASCII)
+_META_FOLDER, _PARTITION_FILE = ".hoodie", ".hoodie_partition_metadata"
+
+
+@dataclass(frozen=True, order=True)
+class File:
+    """A file by its path below the table; `changed` is when, in seconds of Unix time."""
+
+    path: str
+    size: int
+    changed: float
+
+    @property
+    def folder(self) -> str:
+        """The folder, which is the partition of a data file."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the timelines say.
+
+    `instants` are all requested times of the active timeline and of the archive, in any state. `listed` are the paths
+    of all files that completed commits of the active timeline have written, `commits` those of them that no savepoint
+    keeps, and `kept` the names of files that savepoints keep.
+    """
+
+    version: int
+    instants: frozenset[str]
+    commits: frozenset[str]
+    listed: frozenset[str]
+    kept: frozenset[str]
+
+
+class Kind(StrEnum):
+    """What a file is taken for."""
+
+    ACCOUNTED = "accounted"
+    ORPHAN = "orphan"
+    YOUNG = "young"
+    UNKNOWN = "unknown"
+    """Its name is none of a data file, or tells nothing, or it lies in no partition of the table."""
+
+
+def kinds_of(files: Collection[File], known: Known, *, until: float) -> Mapping[Kind, list[File]]:
+    """Return the files by what they are taken for; one that was changed after `until` is no orphan yet.
+
+    Whether a reader or the metadata table shows an orphan all the same is not asked here.
+    """
+    partitions, foreign = _partitions(files), _foreign(files)
+    found: dict[Kind, list[File]] = {kind: [] for kind in Kind}
+    for file in sorted(files):
+        if file.name == _PARTITION_FILE:
+            continue
+        inside = file.folder in partitions and not _is_below(file.folder, foreign)
+        found[_kind(file, known, until=until) if inside else Kind.UNKNOWN].append(file)
+    return found
+
+
+def instant_of(name: str, version: int) -> str | None:
+    """Return the instant that has written a data file; None where the name does not tell it."""
+    match = _BASE.fullmatch(name)
+    if match is None and version >= INSTANTS_IN_LOGS_FROM:
+        match = _LOG.fullmatch(name)
+    return match["instant"] if match is not None else None
+
+
+def _kind(file: File, known: Known, *, until: float) -> Kind:
+    instant = instant_of(file.name, known.version)
+    if instant is None:
+        return Kind.UNKNOWN
+    if file.path in known.listed or file.name in known.kept or not _is_unaccounted(instant, known):
+        return Kind.ACCOUNTED
+    return Kind.ORPHAN if file.changed < until else Kind.YOUNG
+
+
+def _is_unaccounted(instant: str, known: Known) -> bool:
+    """Tell whether an instant cannot have written a file that no commit of the active timeline lists.
+
+    What an archived commit has written is not read again, so its files stay. Of an instant from before the oldest one
+    that is known nothing can be told.
+    """
+    if instant in known.instants:
+        return instant in known.commits
+    return bool(known.instants) and min(known.instants) < instant
+
+
+def _partitions(files: Iterable[File]) -> set[str]:
+    """Return the folders that Hudi has marked as partitions."""
+    return {file.folder for file in files if file.name == _PARTITION_FILE}
+
+
+def _foreign(files: Iterable[File]) -> set[str]:
+    """Return the folders of other tables below this one."""
+    found = set()
+    for file in files:
+        names = file.path.split("/")
+        if _META_FOLDER in names[1:-1]:
+            found.add("/".join(names[: names.index(_META_FOLDER, 1)]))
+    return found
+
+
+def _is_below(folder: str, others: Collection[str]) -> bool:
+    names = folder.split("/")
+    is_reserved = any(name in {_META_FOLDER, OPERATOR_FOLDER, "..", "."} for name in names)
+    return is_reserved or any("/".join(names[:count]) in others for count in range(1, len(names) + 1))

@@ -1,0 +1,146 @@
+"""Rows with the same key: the newest stays, the others go in one commit, and a killed run is finished."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import (
+    commits,
+    done,
+    mend,
+    pending,
+    refusal,
+    repair_request,
+    report_of,
+    rows,
+    timeline,
+)
+from tests.spark_jobs.operations.test_repair import told
+from tests.spark_jobs.test_services import notes, succeeded
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+
+from hudi_jobs.contract import CHECKPOINT_KEY, OperationPhase, Outcome, RepairStep, Service
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+DOUBLES = RepairStep.DEDUPLICATE
+DDL = "id STRING, p STRING, ts INT, v INT"
+OLDER = [*((str(number), "a", 5, 1) for number in range(10)), ("x", "left", 5, 1)]
+NEWER = [
+    *((str(number), "a", 9, 2) for number in range(3)),
+    ("3", "a", 1, 3),
+    ("4", "a", 5, 4),
+    ("x", "b", 9, 5),
+    ("y", "b", 9, 6),
+]
+"""Later by their ordering, earlier by it, the same by it, another partition, and new."""
+
+STAYING = [*((str(number), "a", 9, 2) for number in range(3)), ("3", "a", 5, 1), ("4", "a", 5, 4)]
+STAYING += [*((str(number), "a", 5, 1) for number in range(5, 10)), ("x", "b", 9, 5), ("y", "b", 9, 6)]
+
+
+def table(lake: Any, kind: str, index: str, *, version: int, metadata: bool) -> None:
+    """Ingest the older rows, and let another tool insert newer ones without a look at what is there."""
+    lake.table = {"type": kind, "partitionBy": ["p"], "orderingFields": ["ts"]}
+    lake.spec, lake.metadata_table = {"index": {"type": index}}, metadata
+    lake.options = {"hoodie.write.table.version": str(version)}
+    if "Record" in index:
+        lake.options["hoodie.metadata.global.record.level.index.enable"] = "true"
+    text = "".join(f"{','.join(map(str, row))}\n" for row in OLDER)
+    lake.put("older.csv", f"id,p,ts,v\n{text}")
+    succeeded(lake.ingest(operation="Upsert", files={"schemaDdl": DDL}))
+    insert(lake, NEWER)
+
+
+def insert(lake: Any, values: list[tuple[Any, ...]], operation: str = "bulk_insert") -> None:
+    options = {
+        **lake.hudi_options(Service.INGESTION),
+        "hoodie.datasource.write.operation": operation,
+        "hoodie.metadata.enable": str(lake.metadata_table).lower(),
+        "hoodie.combine.before.insert": "false",
+    }
+    frame = lake.spark.createDataFrame(values, DDL).coalesce(1)
+    frame.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "version", "metadata"),
+    [
+        ("MergeOnRead", "GlobalRecordLevel", 9, True),
+        pytest.param("CopyOnWrite", "GlobalSimple", 9, True, marks=IN_FULL),
+        pytest.param("CopyOnWrite", "Simple", 6, False, marks=IN_FULL),
+        pytest.param("MergeOnRead", "Bloom", 6, True, marks=IN_FULL),
+    ],
+)
+def test_of_rows_with_the_same_key_the_newest_stays(
+    lake: Any, kind: str, index: str, version: int, metadata: bool
+) -> None:
+    table(lake, kind, index, version=version, metadata=metadata)
+    before, is_global = rows(lake), index.startswith("Global")
+    expected = sorted(STAYING if is_global else [*STAYING, ("x", "left", 5, 1)])
+    assert len(before) == len(OLDER) + len(NEWER)
+    count, keys = (6, 6) if is_global else (5, 5)
+    said, where = told(lake, DOUBLES), "2 partitions" if is_global else "1 partition"
+    assert f"remove {count} older rows of {keys} keys and write {where} again" in said
+    made = len(commits(lake))
+
+    report = done(mend(lake, DOUBLES))
+
+    assert rows(lake) == rows(lake, metadata=metadata) == expected
+    assert (report.rows_before, report.rows_after, report.count) == (len(before), len(expected), count)
+    assert (len(commits(lake)), commits(lake)[-1]) == (made + 1, report.instant)
+    assert notes(lake, str(report.instant))[CHECKPOINT_KEY]
+    assert lake.ingest(operation="Upsert", files={"schemaDdl": DDL}).outcome is Outcome.NOTHING_TO_DO
+    insert(lake, [(row[0], row[1], 20, 7) for row in expected], "upsert")
+    assert rows(lake, metadata=metadata) == [(*row[:2], 20, 7) for row in expected], "the index finds each key once"
+    assert report_of(succeeded(mend(lake, DOUBLES))) == report
+    assert mend(lake, DOUBLES, uid="another").outcome is Outcome.NOTHING_TO_DO
+
+
+@pytest.mark.slow
+@IN_FULL
+def test_a_key_that_is_twice_in_one_file_and_a_table_without_partitions(lake: Any) -> None:
+    lake.table, lake.metadata_table = {"type": "CopyOnWrite", "orderingFields": ["ts"]}, True
+    insert(lake, [("1", "a", 1, 1), ("1", "a", 2, 2), ("2", "a", 1, 3), ("1", "b", 2, 4)])
+    assert len(rows(lake)) == 4
+    done(mend(lake, DOUBLES))
+    found = rows(lake)
+    assert [row[0] for row in found] == ["1", "2"]
+    assert found[0][2] == 2
+    assert rows(lake, metadata=True) == found
+
+
+@pytest.mark.slow
+@IN_FULL
+def test_an_index_by_buckets_is_refused(lake: Any) -> None:
+    lake.table, lake.spec = {"type": "CopyOnWrite"}, {"index": {"type": "Bucket", "bucketCount": 2}}
+    insert(lake, [("1", "a", 1, 1)], "upsert")
+    assert "BUCKET" in refusal(mend(lake, DOUBLES))
+
+
+KILLED = ("recorded", "prepared", "requested", "inflight", "changed", "after-commit", "verified", "before-outcome")
+SEEN_OUTSIDE = frozenset({"requested", "inflight"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", [each if each == "changed" else pytest.param(each, marks=IN_FULL) for each in KILLED])
+def test_the_next_run_finishes_what_a_killed_one_has_begun(lake: Any, program: Callable[..., Any], phase: str) -> None:
+    lake.lease = LEASE
+    table(lake, "MergeOnRead", "GlobalRecordLevel" if ALL else "Simple", version=9, metadata=True)
+    expected = sorted(STAYING if ALL else [*STAYING, ("x", "left", 5, 1)])
+    made = len(commits(lake))
+
+    def begun() -> bool:
+        return any(timeline(lake).glob(f"*.replacecommit.{phase}"))
+
+    environment = {} if phase in SEEN_OUTSIDE else {"HUDI_JOB_PAUSE_AT": phase}
+    running = program(repair_request(lake, DOUBLES, run="killed"), **environment)
+    running.wait_until(begun if phase in SEEN_OUTSIDE else running.has_stopped)
+    running.kill()
+
+    report = done(mend(lake, DOUBLES))
+
+    assert report.phase is OperationPhase.DONE
+    assert (pending(lake), len(commits(lake))) == ([], made + 1)
+    assert rows(lake) == rows(lake, metadata=True) == expected
+    assert lake.ingest(operation="Upsert", files={"schemaDdl": DDL}).outcome is Outcome.NOTHING_TO_DO
