@@ -24,8 +24,21 @@ MOST_LEFT = 5
 MOST_READERS = 10
 """Tables that read another one, which a report names."""
 
+MOST_CASCADED = 20
+"""Tables that an erasure goes on to, those behind others counted."""
+
+LONGEST_REQUESTER = 256
+"""Characters of the name of a person or service account."""
+
 KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
 InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+
+
+class Requester(Document):
+    """Who has asked for an erasure; `verified` says that the API server accepts no other name than the caller's own."""
+
+    name: str = Field(max_length=LONGEST_REQUESTER)
+    verified: bool = False
 
 
 class EraseTask(Document):
@@ -34,7 +47,8 @@ class EraseTask(Document):
     A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
     a text where the table has one record key field. `where` is a predicate on the columns of the table.
     `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
-    `read_by` are tables that read this one, whose rows are not erased: the report names them.
+    `read_by` are tables that read this one, whose rows are not erased: the report names them. `requested_by` is who
+    asks, for the report.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -44,6 +58,7 @@ class EraseTask(Document):
     quarantines: tuple[str, ...] = Field(default=(), max_length=8)
     report_file: str | None = Field(default=None, max_length=2_048)
     read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
+    requested_by: Requester | None = None
 
 
 class EraseReport(Document):
