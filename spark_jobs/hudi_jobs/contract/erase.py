@@ -70,9 +70,8 @@ class EraseReport(Document):
 
     Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
     compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
-    with the record keys of every file. Without any (None) the predicate alone was asked of the rows, because a run that
-    was killed knew the keys. `left_in` are files that still hold some, by their paths. `read_by` are tables that read
-    this one and may hold keys as well.
+    with the record keys of every file. `left_in` are files that still hold some, by their paths. `read_by` are
+    tables that read this one and may hold keys as well.
     """
 
     keys: int | None = None

@@ -51,6 +51,10 @@ class Journal:
             FailureReason.OPERATION_REFUSED, f"The operation with this uid has been recorded as a {found.kind}."
         )
 
+    def unfinished(self) -> frozenset[str]:
+        """Return the uids of operations that have begun and are not done."""
+        return frozenset(record.uid for record in self._read()[0] if record.phase is not OperationPhase.DONE)
+
     def beginner_of(self, restore: Restore) -> str | None:
         """Return the resource whose operation has begun a restore that is pending, as far as records tell."""
         running = (each for each in self._read()[0] if each.phase is OperationPhase.RUNNING)

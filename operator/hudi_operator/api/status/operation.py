@@ -64,7 +64,7 @@ class EraseReportStatus(Model):
     """Records that were removed from the quarantine."""
 
     files_searched: int | None = None
-    """Files below the table that were searched afterwards; none where only the predicate was asked again."""
+    """Files below the table that were searched afterwards."""
 
     bytes_searched: int | None = None
     """Bytes that they have."""

@@ -20,6 +20,7 @@ from hudi_jobs.operations.erase.scan import File, among, files_below, search
 LARGEST = 256 * 1024 * 1024
 """Bytes of a file that is written anew."""
 
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
 _KEPT = "kept-"
 _RECORD = "record"
 
@@ -28,7 +29,7 @@ def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> in
     """Remove the records with a key from the files of some folders; return how many there were."""
     removed = 0
     for folder in folders:
-        files = _plain(files_below(context, folder))
+        files = _plain(_own(context, folder))
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
             holding = search(context, files, keys).found | _by_value(context, files, keys)
         for file in files:
@@ -41,11 +42,32 @@ def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> se
     """Return the files of some folders that hold a key, or cannot be searched."""
     found: set[str] = set()
     for folder in folders:
-        files = files_below(context, folder)
+        files = _own(context, folder)
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
             searched = search(context, files, keys)
             found |= searched.found | searched.unread | _by_value(context, _plain(files), keys)
     return found
+
+
+def _own(context: TaskContext, folder: str) -> list[File]:
+    """Return the files of this table: other tables may have the same folder, and the same value as another key.
+
+    Below the folder of a run is that of its task, which is named by the namespace and name of the table.
+    """
+    task = context.task.id
+    table = (task.rpartition("/")[0] or task).split("/")
+    root = _segments(str(_place(context, folder)[1].toString()))
+    found = []
+    for file in files_below(context, folder):
+        below = _segments(file.path)[len(root) + 1 :]
+        if below[: len(table)] == table:
+            found.append(file)
+    return found
+
+
+def _segments(path: str) -> list[str]:
+    """Return the folders of a path, whatever its scheme is written like."""
+    return [name for name in _SCHEME.sub("", path).split("/") if name]
 
 
 def _plain(files: list[File]) -> list[File]:

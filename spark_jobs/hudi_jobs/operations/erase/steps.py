@@ -67,11 +67,11 @@ def prepare(context: TaskContext, record: EraseRecord) -> None:
             client.delete_savepoint(instant)
 
 
-def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys | None) -> str | None:
+def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | None:
     """Delete the rows as one commit, unless that has been done; return it, None where there are no such rows."""
     base_path = context.task.table.base_path
     found = _commit_of(context, record)
-    if found is not None or keys is None:
+    if found is not None:
         return found
     rows = with_key(current_rows(context), keys)
     if rows.isEmpty():
