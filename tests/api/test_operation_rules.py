@@ -35,6 +35,9 @@ ACCEPTED: dict[str, Document] = {
     "a savepoint": {"spec.restore": {"savepoint": "before-the-move", "newerSavepoints": "Remove", "reingest": False}},
     "a rollback": {"spec": {**TABLE, "rollback": {"instant": TIME}}},
     "an erasure by keys": {"spec": {**TABLE, "erase": {"keys": [{"id": "4711"}], "releaseSavepoints": True}}},
+    "an erasure from tables that read it too": {"spec": {**TABLE, "erase": {"keys": [{"id": "1"}], "cascade": True}}},
+    "an erasure by a predicate of one table": {"spec": {**TABLE, "erase": {"where": "true", "cascade": False}}},
+    "who asks": {"spec.requestedBy": "system:serviceaccount:team-a:privacy"},
     "an erasure by a file": {"spec": {**TABLE, "erase": {"keysFrom": {"path": "s3a://lake/keys.jsonl"}}}},
     "an erasure by a predicate": {"spec": {**TABLE, "erase": {"where": "id = '4711'"}}},
     "a service as the table declares it": {"spec": {**TABLE, "runService": {"service": "Compaction"}}},
@@ -75,6 +78,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec": {**TABLE, "erase": {"keys": [{"id": "1"}], "where": "true"}}},
         "give one of keys, keysFrom and where",
     ),
+    "a predicate for several tables": (
+        {"spec": {**TABLE, "erase": {"where": "true", "cascade": True}}},
+        "a predicate may select other records",
+    ),
+    "nobody who asks": ({"spec.requestedBy": ""}, "should be at least 1 chars long"),
     "a key without a value": ({"spec": {**TABLE, "erase": {"keys": [{"id": ""}]}}}, "should be at least 1 chars long"),
     "too many keys": ({"spec": {**TABLE, "erase": {"keys": [{"id": "1"}] * 1_001}}}, "must have at most 1000 items"),
     "a file of keys elsewhere": (

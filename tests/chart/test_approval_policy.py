@@ -1,4 +1,4 @@
-"""The policy on approvals on a real API server: only who has the verb `approve` sets spec.approved of an operation."""
+"""The policies on operations on a real API server: who approves has the verb `approve`, and who asks is named."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _words(act: Any) -> str:
 def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG001 - the cluster is wanted
     connection = config.new_client_from_config(os.environ["KUBECONFIG"])
     mark = f"test-{uuid.uuid4().hex[:8]}"
-    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "aggregate-roles")]
+    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "requesterpolicy", "aggregate-roles")]
     rendered = helm("template", mark, str(chart), *shown, f"--kube-version={KUBERNETES_VERSION}")
     assert rendered.returncode == 0, rendered.stderr
     documents = [document for document in yaml.safe_load_all(rendered.stdout) if document]
@@ -130,6 +130,20 @@ def test_who_approves_operations_does_not_create_them(world: World) -> None:
 @pytest.mark.parametrize("who", [BOTH, None], ids=["with both roles", "as a cluster administrator"])
 def test_who_has_every_right_creates_what_is_approved(who: str | None, world: World) -> None:
     assert world.create(who, dry_run=True, approved=True) == ""
+
+
+def test_who_asks_is_who_creates_the_operation(world: World) -> None:
+    own = f"{CREATOR}-of-{world.namespace}"
+    end = time.monotonic() + 30
+    while not (refused := world.create(CREATOR, dry_run=True, requestedBy="somebody-else")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert f"who creates it: {own}" in refused
+    assert world.create(CREATOR, requestedBy=own) == ""
+    try:
+        assert "requestedBy cannot be changed" in world.patch(CREATOR, {"spec": {"requestedBy": "somebody-else"}})
+    finally:
+        world.delete()
 
 
 def test_who_creates_operations_cannot_give_away_the_right_to_approve(world: World) -> None:
