@@ -68,12 +68,13 @@ async def test_nothing_begins_where_a_table_that_reads_it_has_other_keys() -> No
     assert set(one.operations) == {"back"}
 
 
-async def test_a_table_of_another_namespace_is_named_and_left() -> None:
+async def test_a_table_of_another_namespace_is_left_and_counted_and_its_name_is_not_told() -> None:
     one = process()
     add_reader(one, "copy", namespace="team-b")
     await erased_here(one)
     assert one.status["phase"] == "Succeeded"
-    assert "team-b/copy" in one.status["message"]
+    assert "NOT erased from 1 table of other namespaces" in one.status["message"]
+    assert "team-b" not in json.dumps(one.operations)
     assert set(one.operations) == {"back"}
 
 

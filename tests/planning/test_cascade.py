@@ -173,11 +173,17 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     assert there.creates == ()
     assert there.status is not None
     assert there.status.cascade[0].phase is OperationState.RUNNING
-    over = look(going, CascadeSeen(operations={name: child(asked, "totals", "Succeeded")}, elsewhere=("team-b/copy",)))
+    over = look(
+        going,
+        CascadeSeen(
+            operations={name: child(asked, "totals", "Succeeded")}, elsewhere=("team-b/copy", "team-a/of-the-copy")
+        ),
+    )
     assert over.status is not None
     assert (over.status.phase, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
     assert over.status.message == (
-        "Erased 1 row. The same from totals. NOT erased from tables in, or behind, other namespaces: team-b/copy."
+        "Erased 1 row. The same from totals. NOT erased from 1 table of other namespaces, which the operator's log "
+        "names, nor from of-the-copy behind them."
     )
     assert over.notice is not None
 

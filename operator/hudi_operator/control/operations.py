@@ -96,6 +96,8 @@ class OperationReconciler:
         if isinstance(table, HudiTable):
             readings = await Readings.look(self._kube, self._namespaces, own=namespace)
             elsewhere = readings.derived_from(table).lineage.elsewhere
+            if elsewhere:
+                _log.warning("tables of other namespaces are not erased", table=table.metadata.name, tables=elsewhere)
             seen = CascadeSeen(readers=direct_readers(root_of(table), readings.all), elsewhere=elsewhere)
         names = [one.operation for one in noted(operation, seen.readers)]
         found = {name: await self._kube.get(operation_key(namespace, name)) for name in names}

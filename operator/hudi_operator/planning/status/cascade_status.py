@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hudi_jobs.contract.erase import MOST_CASCADED
+from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import HudiOperation, InvalidObject
 from hudi_operator.api.status.operation import FINISHED, CascadedErasure, OperationState
 from hudi_operator.jobs.cascaded_erasure import cascaded_name, is_cascaded_from
@@ -72,7 +73,7 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
         entries=entries,
         phase=OperationState.SUCCEEDED,
         reason=OperationReason.SUCCEEDED,
-        message=f"{own}{also}{_told_elsewhere(seen.elsewhere)}".strip(),
+        message=f"{own}{also}{_told_elsewhere(seen.elsewhere, operation.metadata.namespace)}".strip(),
     )
 
 
@@ -103,9 +104,11 @@ def _told(entries: list[CascadedErasure]) -> str:
     return " ".join((*told, *more))
 
 
-def _told_elsewhere(names: tuple[str, ...]) -> str:
-    """Return the sentence that says which tables hold what was read, and are not erased from here."""
-    if not names:
+def _told_elsewhere(names: tuple[str, ...], namespace: str) -> str:
+    """Return the sentence that says where what was read is not erased: tables of other namespaces are only counted."""
+    own = sorted(name.partition("/")[2] for name in names if name.startswith(f"{namespace}/"))
+    count = len(names) - len(own)
+    if not count:
         return ""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f" NOT erased from tables in, or behind, other namespaces: {', '.join(names[:_NAMED])}{more}."
+    behind = f", nor from {', '.join(own[:_NAMED])} behind them" if own else ""
+    return f" NOT erased from {counted(count, 'table')} of other namespaces, which the operator's log names{behind}."
