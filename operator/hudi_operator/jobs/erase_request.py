@@ -24,9 +24,16 @@ def build_erase_task(
         release_savepoints=erase.release_savepoints,
         quarantines=(quarantine,) if quarantine is not None else (),
         requested_by=_requester(resource),
+        cascaded_from=_parent(resource),
         read_by=tuple(sorted(read_by)[:MOST_READERS]),
         report_file=_report_file(resource, table, table_class.operations.report_path),
     )
+
+
+def _parent(resource: HudiOperation) -> str | None:
+    """Return the uid of the operation that has made this one; the driver compares the keys of both by their digests."""
+    owners = resource.metadata.owner_references
+    return next((one.uid for one in owners if one.controller and one.kind == "HudiOperation"), None)
 
 
 def _requester(resource: HudiOperation) -> Requester | None:

@@ -48,7 +48,8 @@ class EraseTask(Document):
     a text where the table has one record key field. `where` is a predicate on the columns of the table.
     `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
     `read_by` are tables that read this one, whose rows are not erased: the report names them. `requested_by` is who
-    asks, for the report.
+    asks, for the report. `cascaded_from` is the uid of the operation that erases the same keys from the table that
+    this one reads.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -59,6 +60,7 @@ class EraseTask(Document):
     report_file: str | None = Field(default=None, max_length=2_048)
     read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
     requested_by: Requester | None = None
+    cascaded_from: str | None = Field(default=None, pattern=r"^[0-9a-zA-Z-]{1,64}$")
 
 
 class EraseReport(Document):

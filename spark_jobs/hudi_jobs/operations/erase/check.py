@@ -13,6 +13,7 @@ from hudi_jobs.operations.check import busy, metadata_options_of, require_known_
 from hudi_jobs.operations.erase.keys import (
     PARTITION,
     Keys,
+    digest_of,
     key_fields,
     keys_named,
     keys_where,
@@ -84,6 +85,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         expected=expected,
         metadata_options=metadata_options_of(table),
         erased=report.model_copy(update={"rows": before - expected.rows}),
+        upstream_digest=digest_of(keys.values, erase.cascaded_from) if erase.cascaded_from is not None else None,
     )
     return record, keys
 

@@ -137,8 +137,12 @@ def keys_of(
     """Return keys by their values, with every text that Hudi's key generators make of them, and those of `records`."""
     named = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
     plain = {key[0] for key in values} if len(fields) == 1 else set()
-    digest = hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
-    return Keys(fields=fields, values=values, records=records | named | plain, digest=digest)
+    return Keys(fields=fields, values=values, records=records | named | plain, digest=digest_of(values, uid))
+
+
+def digest_of(values: Collection[Key], uid: str) -> str:
+    """Return what tells whether an operation was about these keys."""
+    return hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
 
 
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:

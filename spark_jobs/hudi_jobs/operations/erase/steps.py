@@ -19,7 +19,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.notes import OPERATION_KEY, commit_notes
+from hudi_jobs.notes import ERASED_KEY, OPERATION_KEY, commit_notes
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.rows import current_rows
@@ -84,6 +84,7 @@ def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | 
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         **commit_notes(context.run, context.task),
         OPERATION_KEY: record.uid,
+        ERASED_KEY: record.erased.digest or "",
     }
     failure: TaskFailed | None = None
     try:
