@@ -133,7 +133,9 @@ def test_where_one_table_asks_for_approval_all_wait_for_it_and_the_approver_sees
 
 def test_the_tables_are_looked_for_only_until_it_has_begun() -> None:
     assert awaits_lineage({"HudiOperation": (erasing(),)})
-    begun = erasing(status=HudiOperationStatus(phase=OperationState.RUNNING, begun=True))
+    tried = HudiOperationStatus(phase=OperationState.RUNNING, reason="Retrying")
+    assert awaits_lineage({"HudiOperation": (erasing(status=tried),)}), "its first run has changed nothing"
+    begun = erasing(status=tried.model_copy(update={"begun": True}))
     assert not awaits_lineage({"HudiOperation": (begun, operation())})
 
 

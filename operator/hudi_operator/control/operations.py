@@ -62,13 +62,12 @@ class OperationReconciler:
             return None
         parsed = parse_operation(document)
         table = await self._table(key, parsed, document)
+        seen = await self._cascade(parsed, table)
         step = decide_operation(
-            parsed,
-            table,
-            now=self._kube.now(),
-            seen=await self._cascade(parsed, table),
-            verifies_requesters=self._verifies_requesters,
+            parsed, table, now=self._kube.now(), seen=seen, verifies_requesters=self._verifies_requesters
         )
+        if seen is not None and seen.elsewhere and step.status is not None and step.status.phase in FINISHED:
+            _log.warning("tables of other namespaces are not erased", operation=str(key), tables=seen.elsewhere)
         try:
             return await self._carry_out(key, document, step)
         except NotFound:
@@ -96,8 +95,6 @@ class OperationReconciler:
         if isinstance(table, HudiTable):
             readings = await Readings.look(self._kube, self._namespaces, own=namespace)
             elsewhere = readings.derived_from(table).lineage.elsewhere
-            if elsewhere:
-                _log.warning("tables of other namespaces are not erased", table=table.metadata.name, tables=elsewhere)
             seen = CascadeSeen(readers=direct_readers(root_of(table), readings.all), elsewhere=elsewhere)
         names = [one.operation for one in noted(operation, seen.readers)]
         found = {name: await self._kube.get(operation_key(namespace, name)) for name in names}

@@ -12,7 +12,7 @@ from hudi_jobs.contract.erase import MOST_CASCADED
 from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.table import ManagementPolicy
-from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.planning.model import Derived, DerivedTable, Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits
@@ -36,14 +36,17 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
     return min(found, key=lambda answer: answer.reason in _MENDED, default=None)
 
 
-_NOT_BEGUN = frozenset({OperationState.PENDING, OperationState.AWAITING_APPROVAL, OperationState.DRAINING})
 _MENDED = frozenset({OperationReason.BLOCKED.value, OperationReason.NOT_ALLOWED.value})
 
 
 def awaits_lineage(related: Mapping[str, tuple[object, ...]]) -> bool:
-    """Whether an operation of a table is to go on to others, and has not begun."""
+    """Whether an operation of a table is to go on to others, and may not have begun."""
     found = (one for one in related.get(OPERATIONS, ()) if isinstance(one, HudiOperation))
-    return any(one.spec.cascades and one.status.phase in _NOT_BEGUN and not one.status.begun for one in found)
+    return any(
+        one.spec.cascades and one.status.phase not in FINISHED and not one.status.begun
+        for one in found
+        if one.status.reason != OperationReason.CASCADING
+    )
 
 
 def cascade_asks_for_approval(resource: HudiOperation, observation: Observation) -> bool:
