@@ -82,10 +82,11 @@ async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_aga
     one = process()
     add_reader(one)
     await one.begin(**CASCADE)
-    one.cluster.refusal = "no more operations"
+    one.cluster.refusal = f"no more operations like that of {KEY}"
     await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
     assert set(one.operations) == {"back"}
     assert "CascadeRefused" in [event[1] for event in one.cluster.events]
+    assert KEY not in str(one.cluster.events)
     one.cluster.refusal = None
     await one.reconcile(BACK)
     assert len(one.operations) == 2

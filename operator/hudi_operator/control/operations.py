@@ -113,9 +113,10 @@ class OperationReconciler:
         except AlreadyExists:
             return
         except (Forbidden, Rejected) as error:
-            message = f"The Kubernetes API refused HudiOperation {name}, which erases from table {table}: {error}"
+            said = _without_keys(str(error), operation)
+            message = f"The Kubernetes API refused HudiOperation {name}, which erases from table {table}: {said}"
             await self._tell(document, Transition(warning=True, reason=OperationEvent.NOT_CREATED, message=message))
-            _log.warning("operation not created", operation=name, error=str(error))
+            _log.warning("operation not created", operation=name, error=said)
             return
         _log.info("operation created", operation=name, table=table)
 
@@ -151,6 +152,13 @@ class OperationReconciler:
             return
         kind = EventType.WARNING if notice.warning else EventType.NORMAL
         await self._kube.create_event(document, kind=kind, reason=notice.reason, message=notice.message, once=True)
+
+
+def _without_keys(text: str, operation: HudiOperation) -> str:
+    """Return what the API server says, unless it quotes a key."""
+    keys = operation.spec.erase.keys or () if operation.spec.erase is not None else ()
+    quotes = any(value in text for key in keys for value in key.values())
+    return "it quotes a key; ask for the policies of the namespace." if quotes else text
 
 
 def _connect(parts: Parts) -> Reconcile:
