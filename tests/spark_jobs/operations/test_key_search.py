@@ -21,6 +21,7 @@ import pytest
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
 from hudi_jobs.operations.erase.keys import Keys
+from hudi_jobs.operations.erase.quarantine import WholeTexts
 from hudi_jobs.operations.erase.scan import File, files_below, search
 
 pytestmark = [pytest.mark.spark]
@@ -133,6 +134,24 @@ def test_a_key_is_found_as_documents_and_paths_spell_it(lake: Any, tmp_path: Pat
     everything = {path.name for path in folder.iterdir()}
     (folder / "other.json").write_text(json.dumps({"id": f"{name}x"}))
     assert seen(lake, folder, name) == (everything, set())
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (f'{{"id":"{KEY}"}}', True),
+        (KEY, True),
+        (f"to {KEY}.", True),
+        (f"{KEY}.de", False),
+        (f"{KEY}-b", False),
+        (f"a@{KEY}", False),
+        (f"{KEY}0, {KEY}", True),
+        ("", False),
+    ],
+)
+def test_a_record_of_the_quarantine_holds_a_key_as_a_whole(line: str, found: bool) -> None:
+    assert WholeTexts(keys("nobody-at-all", KEY)).are_in(line) is found
+    assert not WholeTexts(keys("short")).are_in(line)
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:

@@ -98,11 +98,11 @@ def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
             FailureReason.NOT_ERASED,
             f"The quarantine {file.path} has more than {LARGEST:,} bytes, so it is not written anew; delete it.",
         )
-    text = _whole(keys)
+    texts = WholeTexts(keys)
     with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = _place(context, file.path)
         lines = [str(row[0]) for row in context.spark.read.text(file.path).collect()]
-        kept = [line for line in lines if not _is_about(line, keys, text)]
+        kept = [line for line in lines if not _is_about(line, keys, texts)]
         if kept:
             folder, _, name = file.path.rpartition("/")
             _, new = _place(context, f"{folder}/{_KEPT}{name.removeprefix(_KEPT)}")
@@ -112,20 +112,45 @@ def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
     return len(lines) - len(kept)
 
 
-def _whole(keys: Keys) -> re.Pattern[str]:
-    """Return what finds a key in a text where it stands as a whole, as `KeyScanner` does."""
-    texts = "|".join(re.escape(text.decode()) for text in keys.in_bytes) or "(?!)"
-    return re.compile(rf"(?<![\w@-])(?:{texts})(?![\w@-]|\.\w)")
+class WholeTexts:
+    """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
+
+    def __init__(self, keys: Keys) -> None:
+        texts = [text.decode() for text in keys.in_bytes]
+        self._length = min(map(len, texts), default=0)
+        self._by_beginning: dict[str, list[str]] = {}
+        for text in texts:
+            self._by_beginning.setdefault(text[: self._length], []).append(text)
+
+    def are_in(self, line: str) -> bool:
+        """Tell whether one of them is in a line."""
+        if not self._by_beginning:
+            return False
+        length, known = self._length, self._by_beginning
+        return any(
+            line.startswith(text, start) and _stands_alone(line, start, start + len(text))
+            for start in range(len(line) - length + 1)
+            for text in known.get(line[start : start + length], ())
+        )
 
 
-def _is_about(line: str, keys: Keys, text: re.Pattern[str]) -> bool:
+def _stands_alone(line: str, start: int, end: int) -> bool:
+    follows = _is_word(line[end : end + 1]) or (line[end : end + 1] == "." and _is_word(line[end + 1 : end + 2]))
+    return not follows and not _is_word(line[max(start - 1, 0) : start])
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or (character != "" and character in "_-@")
+
+
+def _is_about(line: str, keys: Keys, texts: WholeTexts) -> bool:
     """Tell whether a record has a key: by its key fields, else by its text."""
     try:
         record = json.loads(json.loads(line)[_RECORD])
         values = tuple(_text(record[field]) for field in keys.fields)
     except (ValueError, KeyError, TypeError, RecursionError):
-        return bool(text.search(line))
-    return values in keys.values or bool(text.search(line))
+        return texts.are_in(line)
+    return values in keys.values or texts.are_in(line)
 
 
 def _text(value: object) -> str:
