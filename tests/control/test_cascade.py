@@ -20,7 +20,9 @@ def add_reader(one: Process, name: str = "totals", *, namespace: str = "team-a",
     table = deepcopy(flights)
     table["metadata"] |= {"name": name, "uid": f"uid-of-{name}", "namespace": namespace}
     source = {"source": {"hudi": {"path": flights["spec"]["basePath"]}}}
-    table["spec"] |= {"basePath": f"s3a://lake/{name}", "ingestion": source, **spec}
+    table["spec"] |= {"basePath": f"s3a://lake/{namespace}/{name}", "ingestion": source, **spec}
+    (allows,) = one.cluster.classes.values()
+    allows["spec"]["allowedSourcePaths"] = ["s3a://lake/{namespace}/"]
     table.pop("status", None)
     one.cluster.tables[name] = table
 
