@@ -179,6 +179,7 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
     ),
     "a dry run": ({"spec.dryRun": True}, {"spec.dryRun": False}, _fixed("dryRun")),
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
+    "who asks": ({"spec.requestedBy": "anna"}, {"spec.requestedBy": "somebody"}, _fixed("requestedBy")),
     "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),
     "its approval": ({"spec.approved": True}, {"spec.approved": False}, "approved cannot be taken back"),
     "its approval by leaving it out": ({"spec.approved": True}, {"spec.approved": None}, "approved cannot be taken"),

@@ -80,7 +80,7 @@ class HudiOperationSpec(Model):
     """Let the operation begin, where its class asks for approval; cannot be taken back."""
 
     requested_by: Annotated[str, Field(min_length=1, max_length=LONGEST_REQUESTER)] | None = None
-    """Name of who asks, as the API server knows it; with `requesterPolicy` of the chart it accepts no other's."""
+    """Name of who asks, as the API server knows it; the chart has a policy by which it accepts no other's."""
 
     ttl_after_finished: Duration | None = None
     """Time after its end at which the resource is deleted; it stays by default."""
