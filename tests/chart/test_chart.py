@@ -119,6 +119,7 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_OPERATOR_NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "HUDI_OPERATOR_INSTANCE": {"fieldRef": {"fieldPath": "metadata.name"}},
         "HUDI_OPERATOR_IDENTITY": "team/operator",
+        "HUDI_OPERATOR_REQUESTER_POLICY": "true",
         "HUDI_OPERATOR_LOG_LEVEL": "DEBUG",
         "HUDI_OPERATOR_LOG_FORMAT": "text",
         "HUDI_OPERATOR_RESYNC_SECONDS": "60",
