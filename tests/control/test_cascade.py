@@ -92,3 +92,14 @@ async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_aga
     one.cluster.refusal = None
     await one.reconcile(BACK)
     assert len(one.operations) == 2
+
+
+async def test_a_table_that_comes_to_read_it_by_a_transform_meanwhile_is_named_and_loses_no_row() -> None:
+    one = process()
+    await one.begin(**CASCADE)
+    add_reader(one)
+    one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert "by a transform" in one.status["message"]
+    assert set(one.operations) == {"back"}

@@ -30,6 +30,7 @@ from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
 from hudi_operator.planning.model import direct_readers
 from hudi_operator.planning.model.reasons import OperationEvent
+from hudi_operator.planning.operations.cascade import key_problem
 from hudi_operator.planning.status.cascade_status import CascadeSeen, noted
 from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
 from hudi_operator.planning.status.transitions import Transition
@@ -90,16 +91,24 @@ class OperationReconciler:
             return None
         if operation.status.phase in FINISHED or operation.metadata.deletion_timestamp is not None:
             return None
-        seen = CascadeSeen()
         namespace = operation.metadata.namespace
-        if isinstance(table, HudiTable):
-            readings = await Readings.look(self._kube, self._namespaces, own=namespace)
-            elsewhere = readings.derived_from(table).lineage.elsewhere
-            seen = CascadeSeen(readers=direct_readers(root_of(table), readings.all), elsewhere=elsewhere)
+        seen = await self._readers(operation, table) if isinstance(table, HudiTable) else CascadeSeen()
         names = [one.operation for one in noted(operation, seen.readers)]
         found = {name: await self._kube.get(operation_key(namespace, name)) for name in names}
         there = {name: parse_operation(one) for name, one in found.items() if one is not None}
         return replace(seen, operations=there)
+
+    async def _readers(self, operation: HudiOperation, table: HudiTable) -> CascadeSeen:
+        readings = await Readings.look(self._kube, self._namespaces, own=operation.metadata.namespace)
+        readers = direct_readers(root_of(table), readings.all)
+        unsuitable = {}
+        for one in noted(operation, readers):
+            reader = readings.of(one.table)
+            problem = "There is no valid HudiTable any more." if reader is None else key_problem(reader, table)
+            if problem is not None:
+                unsuitable[one.table] = problem
+        elsewhere = readings.derived_from(table).lineage.elsewhere
+        return CascadeSeen(readers=readers, elsewhere=elsewhere, unsuitable=unsuitable)
 
     async def _create(self, document: Document, table: str) -> None:
         """Create the operation of a table that reads this one's; what is there already is looked at next time."""

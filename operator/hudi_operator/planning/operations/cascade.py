@@ -84,7 +84,8 @@ def _problems(one: DerivedTable, resource: HudiOperation, upstream: HudiTable) -
     if table is None:
         yield _refused(f"The HudiTable {one.name} reads this one and is not valid: correct or delete it.")
         return
-    yield from _keys_of_another_meaning(table, upstream)
+    if (problem := key_problem(table, upstream)) is not None:
+        yield _refused(problem)
     if table.spec.concurrency.mode is ConcurrencyMode.OPTIMISTIC and not _may_be_beside_others(resource):
         message = (
             f"The table {one.name}, which reads this one, is Optimistic: stop its other writers, then create another "
@@ -98,20 +99,21 @@ def _may_be_beside_others(resource: HudiOperation) -> bool:
     return resource.spec.accept_other_writers or resource.spec.dry_run
 
 
-def _keys_of_another_meaning(table: HudiTable, upstream: HudiTable) -> Iterator[Answer]:
-    """Yield where it is not certain that the record key of a table is that of the one that it reads."""
+def key_problem(table: HudiTable, upstream: HudiTable) -> str | None:
+    """Return why it is not certain that the record key of a table is that of the one that it reads, or None."""
     name, fields = table.metadata.name, upstream.spec.record_key
     if set(table.spec.record_key) != set(fields):
         own = ", ".join(table.spec.record_key) or "none"
-        yield _refused(
+        return (
             f"The table {name} reads this one and has other record keys ({own}, and not {', '.join(fields)}), so it "
             f"cannot be told which of its records hold the keys: {_ALONE}."
         )
-    elif table.spec.ingestion is not None and table.spec.ingestion.transform is not None:
-        yield _refused(
+    if table.spec.ingestion is not None and table.spec.ingestion.transform is not None:
+        return (
             f"The table {name} reads this one by a transform, so it is not certain that its record key is the same "
             f"value: {_ALONE}."
         )
+    return None
 
 
 def _not_allowed(one: DerivedTable, table: HudiTable, resource: HudiOperation) -> Iterator[Answer]:

@@ -22,11 +22,12 @@ _NAMED = 3
 class CascadeSeen:
     """The tables that read the table now, those of other namespaces, and the HudiOperations there are, by their names.
 
-    The operations are only looked at once the erasure of the table has succeeded.
+    `unsuitable` says of tables why the same keys cannot be erased from them: what was found before may have changed.
     """
 
     readers: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    unsuitable: Mapping[str, str] = field(default_factory=dict)
     operations: Mapping[str, HudiOperation | InvalidObject | None] = field(default_factory=dict)
 
 
@@ -82,7 +83,8 @@ def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> 
     if one.phase in FINISHED:
         return one
     if found is None:
-        return one if one.phase is None else _failed(one, "It was deleted before it had finished.")
+        gone = seen.unsuitable.get(one.table) if one.phase is None else "It was deleted before it had finished."
+        return one if gone is None else _failed(one, gone)
     if isinstance(found, InvalidObject):
         return _failed(one, f"It is not valid: {found.message}")
     if not is_cascaded_from(found, operation):
