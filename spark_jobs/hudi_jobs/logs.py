@@ -42,6 +42,7 @@ def redactor_of(request: JobRequest) -> Redactor:
     erasures = [operation.erase for operation in operations if operation.erase is not None]
     texts = [value for erase in erasures for key in erase.keys for value in key.values()]
     texts += [erase.where for erase in erasures if erase.where is not None]
+    texts += [json.dumps(text)[1:-1] for text in texts]  # as a line of the log spells them
     return Redactor([os.environ, request.spark_conf, *(task.hudi_options for task in tasks)], texts=texts)
 
 

@@ -8,6 +8,9 @@ TASK_KEY = f"{METADATA_PREFIX}task"
 OPERATION_KEY = f"{METADATA_PREFIX}operation"
 """Uid of the operation that a commit belongs to: another run of it finds the commit."""
 
+ERASED_KEY = f"{METADATA_PREFIX}erased"
+"""Digest of the keys that a commit has erased: who reads the table knows by it whether it has erased the same."""
+
 
 def commit_notes(run: str, task: TableTask) -> dict[str, str]:
     """Return what marks the commit of one task of one run, and whose table the run took it for."""

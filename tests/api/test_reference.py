@@ -37,6 +37,7 @@ STATUS_MODELS = {
         "NamedOperationJob",
         "NamedServiceRun",
         "NamedRepair",
+        "CascadedErasure",
         "EraseReportStatus",
         "OperationReportStatus",
         "TableOperation",

@@ -1,4 +1,4 @@
-"""The policy on approvals on a real API server: only who has the verb `approve` sets spec.approved of an operation."""
+"""The policies on operations on a real API server: who approves has the verb `approve`, and who asks is named."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hudi_operator.api.values.base import GROUP, VERSION
 pytestmark = pytest.mark.cluster
 
 Document = dict[str, Any]
-CREATOR, APPROVER, BOTH = "creator", "approver", "both"
-ROLES = {CREATOR: ("operate",), APPROVER: ("approve",), BOTH: ("operate", "approve")}
+CREATOR, APPROVER, BOTH, OPERATOR = "creator", "approver", "both", "operator"
+ROLES = {CREATOR: ("operate",), APPROVER: ("approve",), BOTH: ("operate", "approve"), OPERATOR: ("operate",)}
 
 
 @dataclass
@@ -34,8 +34,12 @@ class World:
         """Requests of a person of the namespace; None is a cluster administrator."""
         connection = client.ApiClient(self.connection.configuration)
         if who is not None:
-            connection.set_default_header("Impersonate-User", f"{who}-of-{self.namespace}")
+            connection.set_default_header("Impersonate-User", self.user(who))
         return client.CustomObjectsApi(connection)
+
+    def user(self, who: str) -> str:
+        account = f"system:serviceaccount:default:{self.namespace}-hudi-operator"
+        return account if who == OPERATOR else f"{who}-of-{self.namespace}"
 
     def create(self, who: str | None, name: str = "back", *, dry_run: bool = False, **spec: Any) -> str:
         """Create an operation; return the words with which that is refused, or "" where it is accepted."""
@@ -68,7 +72,7 @@ def _words(act: Any) -> str:
 def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG001 - the cluster is wanted
     connection = config.new_client_from_config(os.environ["KUBECONFIG"])
     mark = f"test-{uuid.uuid4().hex[:8]}"
-    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "aggregate-roles")]
+    shown = [f"--show-only=templates/{name}.yaml" for name in ("approvalpolicy", "requesterpolicy", "aggregate-roles")]
     rendered = helm("template", mark, str(chart), *shown, f"--kube-version={KUBERNETES_VERSION}")
     assert rendered.returncode == 0, rendered.stderr
     documents = [document for document in yaml.safe_load_all(rendered.stdout) if document]
@@ -76,10 +80,11 @@ def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG
     core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=mark)))
     for document in documents:
         utils.create_from_dict(connection, document)
+    world = World(connection, mark)
     for who, roles in ROLES.items():
         for role in roles:
-            rights.create_namespaced_role_binding(mark, _binding(f"{who}-of-{mark}", f"{mark}-hudi-operator-{role}"))
-    world = World(connection, mark)
+            binding = _binding(world.user(who), f"{mark}-hudi-operator-{role}", name=who)
+            rights.create_namespaced_role_binding(mark, binding)
     try:
         _wait_until_it_holds(world)
         yield world
@@ -96,9 +101,9 @@ def world(cluster: None, helm: Any, chart: Any) -> Iterator[World]:  # noqa: ARG
         core.delete_namespace(mark)
 
 
-def _binding(user: str, role: str) -> Any:
+def _binding(user: str, role: str, *, name: str | None = None) -> Any:
     return {
-        "metadata": {"name": f"{user}-{role}"},
+        "metadata": {"name": f"{name or user}-{role}"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
     }
@@ -130,6 +135,29 @@ def test_who_approves_operations_does_not_create_them(world: World) -> None:
 @pytest.mark.parametrize("who", [BOTH, None], ids=["with both roles", "as a cluster administrator"])
 def test_who_has_every_right_creates_what_is_approved(who: str | None, world: World) -> None:
     assert world.create(who, dry_run=True, approved=True) == ""
+
+
+def test_who_asks_is_who_creates_the_operation(world: World) -> None:
+    own = f"{CREATOR}-of-{world.namespace}"
+    end = time.monotonic() + 30
+    while not (refused := world.create(CREATOR, dry_run=True, requestedBy="somebody-else")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert f"who creates it: {own}" in refused
+    assert world.create(CREATOR, requestedBy=own) == ""
+    try:
+        assert "requestedBy cannot be changed" in world.patch(CREATOR, {"spec": {"requestedBy": "somebody-else"}})
+    finally:
+        world.delete()
+
+
+def test_the_operator_passes_on_who_asked_and_that_it_was_approved_and_approves_nothing_later(world: World) -> None:
+    assert world.create(OPERATOR, dry_run=True, approved=True, requestedBy="somebody-else") == ""
+    assert world.create(CREATOR) == ""
+    try:
+        assert "verb approve" in world.patch(OPERATOR, {"spec": {"approved": True}})
+    finally:
+        world.delete()
 
 
 def test_who_creates_operations_cannot_give_away_the_right_to_approve(world: World) -> None:

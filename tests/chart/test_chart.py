@@ -119,6 +119,7 @@ def test_the_operator_is_told_its_settings(documents: Any) -> None:
         "HUDI_OPERATOR_OPERATOR_NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "HUDI_OPERATOR_INSTANCE": {"fieldRef": {"fieldPath": "metadata.name"}},
         "HUDI_OPERATOR_IDENTITY": "team/operator",
+        "HUDI_OPERATOR_REQUESTER_POLICY": "true",
         "HUDI_OPERATOR_LOG_LEVEL": "DEBUG",
         "HUDI_OPERATOR_LOG_FORMAT": "text",
         "HUDI_OPERATOR_RESYNC_SECONDS": "60",
@@ -196,7 +197,12 @@ def test_nobody_but_who_has_to_reaches_a_pod_unless_the_policies_are_switched_of
 
 
 @pytest.mark.parametrize(
-    ("value", "suffix"), [("admissionPolicy", "-allowed-namespaces"), ("approvalPolicy", "-approvals")]
+    ("value", "suffix"),
+    [
+        ("admissionPolicy", "-allowed-namespaces"),
+        ("approvalPolicy", "-approvals"),
+        ("requesterPolicy", "-requesters"),
+    ],
 )
 def test_a_policy_is_there_unless_it_is_switched_off(value: str, suffix: str, documents: Any) -> None:
     kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
@@ -211,6 +217,22 @@ def test_a_policy_is_there_unless_it_is_switched_off(value: str, suffix: str, do
     assert binding["spec"]["policyName"] == policy["metadata"]["name"]
     assert policy["spec"]["failurePolicy"] == "Fail"
     assert policies({value: {"enabled": False}}) == {}
+
+
+def test_the_operator_is_told_whether_requesters_are_checked(documents: Any) -> None:
+    def told(values: Document) -> list[str]:
+        (deployment,) = [document for document in documents(values) if document["kind"] == "Deployment"]
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        return [one["value"] for one in container["env"] if one["name"] == "HUDI_OPERATOR_REQUESTER_POLICY"]
+
+    def rules(values: Document) -> int:
+        kinds = [one for one in documents(values) if one["kind"] == "ValidatingAdmissionPolicy"]
+        (policy,) = [one for one in kinds if one["metadata"]["name"].endswith("-requesters")]
+        assert "system:serviceaccount:hudi-system:hudi-hudi-operator" in str(policy["spec"]["matchConditions"])
+        return len(policy["spec"]["validations"])
+
+    assert (told({}), told({"requesterPolicy": {"enabled": False}})) == (["true"], [])
+    assert (rules({}), rules({"requesterPolicy": {"required": True}})) == (1, 2)
 
 
 def test_who_approves_is_aggregated_to_no_role(documents: Any) -> None:

@@ -20,7 +20,10 @@ NEEDED: dict[str, tuple[str, str, str]] = {
         for verb in ("get", "list", "watch", "patch", "create", "delete")
     },
     "replace the status of a savepoint": (OURS, "hudisavepoints/status", "update"),
-    **{f"{verb} operations": (OURS, "hudioperations", verb) for verb in ("get", "list", "watch", "patch", "delete")},
+    **{
+        f"{verb} operations": (OURS, "hudioperations", verb)
+        for verb in ("get", "list", "watch", "patch", "create", "delete")
+    },
     "replace the status of an operation": (OURS, "hudioperations/status", "update"),
     "set finalizers of an operation": (OURS, "hudioperations/finalizers", "update"),
     "set finalizers of a savepoint": (OURS, "hudisavepoints/finalizers", "update"),
@@ -42,7 +45,7 @@ NEVER: dict[str, tuple[str, str, str]] = {
     "run commands in pods": ("", "pods/exec", "create"),
     "create tables": (OURS, "huditables", "create"),
     "delete tables": (OURS, "huditables", "delete"),
-    "create operations": (OURS, "hudioperations", "create"),
+    "approve operations": (OURS, "hudioperations", "approve"),
     "change classes": (OURS, "huditableclasses", "update"),
     "change roles": ("rbac.authorization.k8s.io", "roles", "update"),
     "act as others": ("", "serviceaccounts", "impersonate"),

@@ -45,6 +45,9 @@ OPERATIONS = "HudiOperation"
 OPERATION_FINALIZER = "hudi-operator.io/operation"
 """On a HudiOperation: it goes once it has not begun, or is finished."""
 
+CASCADE_LABEL = "hudi-operator.io/cascaded-from"
+"""On a HudiOperation that an erasure has made for a table which reads its own: the uid of the former."""
+
 FORMER_ANNOTATIONS = {
     "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,
     "hudi-operator.io/acceptForeignCommits": ACCEPT_FOREIGN_ANNOTATION,

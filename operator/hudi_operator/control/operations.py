@@ -1,10 +1,11 @@
 """The controller of operations: writes what their tables say of them, and lets them go when they are over.
 
 An operation is a run of its table, which is decided with the table. What is decided here is the resource: its status,
-its finalizer, and its end after `ttlAfterFinished`.
+its finalizer, its end after `ttlAfterFinished`, and of an erasure the further ones for the tables that read its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -17,13 +18,20 @@ from hudi_operator.api.resources import (
     parse_operation,
     parse_table,
 )
+from hudi_operator.api.status.operation import FINISHED
 from hudi_operator.control.holding import hold
-from hudi_operator.control.keys import OPERATION, table_key, table_named_by
+from hudi_operator.control.keys import OPERATION, operation_key, table_key, table_named_by
+from hudi_operator.control.observation.derived import Readings, root_of
 from hudi_operator.control.parts import Parts
+from hudi_operator.jobs.cascaded_erasure import build_cascaded
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
-from hudi_operator.kube.errors import NotFound
+from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
+from hudi_operator.planning.model import direct_readers
+from hudi_operator.planning.model.reasons import OperationEvent
+from hudi_operator.planning.operations.cascade import key_problem
+from hudi_operator.planning.status.cascade_status import CascadeSeen, noted
 from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
 from hudi_operator.planning.status.transitions import Transition
 from hudi_operator.runtime.controller import Controller, Reconcile, Trigger, concerns_what_it_refers_to
@@ -35,9 +43,18 @@ Document = dict[str, Any]
 class OperationReconciler:
     """Keeps status and finalizer of operations; `wake` has a table reconciled that could not know of a change."""
 
-    def __init__(self, kube: KubernetesApi, *, wake: Callable[[ObjectKey], None]) -> None:
+    def __init__(
+        self,
+        kube: KubernetesApi,
+        *,
+        wake: Callable[[ObjectKey], None],
+        namespaces: Sequence[str] = (),
+        verifies_requesters: bool = False,
+    ) -> None:
         self._kube = kube
         self._wake = wake
+        self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._verifies_requesters = verifies_requesters
 
     async def reconcile(self, key: ObjectKey, _trigger: Trigger) -> float | None:
         """Write what the table says of an operation; return the seconds until the next look, None when it is gone."""
@@ -45,7 +62,13 @@ class OperationReconciler:
         if document is None:
             return None
         parsed = parse_operation(document)
-        step = decide_operation(parsed, await self._table(key, parsed, document), now=self._kube.now())
+        table = await self._table(key, parsed, document)
+        seen = await self._cascade(parsed, table)
+        step = decide_operation(
+            parsed, table, now=self._kube.now(), seen=seen, verifies_requesters=self._verifies_requesters
+        )
+        if seen is not None and seen.elsewhere and step.status is not None and step.status.phase in FINISHED:
+            _log.warning("tables of other namespaces are not erased", operation=str(key), tables=seen.elsewhere)
         try:
             return await self._carry_out(key, document, step)
         except NotFound:
@@ -60,6 +83,52 @@ class OperationReconciler:
         table = await self._kube.get(table_key(key.namespace, name)) if name else None
         return None if table is None else parse_table(table)
 
+    async def _cascade(
+        self, operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None
+    ) -> CascadeSeen | None:
+        """Return the tables that an operation goes on to, and the operations there are for them."""
+        if not isinstance(operation, HudiOperation) or not operation.spec.cascades:
+            return None
+        if operation.status.phase in FINISHED or operation.metadata.deletion_timestamp is not None:
+            return None
+        namespace = operation.metadata.namespace
+        seen = await self._readers(operation, table) if isinstance(table, HudiTable) else CascadeSeen()
+        names = [one.operation for one in noted(operation, seen.readers)]
+        found = {name: await self._kube.get(operation_key(namespace, name)) for name in names}
+        there = {name: parse_operation(one) for name, one in found.items() if one is not None}
+        return replace(seen, operations=there)
+
+    async def _readers(self, operation: HudiOperation, table: HudiTable) -> CascadeSeen:
+        readings = await Readings.look(self._kube, self._namespaces, own=operation.metadata.namespace)
+        readers = direct_readers(root_of(table), readings.all)
+        unsuitable = {}
+        for one in noted(operation, readers):
+            reader = readings.of(one.table)
+            problem = "There is no valid HudiTable any more." if reader is None else key_problem(reader, table)
+            if problem is not None:
+                unsuitable[one.table] = problem
+        elsewhere = readings.derived_from(table).lineage.elsewhere
+        return CascadeSeen(readers=readers, elsewhere=elsewhere, unsuitable=unsuitable)
+
+    async def _create(self, document: Document, table: str) -> None:
+        """Create the operation of a table that reads this one's; what is there already is looked at next time."""
+        operation = parse_operation(document)
+        if not isinstance(operation, HudiOperation):
+            return
+        manifest = build_cascaded(operation, table)
+        name = manifest["metadata"]["name"]
+        try:
+            await self._kube.create(OPERATION, operation.metadata.namespace, manifest)
+        except AlreadyExists:
+            return
+        except (Forbidden, Rejected) as error:
+            said = _without_keys(str(error), operation)
+            message = f"The Kubernetes API refused HudiOperation {name}, which erases from table {table}: {said}"
+            await self._tell(document, Transition(warning=True, reason=OperationEvent.NOT_CREATED, message=message))
+            _log.warning("operation not created", operation=name, error=said)
+            return
+        _log.info("operation created", operation=name, table=table)
+
     async def _carry_out(self, key: ObjectKey, document: Document, step: OperationStep) -> float | None:
         if step.released is not None:
             _log.info("operation released", operation=str(key), text=step.released)
@@ -72,10 +141,20 @@ class OperationReconciler:
             return None if not step.requeue else step.requeue
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())
         await self._tell(document, step.notice)
+        for table in step.creates:
+            await self._create(document, table)
+        if step.status.phase in FINISHED:
+            self._wake_parent(document)
         if step.expires:
             await self._kube.delete(key, uid=document["metadata"]["uid"])
             _log.info("operation deleted after its time", operation=str(key))
         return step.requeue
+
+    def _wake_parent(self, document: Document) -> None:
+        """Have the operation looked at that has made this one."""
+        for one in document["metadata"].get("ownerReferences") or ():
+            if one.get("kind") == OPERATION.name and one.get("controller"):
+                self._wake(operation_key(document["metadata"]["namespace"], str(one.get("name"))))
 
     async def _tell(self, document: Document, notice: Transition | None) -> None:
         if notice is None:
@@ -84,8 +163,21 @@ class OperationReconciler:
         await self._kube.create_event(document, kind=kind, reason=notice.reason, message=notice.message, once=True)
 
 
+def _without_keys(text: str, operation: HudiOperation) -> str:
+    """Return what the API server says, unless it quotes a key."""
+    keys = operation.spec.erase.keys or () if operation.spec.erase is not None else ()
+    quotes = any(value in text for key in keys for value in key.values())
+    return "it quotes a key; ask for the policies of the namespace." if quotes else text
+
+
 def _connect(parts: Parts) -> Reconcile:
-    return OperationReconciler(parts.kube, wake=parts.wake).reconcile
+    settings = parts.settings
+    return OperationReconciler(
+        parts.kube,
+        wake=parts.wake,
+        namespaces=settings.watch_namespaces,
+        verifies_requesters=settings.requester_policy,
+    ).reconcile
 
 
 OPERATIONS = Controller(

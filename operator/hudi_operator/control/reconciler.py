@@ -86,6 +86,7 @@ class Reconciler:
             running=self._running,
             identity=identity,
             related=related,
+            namespaces=settings.watch_namespaces,
         )
         actor = Actor(kube=kube, claims=self._claims, default_image=settings.spark_image)
         self._pipeline = Pipeline(status=self._status, actor=actor, running=self._running)

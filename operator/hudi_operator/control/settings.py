@@ -48,6 +48,9 @@ class Settings(BaseSettings):
     watch_namespaces: Annotated[tuple[_Namespace, ...], NoDecode] = ()
     """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
 
+    requester_policy: bool = False
+    """Whether the API server accepts no `requestedBy` of a HudiOperation but the caller's own name."""
+
     workers: int = Field(32, ge=1, le=1000)
     """How many tables are reconciled at the same time."""
 

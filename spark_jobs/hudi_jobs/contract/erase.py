@@ -24,8 +24,21 @@ MOST_LEFT = 5
 MOST_READERS = 10
 """Tables that read another one, which a report names."""
 
+MOST_CASCADED = 20
+"""Tables that an erasure goes on to, those behind others counted."""
+
+LONGEST_REQUESTER = 256
+"""Characters of the name of a person or service account."""
+
 KeyValue = Annotated[str, Field(min_length=1, max_length=LONGEST_VALUE)]
 InstantTime = Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)]
+
+
+class Requester(Document):
+    """Who has asked for an erasure; `verified` says that the API server accepts no other name than the caller's own."""
+
+    name: str = Field(max_length=LONGEST_REQUESTER)
+    verified: bool = False
 
 
 class EraseTask(Document):
@@ -34,7 +47,9 @@ class EraseTask(Document):
     A key has the value of each record key field by its name. `keys_from` is a file of JSON lines, each such a key, or
     a text where the table has one record key field. `where` is a predicate on the columns of the table.
     `quarantines` are folders of bad records, which are searched too. `report_file` is where the report is written.
-    `read_by` are tables that read this one, whose rows are not erased: the report names them.
+    `read_by` are tables that read this one, whose rows are not erased: the report names them. `requested_by` is who
+    asks, for the report. `cascaded_from` is the uid of the operation that erases the same keys from the table that
+    this one reads.
     """
 
     keys: tuple[dict[str, KeyValue], ...] = Field(default=(), max_length=MOST_KEYS)
@@ -44,6 +59,8 @@ class EraseTask(Document):
     quarantines: tuple[str, ...] = Field(default=(), max_length=8)
     report_file: str | None = Field(default=None, max_length=2_048)
     read_by: tuple[str, ...] = Field(default=(), max_length=MOST_READERS)
+    requested_by: Requester | None = None
+    cascaded_from: str | None = Field(default=None, pattern=r"^[0-9a-zA-Z-]{1,64}$")
 
 
 class EraseReport(Document):
@@ -55,9 +72,8 @@ class EraseReport(Document):
 
     Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
     compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared
-    with the record keys of every file. Without any (None) the predicate alone was asked of the rows, because a run that
-    was killed knew the keys. `left_in` are files that still hold some, by their paths. `read_by` are tables that read
-    this one and may hold keys as well.
+    with the record keys of every file. `left_in` are files that still hold some, by their paths. `read_by` are
+    tables that read this one and may hold keys as well.
     """
 
     keys: int | None = None

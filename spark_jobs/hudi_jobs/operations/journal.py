@@ -51,6 +51,15 @@ class Journal:
             FailureReason.OPERATION_REFUSED, f"The operation with this uid has been recorded as a {found.kind}."
         )
 
+    def unfinished(self) -> frozenset[str]:
+        """Return the uids of operations that have begun and are not done."""
+        return frozenset(record.uid for record in self._read()[0] if record.phase is not OperationPhase.DONE)
+
+    def followed_erasures(self) -> frozenset[str]:
+        """Return the digests of the upstream erasures whose keys were erased from this table as well."""
+        done = (each for each in self._read()[0] if each.phase is OperationPhase.DONE and isinstance(each, EraseRecord))
+        return frozenset(each.upstream_digest for each in done if each.upstream_digest is not None)
+
     def beginner_of(self, restore: Restore) -> str | None:
         """Return the resource whose operation has begun a restore that is pending, as far as records tell."""
         running = (each for each in self._read()[0] if each.phase is OperationPhase.RUNNING)

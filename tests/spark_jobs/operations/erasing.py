@@ -54,9 +54,9 @@ def upsert(lake: Any, number: int, *, extra: tuple[str, ...] = ()) -> None:
     frame.coalesce(1).write.format("hudi").options(**options).mode("append").save(lake.base_path)
 
 
-def quarantined(folder: Path, *keys: str) -> Path:
+def quarantined(folder: Path, *keys: str, table: str = "flights") -> Path:
     """Bad records of these keys, as a run of the driver has left them."""
-    file = folder / "run-1/flights/no-partition/part-00000-c000.json"
+    file = folder / f"run-1/{table}/no-partition/part-00000-c000.json"
     file.parent.mkdir(parents=True)
     records = ({"reason": "no partition", "record": json.dumps({"id": key, "v": "1"})} for key in keys)
     file.write_text("".join(f"{json.dumps(record)}\n" for record in records))

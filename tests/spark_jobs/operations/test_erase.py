@@ -21,6 +21,7 @@ from tests.spark_jobs.test_services import NEW_FILES, SMALL, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.operations.erase import run
 from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -33,6 +34,10 @@ def savepoint(lake: Any, instant: str) -> None:
         client.savepoint(instant, user="somebody", comment="mine")
 
 
+def fails(*_: object) -> None:
+    raise RuntimeError("the run ends here")
+
+
 def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
     return [row for row in before if row[0] not in keys]
 
@@ -41,7 +46,7 @@ def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
 def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_left(lake: Any, tmp_path: Path) -> None:
     lake.table = {"type": "MergeOnRead"}
     lake.spec = {"archival": {"minCommits": 5, "maxCommits": 8}, "cleaning": {"retainCommits": 4}}
-    gone, whole = (customer(7), customer(19)), f"{customer(7)}-elsewhere"
+    gone, whole = (customer(0), customer(19)), f"{customer(0)}-elsewhere"  # the least: statistics name it everywhere
     for number in range(COMMITS):
         upsert(lake, number, extra=(whole,))
         if number == COMMITS // 3:
@@ -53,6 +58,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     kept = commits(lake)[-3]
     savepoint(lake, kept)
     bad = quarantined(tmp_path / "quarantine", *gone, customer(8))
+    others = quarantined(tmp_path / "quarantine", gone[0], table="orders")
     table, before = lake.folder / "table", rows(lake)
     archive = table / ".hoodie/timeline/history"
     assert list(archive.glob("*.parquet"))
@@ -69,15 +75,22 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
         path for path in unchanged if ".hudi-operator" not in path
     }
     report, proof = erased(
-        erase(lake, **asked, release_savepoints=True, report_file=str(tmp_path / "reports/forget.json"))
+        erase(
+            lake,
+            **asked,
+            release_savepoints=True,
+            report_file=str(tmp_path / "reports/forget.json"),
+            requested_by={"name": "anna", "verified": True},
+        )
     )
 
     assert rows(lake) == rows(lake, metadata=True) == without(before, *gone)
     for key in gone:
-        assert holding(table, key) == (holding(table, whole) if key == customer(7) else [])
-        assert holding(tmp_path / "quarantine", key) == []
+        assert holding(table, key) == (holding(table, whole) if key == customer(0) else [])
+        assert holding(bad.parent, key) == []
         assert holding(tmp_path / "reports", key) == []
-    assert holding(tmp_path / "quarantine", customer(8)), "others stay in the quarantine"
+    assert holding(bad.parent, customer(8)), "others stay in the quarantine"
+    assert len(others.read_text().splitlines()) == 1, "and so do those of another table, whatever the value means there"
     assert len(list(bad.parent.rglob("*.json"))) == 1
     assert (report.savepoints, report.rows_before, report.rows_after) == ((kept,), 31, 29)
     assert (proof.keys, proof.rows, proof.keys_in_bytes, proof.quarantined) == (2, 2, 2, 2)
@@ -85,12 +98,13 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     assert pending(lake) == []
     told = json.loads((tmp_path / "reports/forget.json").read_text())
     assert told["report"]["erased"]["digest"] == proof.digest
+    assert told["requestedBy"] == {"name": "anna", "verified": True}
     assert list(archive.glob("*.parquet")), "the archive stays"
     upsert(lake, 41)
 
 
-def test_a_predicate_erases_what_it_selects_in_a_copy_on_write_table(
-    lake: Any, caplog: pytest.LogCaptureFixture
+def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_clean(
+    lake: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.metadata_table, lake.spec = True, SMALL | NEW_FILES
     for number in range(2):
@@ -98,10 +112,20 @@ def test_a_predicate_erases_what_it_selects_in_a_copy_on_write_table(
     succeeded(lake.serve(Service.CLUSTERING))
     before, key = rows(lake), customer(7)
     assert erase(lake, where="id = 'nobody'", uid="uid-of-nobody").outcome is Outcome.NOTHING_TO_DO
-    report, proof = erased(erase(lake, where=f"id = '{key}' OR upper(id) LIKE '%-00011'"))
+    where, kept = f"id = '{key}' OR upper(id) LIKE '%-00011'", lake.folder / "table/.hudi-operator"
+    with monkeypatch.context() as dying:
+        dying.setattr(run, "remove_metadata_table", fails)
+        assert erase(lake, where=where).outcome is Outcome.FAILED
+    assert rows(lake) == without(before, key, customer(11)), "nothing but what was kept tells the keys any more"
+    assert len(list(kept.glob("keys-of-*"))) == 1
+    assert holding(kept, key) == []
+    assert erase(lake, where="id = 'another'").reason is FailureReason.INVALID_REQUEST, "it opens nothing"
+    report, proof = erased(erase(lake, where=where))
+    assert list(kept.glob("keys-of-*")) == []
     assert rows(lake) == rows(lake, metadata=True) == without(before, key, customer(11))
     assert holding(lake.folder / "table", key) == []
-    assert (proof.keys, proof.rows, report.rows_after) == (2, 2, 28)
+    assert (proof.keys, proof.rows, proof.keys_in_bytes, report.rows_after) == (2, 2, 2, 28)
+    assert proof.files_searched
     assert key not in caplog.text
 
 

@@ -41,6 +41,8 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
         assert holding(lake.folder / "table", key) == [], moment
         assert pending(lake) == [], moment
         assert (proof.keys, proof.rows, report.rows_after) == (1, 1, 29), moment
+        assert proof.files_searched, "a predicate that selects nothing any more is no proof"
+        assert list((lake.folder / "table/.hudi-operator").glob("keys-of-*")) == [], moment
         told = commits(lake)
         again = erase(lake, **asked)
         assert (again.outcome, again.operation, commits(lake)) == (Outcome.SUCCEEDED, report, told), "it is done once"

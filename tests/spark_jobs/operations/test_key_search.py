@@ -1,9 +1,17 @@
 """The search for keys: in files of every kind that lie below a table, as a whole and not as a part of another text."""
 
+import bz2
 import gzip
 import io
+import json
+import lzma
+import random
+import threading
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import fastavro
 import pyarrow as pa
@@ -13,7 +21,8 @@ import pytest
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.scan import files_below, search
+from hudi_jobs.operations.erase.quarantine import WholeTexts
+from hudi_jobs.operations.erase.scan import File, files_below, search
 
 pytestmark = [pytest.mark.spark]
 
@@ -77,7 +86,74 @@ def test_what_cannot_be_read_as_what_it_begins_as_is_said(lake: Any, tmp_path: P
     (folder / "log").write_bytes(b"#HUDI#" + b"\0\0")
     (folder / "none.parquet").write_bytes(b"PAR1" + b"x" * 100)
     (folder / "half.hfile").write_bytes(b"DATABLK*" + b"\0" * 100)
-    assert seen(lake, folder, KEY) == (set(), {"packed.gz", "log", "none.parquet", "half.hfile"})
+    with zipfile.ZipFile(folder / "export.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("customers.csv", KEY)
+    (folder / "export.bz2").write_bytes(bz2.compress(50 * KEY.encode()))
+    (folder / "export.xz").write_bytes(lzma.compress(50 * KEY.encode()))
+    (folder / "export.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 20)
+    (folder / "list.txt").write_text("ORC, goblin and BZh9")
+    assert seen(lake, folder, KEY) == (set(), {path.name for path in folder.iterdir()} - {"list.txt"})
+
+
+def test_what_the_operator_writes_meanwhile_is_read_again_and_never_taken_for_damaged(
+    lake: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".hudi-operator"
+    folder.mkdir()
+    over = threading.Event()
+
+    def write_again_and_again() -> None:
+        while not over.is_set():
+            with (folder / "lease.json").open("wb") as file:
+                time.sleep(0.001)
+                file.write(b"\x1f\x8b" if random.random() < 0.3 else b"{}" * 100)
+            (folder / "draft").write_bytes(gzip.compress(b"x"))
+            (folder / "draft").replace(folder / "lease.json")
+
+    writer = threading.Thread(target=write_again_and_again)
+    writer.start()
+    try:
+        context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+        listed = [File(str(folder / name), 10) for name in ("lease.json", "draft")] * 100
+        assert search(context, listed, keys(KEY)).unread == set()
+        for _ in range(300):
+            assert {file.name for file in files_below(context, str(tmp_path))} <= {"lease.json", "draft"}
+    finally:
+        over.set()
+        writer.join()
+
+
+def test_a_key_is_found_as_documents_and_paths_spell_it(lake: Any, tmp_path: Path) -> None:
+    name, folder = 'Jörg "J" Maß: a/b', tmp_path / "spelt"
+    folder.mkdir()
+    inner = json.dumps({"id": name})
+    (folder / "ascii.json").write_text(inner)
+    (folder / "utf8.json").write_text(json.dumps({"id": name}, ensure_ascii=False))
+    (folder / "twice.json").write_text(json.dumps({"record": inner}))
+    (folder / "mixed.json").write_text(json.dumps({"record": inner}, ensure_ascii=False))
+    (folder / "folder.txt").write_text("name=Jörg %22J%22 Maß%3A a%2Fb/part.parquet")
+    (folder / "url.txt").write_text(f"?name={quote(name, safe='')}&")
+    everything = {path.name for path in folder.iterdir()}
+    (folder / "other.json").write_text(json.dumps({"id": f"{name}x"}))
+    assert seen(lake, folder, name) == (everything, set())
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (f'{{"id":"{KEY}"}}', True),
+        (KEY, True),
+        (f"to {KEY}.", True),
+        (f"{KEY}.de", False),
+        (f"{KEY}-b", False),
+        (f"a@{KEY}", False),
+        (f"{KEY}0, {KEY}", True),
+        ("", False),
+    ],
+)
+def test_a_record_of_the_quarantine_holds_a_key_as_a_whole(line: str, found: bool) -> None:
+    assert WholeTexts(keys("nobody-at-all", KEY)).are_in(line) is found
+    assert not WholeTexts(keys("short")).are_in(line)
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:
@@ -87,6 +163,6 @@ def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_fo
         records=frozenset({"tenant:a,id:1234567"}),
         digest="",
     )
-    assert several.in_bytes == [b"tenant:a,id:1234567"]
+    assert several.in_bytes == [b"tenant%3Aa%2Cid%3A1234567", b"tenant%3Aa,id%3A1234567", b"tenant:a,id:1234567"]
     assert keys("1234567", "12345678").in_bytes == [b"12345678"]
     assert not keys("1234567", "12345678").are_all_in_bytes

@@ -4,10 +4,13 @@ import shutil
 from typing import Any
 
 import pytest
+from tests.spark_jobs.operations.erasing import erase, erased
 from tests.spark_jobs.trials import crossed
 
-from hudi_jobs.contract import FailureReason, Outcome
+from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
 from hudi_jobs.ingestion.sources.hudi.source import Hudi
+from hudi_jobs.notes import ERASED_KEY
+from hudi_jobs.operations.erase.keys import digest_of
 
 pytestmark = pytest.mark.spark
 
@@ -112,6 +115,21 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
     assert upstream.follow(on_removed_rows="Ignore").outcome is Outcome.SUCCEEDED
     assert set(upstream.rows()) < set(upstream.followed())
     assert upstream.follow().outcome is Outcome.NOTHING_TO_DO
+
+
+def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any) -> None:
+    upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
+    upstream.follow()
+    digest = digest_of([("1",)], "uid-upstream")
+    notes = {"hoodie__datasource__write__commitmeta__key__prefix": METADATA_PREFIX, ERASED_KEY: digest}
+    upstream.write([(1, "d", "", 9)], "delete", **notes)
+    upstream.write([(3, "d", "c", 9)])
+    upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
+    erased(erase(upstream.lake, ids=(2,), uid="uid-of-others", cascaded_from="uid-upstream"))
+    upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
+    erased(erase(upstream.lake, ids=(1,), cascaded_from="uid-upstream"))
+    assert upstream.follow().outcome is Outcome.SUCCEEDED
+    assert [row[0] for row in upstream.followed()] == [3]
 
 
 def test_removed_rows_are_seen_in_the_archive_too(upstream: Any) -> None:

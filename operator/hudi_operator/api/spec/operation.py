@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
 from hudi_jobs.contract import OperationKind
+from hudi_jobs.contract.erase import LONGEST_REQUESTER
 from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec
@@ -30,7 +31,7 @@ OPERATION_FIELDS: Mapping[OperationKind, str] = {
 AllowedKind = Annotated[OperationKind, WithJsonSchema({"type": "string", "enum": [*map(str, OPERATION_FIELDS)]})]
 """A kind that can be asked for; one that is not known yet cannot be allowed beforehand."""
 
-_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", *OPERATION_FIELDS.values())
+_FIXED = ("dryRun", "acceptOtherWriters", "ttlAfterFinished", "requestedBy", *OPERATION_FIELDS.values())
 
 
 class OperationApproval(StrEnum):
@@ -78,6 +79,9 @@ class HudiOperationSpec(Model):
     approved: bool = False
     """Let the operation begin, where its class asks for approval; cannot be taken back."""
 
+    requested_by: Annotated[str, Field(min_length=1, max_length=LONGEST_REQUESTER)] | None = None
+    """Name of who asks, as the API server knows it; the chart has a policy by which it accepts no other's."""
+
     ttl_after_finished: Duration | None = None
     """Time after its end at which the resource is deleted; it stays by default."""
 
@@ -107,6 +111,11 @@ class HudiOperationSpec(Model):
         if len(given_fields(self, OPERATION_FIELDS)) != 1:
             raise ValueError("give one operation that this release knows")
         return self
+
+    @property
+    def cascades(self) -> bool:
+        """Whether it is done to the tables that read this one as well."""
+        return self.erase is not None and self.erase.cascade
 
     @property
     def kind(self) -> OperationKind:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED
-from hudi_jobs.contract.erase import MOST_LEFT, MOST_READERS
+from hudi_jobs.contract.erase import LONGEST_REQUESTER, MOST_CASCADED, MOST_LEFT, MOST_READERS
 from hudi_jobs.contract.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
@@ -65,7 +65,7 @@ class EraseReportStatus(Model):
     """Records that were removed from the quarantine."""
 
     files_searched: int | None = None
-    """Files below the table that were searched afterwards; none where only the predicate was asked again."""
+    """Files below the table that were searched afterwards."""
 
     bytes_searched: int | None = None
     """Bytes that they have."""
@@ -148,6 +148,22 @@ class OperationReportStatus(Model):
     """Table version that it goes to."""
 
 
+class CascadedErasure(Model):
+    """One table that reads the table of an erasure with `cascade`, and the HudiOperation that erases from it."""
+
+    table: Annotated[str, Field(max_length=253)]
+    """The HudiTable."""
+
+    operation: Annotated[str, Field(max_length=253)]
+    """The HudiOperation, which is created once the erasure of this one has succeeded."""
+
+    phase: OperationState | None = None
+    """How far that has come; none before it was seen."""
+
+    message: Annotated[str, Field(max_length=256)] | None = None
+    """What it says itself, shortened."""
+
+
 class HudiOperationStatus(Model):
     """What the operator says of one operation."""
 
@@ -189,6 +205,15 @@ class HudiOperationStatus(Model):
 
     report: OperationReportStatus | None = None
     """What it did, or would do, as its last run has said."""
+
+    cascade: Annotated[tuple[CascadedErasure, ...], Field(max_length=MOST_CASCADED)] = ()
+    """Of an erasure with `cascade`, the tables that read this one; each erases from those that read it."""
+
+    requested_by: Annotated[str, Field(max_length=LONGEST_REQUESTER)] | None = None
+    """Who asks, as the spec named it when the operator saw it first."""
+
+    requester_verified: bool | None = None
+    """Whether the operator was told then that the API server accepts no other name than the caller's own."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server: absent values are left out."""

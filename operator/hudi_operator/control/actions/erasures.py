@@ -6,11 +6,11 @@ from hudi_jobs.contract.erase import EraseTask
 from hudi_operator.api.resources import HudiOperation, HudiTable, parse_operation
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.control.keys import TABLE, operation_key
+from hudi_operator.control.keys import operation_key
+from hudi_operator.control.observation.derived import Readings, root_of
 from hudi_operator.jobs.erase_request import build_erase_task
 from hudi_operator.kube.api import KubernetesApi
-from hudi_operator.kube.fields import Document, text
-from hudi_operator.planning.policy.paths import canonical_path
+from hudi_operator.planning.model import direct_readers
 
 
 class KeysLost(Exception):
@@ -26,15 +26,9 @@ async def erasure_of(
     resource = parse_operation(found) if found is not None else None
     if not isinstance(resource, HudiOperation) or resource.metadata.uid != named.uid:
         raise KeysLost(f"HudiOperation {named.resource} is gone or cannot be read, and it alone holds the keys")
-    readers = [
-        str(one["metadata"]["name"]) async for one in kube.each(TABLE, namespace) if _reads(one, table.spec.base_path)
-    ]
+    seen = await Readings.look(kube, (namespace,), own=namespace)
+    readers = direct_readers(root_of(table), seen.all)
     try:
         return build_erase_task(resource, table, table_class, readers)
     except ValidationError:  # which quotes the keys
         raise KeysLost(f"HudiOperation {named.resource} asks for what no run can be told") from None
-
-
-def _reads(document: Document, base_path: str) -> bool:
-    path = text(document, "spec", "ingestion", "source", "hudi", "path", limit=1_024)
-    return path is not None and canonical_path(path) == canonical_path(base_path)

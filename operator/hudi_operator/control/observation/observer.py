@@ -5,6 +5,8 @@ knows of some; a Job's or pod's event reads these; for anything else, and before
 """
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from hudi_jobs.contract import ConcurrencyMode, Service
@@ -19,6 +21,7 @@ from hudi_operator.control.jobs.own_objects import own_jobs, own_pods
 from hudi_operator.control.jobs.running import RunningJobs
 from hudi_operator.control.keys import OPERATION, TableKey
 from hudi_operator.control.observation.classes import TableClasses
+from hudi_operator.control.observation.derived import Readings
 from hudi_operator.control.observation.namespaces import NamespaceLabels
 from hudi_operator.control.observation.related import RelatedObjects
 from hudi_operator.control.snapshots.reader import Snapshots
@@ -29,12 +32,15 @@ from hudi_operator.kube.kinds import JOB, POD, ObjectKey
 from hudi_operator.planning.model import (
     Blocker,
     BlockerReason,
+    Derived,
+    DerivedTable,
     JobObservation,
     Observation,
     TimelineSnapshot,
     is_hidden,
 )
 from hudi_operator.planning.operations import declared as operations
+from hudi_operator.planning.operations.cascade import awaits_lineage
 from hudi_operator.planning.policy.class_policy import policy_blockers
 from hudi_operator.planning.policy.namespaces import asks_for_labels, namespace_blocker
 from hudi_operator.planning.savepoints.declared import may_choose_again, reading_rank
@@ -57,6 +63,7 @@ class Observer:
         running: RunningJobs,
         identity: OperatorIdentity,
         related: RelatedObjects | None = None,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self._kube = kube
         self._classes = TableClasses(kube)
@@ -66,6 +73,7 @@ class Observer:
         self._running = running
         self._identity = identity
         self._related = related
+        self._namespaces: Sequence[str | None] = namespaces or (None,)
 
     async def observe(
         self, key: TableKey, table: HudiTable, trigger: Trigger, *, since: float | None = None
@@ -83,6 +91,7 @@ class Observer:
         jobs_matter = trigger is not Trigger.POLL or live or table.status.active_jobs
         jobs = await self.jobs(table.metadata, table.status) if jobs_matter else ()
         related = await self._related_to(key, table)
+        derived = await self._derived_from(table, since=since or now) if awaits_lineage(related) else None
         # The snapshot comes last: what a run that was seen to end has written is then in it.
         snapshot = await self._snapshot(table, table_class, blockers)
         name = table_class.metadata.name if table_class else ""
@@ -96,7 +105,21 @@ class Observer:
             running_in_namespace=self._running.in_namespace(name, without=key),
             operator=await self._identity.get(),
             related=related,
+            derived=derived,
         )
+
+    async def _derived_from(self, table: HudiTable, *, since: float) -> Derived:
+        """Return the tables that read this one, and those that read them, with what their classes say."""
+        seen = await Readings.look(self._kube, self._namespaces, own=table.metadata.namespace)
+        derived = seen.derived_from(table)
+        tables = [await self._with_class(one, since=since) for one in derived.tables]
+        return replace(derived, tables=tuple(tables))
+
+    async def _with_class(self, one: DerivedTable, *, since: float) -> DerivedTable:
+        if one.table is None:
+            return one
+        table_class, blockers = await self.class_and_blockers(one.table, since=since)
+        return replace(one, table_class=table_class, blockers=blockers)
 
     async def _related_to(self, key: TableKey, table: HudiTable) -> dict[str, tuple[object, ...]]:
         if self._related is None:

@@ -1,6 +1,7 @@
 """What the decision sees and what it answers, as frozen values."""
 
 from hudi_operator.planning.model.blockers import Blocker, BlockerReason, is_hidden
+from hudi_operator.planning.model.derived import Derived, DerivedTable, Lineage, Reading, direct_readers, lineage_of
 from hudi_operator.planning.model.observation import (
     START_TROUBLES,
     Damaged,
@@ -36,20 +37,26 @@ __all__ = [
     "CreateSavepoint",
     "Damaged",
     "DeleteSavepoint",
+    "Derived",
+    "DerivedTable",
     "Failure",
     "JobObservation",
     "JobPhase",
     "LaunchJob",
+    "Lineage",
     "Mark",
     "Observation",
     "Plan",
     "PodReference",
     "PodTrouble",
+    "Reading",
     "Release",
     "RemoveExecutors",
     "StopJob",
     "TimelineSnapshot",
     "TimelineTrouble",
     "Undoing",
+    "direct_readers",
     "is_hidden",
+    "lineage_of",
 ]

@@ -9,6 +9,7 @@ from hudi_jobs.contract import JobOutcome, OwnerRecord, Progress, Service
 from hudi_operator.api.resources import HudiTable, HudiTableClass, ObjectMetadata
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model.blockers import Blocker, is_hidden
+from hudi_operator.planning.model.derived import Derived
 from hudi_operator.timeline import Instant, Problem, Timeline
 from hudi_operator.timeline.rules.file_sizes import FileSummary
 
@@ -234,6 +235,9 @@ class Observation:
     operator: str = ""
     related: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     """Objects of other kinds that name the table, by the name of their kind."""
+
+    derived: Derived | None = None
+    """The tables that read this one; looked for where an operation is to go on to them."""
 
     @property
     def metadata(self) -> ObjectMetadata:

@@ -255,6 +255,12 @@ class OperationReason(StrEnum):
     NOT_ERASED = "NotErased"
     """The rows are deleted, and files that the message names still hold keys."""
 
+    CASCADING = "Cascading"
+    """The records are erased from the table; HudiOperations erase them from the tables that read it."""
+
+    CASCADE_FAILED = "CascadeFailed"
+    """The records are erased from the table, and not from all that read it; the message names the HudiOperation."""
+
     KEYS_LOST = "KeysLost"
     """An erasure had begun, and its resource was removed by hand, which alone holds the keys."""
 
@@ -304,8 +310,11 @@ class OperationEvent(StrEnum):
     NOT_VERIFIED = "OperationNotVerified"
     """The rows afterwards are not those that were counted before; a Warning."""
 
+    NOT_CREATED = "CascadeRefused"
+    """The API server refuses the HudiOperation by which an erasure goes on to another table; a Warning."""
+
     LEFT = "OperationLeft"
-    """The resource goes although the operation has begun and is not finished, because its table is gone; a Warning."""
+    """The resource goes although the operation is not finished: its table is gone, or tables wait; a Warning."""
 
 
 class EndingReason(StrEnum):

@@ -308,6 +308,11 @@ _OPERATIONS: _Table = {
     OperationReason.SUCCEEDED: (Retry.NEVER, ""),
     OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Look at the table, then delete the HudiOperation."),
     OperationReason.NOT_ERASED: (Retry.INTERVENTION, _ERASE_AGAIN),
+    OperationReason.CASCADING: (Retry.WHEN_CLEARED, "See the HudiOperations that `status.cascade` names."),
+    OperationReason.CASCADE_FAILED: (
+        Retry.INTERVENTION,
+        "Remove the cause that the named HudiOperation gives, then erase the same keys by another one with `cascade`.",
+    ),
     OperationReason.KEYS_LOST: (Retry.INTERVENTION, "Create another HudiOperation that erases the same keys."),
     OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.NOT_ALLOWED: (Retry.INTERVENTION, "Add the kind to `operations.allowed` of the class."),

@@ -8,6 +8,7 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits
+from hudi_operator.planning.operations.cascade import cascade_asks_for_approval, cascade_wording
 from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, wording_of
 
 
@@ -27,11 +28,13 @@ def admitted(resource: HudiOperation, observation: Observation) -> Answer | Name
     if isinstance(instant, Answer):
         return instant
     job = job_of(resource, observation.table, instant)
-    if settings.approval is OperationApproval.MANUAL and not spec.approved and not spec.dry_run:
+    asks = settings.approval is OperationApproval.MANUAL or cascade_asks_for_approval(resource, observation)
+    if asks and not spec.approved and not spec.dry_run:
+        what = f"{wording_of(job)}{cascade_wording(resource, observation)}"
         return Answer(
             state=OperationState.AWAITING_APPROVAL,
             reason=OperationReason.AWAITING_APPROVAL,
-            message=f"The {wording_of(job)} waits for approval: set spec.approved to true.",
+            message=f"The {what} waits for approval: set spec.approved to true.",
         )
     return job
 

@@ -90,6 +90,8 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     One that has begun goes on also on a table that was declared again, but in the same folder alone.
     """
     told, spec = resource.status, resource.spec
+    if told.reason == OperationReason.CASCADING:
+        told = told.model_copy(update={"phase": OperationState.SUCCEEDED, "reason": OperationReason.SUCCEEDED})
     if may_have_begun(resource) and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
         message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
         changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
@@ -119,8 +121,9 @@ def may_have_begun(resource: HudiOperation) -> bool:
     """
     is_going = resource.metadata.deletion_timestamp is not None
     changes = not resource.spec.dry_run and not may_be_left(resource.spec.kind)
-    had_job = resource.status.phase in _AT_WORK and changes and not is_going
-    return resource.status.begun or had_job
+    told = resource.status
+    had_job = told.phase in _AT_WORK and changes and not is_going
+    return told.reason != OperationReason.CASCADING and (told.begun or had_job)
 
 
 def is_without_keys(one: Declared, observation: Observation) -> bool:

@@ -12,8 +12,9 @@ from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, TableOpe
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import OperationEvent, OperationReason
-from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.operations.declared import has_begun, may_have_begun
+from hudi_operator.planning.status.cascade_status import CascadeSeen, cascaded, noted
 from hudi_operator.planning.status.conditions import ConditionMaker
 from hudi_operator.planning.status.transitions import Transition, event_of
 
@@ -32,7 +33,7 @@ class OperationStep:
     """What one pass does for a HudiOperation: the status, whether it is held, may go or is over, and when it is next.
 
     `released` is what is said in the log when the resource may go; `notice` an Event about it; `expires` that its time
-    after its end is over.
+    after its end is over; `creates` are tables that get an operation of the same keys.
     """
 
     status: HudiOperationStatus | None = None
@@ -40,23 +41,37 @@ class OperationStep:
     released: str | None = None
     notice: Transition | None = None
     expires: bool = False
+    creates: tuple[str, ...] = ()
     requeue: float = QUIET_SECONDS
 
 
 def decide_operation(
-    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+    operation: HudiOperation | InvalidObject,
+    table: HudiTable | InvalidObject | None,
+    *,
+    now: datetime,
+    seen: CascadeSeen | None = None,
+    verifies_requesters: bool = False,
 ) -> OperationStep:
-    """Return what is done for one HudiOperation; `table` is the one that it names, None where there is none."""
+    """Return what is done for one HudiOperation; `table` is the one that it names, None where there is none.
+
+    `seen` are the tables that read that one, where it goes on to them. `verifies_requesters` says that the API server
+    accepts no name of a requester but the caller's own.
+    """
     if operation.metadata.deletion_timestamp is not None:
         return _ending(operation, table, now=now)
     if isinstance(operation, InvalidObject):
         return OperationStep(status=_invalid(operation, now=now))
-    status = _status(operation, table, now=now)
+    status, creates = _with_cascade(operation, _status(operation, table, now=now), seen, now=now)
+    status = _with_requester(operation, status, verified=verifies_requesters)
     if (left := _time_left(operation, status, now=now)) is not None and left <= 0:
         return OperationStep(status=status, expires=True)
     pause = QUIET_SECONDS if status.phase in FINISHED else WAITING_SECONDS
+    if creates:
+        pause = ENDING_SECONDS
     return OperationStep(
         status=status,
+        creates=creates,
         hold=status.phase not in FINISHED,
         notice=_notice(operation, status, table),
         requeue=pause if left is None else min(pause, left + 1),
@@ -87,16 +102,58 @@ def _notice(
     operation: HudiOperation, status: HudiOperationStatus, table: HudiTable | InvalidObject | None
 ) -> Transition | None:
     """Return the Event that tells of its end, once."""
-    entry = entry_of(operation, table)
-    if entry is None or status.phase not in FINISHED or operation.status.phase in FINISHED:
+    entry, failed = entry_of(operation, table), status.phase is OperationState.FAILED
+    if status.phase not in FINISHED or operation.status.phase in FINISHED:
         return None
-    return Transition(
-        warning=status.phase is OperationState.FAILED, reason=event_of(entry), message=status.message or ""
-    )
+    if entry is None or entry.state is not status.phase:
+        if not operation.spec.cascades:
+            return None
+        reason = OperationEvent.FAILED if failed else OperationEvent.SUCCEEDED
+    else:
+        reason = event_of(entry)
+    return Transition(warning=failed, reason=reason, message=status.message or "")
+
+
+def _with_requester(operation: HudiOperation, status: HudiOperationStatus, *, verified: bool) -> HudiOperationStatus:
+    """Note who asks, and whether that is certain, when the operation is seen first: what was said then stays."""
+    name = operation.spec.requested_by
+    if operation.status.observed_generation >= 0 or name is None:
+        return status
+    return status.model_copy(update={"requested_by": name, "requester_verified": verified})
+
+
+def _with_cascade(
+    operation: HudiOperation, status: HudiOperationStatus, seen: CascadeSeen | None, *, now: datetime
+) -> tuple[HudiOperationStatus, tuple[str, ...]]:
+    """Return the status with the tables that it goes on to, and those that get an operation now."""
+    before = operation.status
+    if not operation.spec.cascades or before.phase in FINISHED or seen is None:
+        return status, ()
+    if status.phase is not OperationState.SUCCEEDED:
+        return status.model_copy(update={"cascade": noted(operation, seen.readers)}), ()
+    found = cascaded(operation, seen, own=_told_alone(status))
+    make = ConditionMaker(generation=operation.metadata.generation, now=now)
+    conditions = _conditions(found.phase, found.reason, found.message[:_MESSAGE_LIMIT], make)
+    changes = {
+        "phase": found.phase,
+        "reason": found.reason,
+        "message": found.message[:_MESSAGE_LIMIT],
+        "conditions": tuple(one.carried_over(before.conditions) for one in conditions),
+        "finished_at": format_time(now) if found.phase in FINISHED else None,
+        "cascade": found.entries,
+    }
+    return status.model_copy(update=changes), found.creates
+
+
+def _told_alone(status: HudiOperationStatus) -> str:
+    return "" if status.reason == OperationReason.CASCADING else status.message or ""
 
 
 def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *, now: datetime) -> HudiOperationStatus:
     before, entry = operation.status, entry_of(operation, table)
+    if entry is None and before.reason == OperationReason.CASCADING:
+        # Its own part is over, whatever the table remembers of it, or whether there is one any more.
+        return before.model_copy(update={"phase": OperationState.SUCCEEDED})
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     if entry is None or before.phase in FINISHED:
         if before.phase in FINISHED or (may_have_begun(operation) and table is not None):
@@ -117,6 +174,9 @@ def _status(operation: HudiOperation, table: HudiTable | InvalidObject | None, *
         started_at=entry.started_at if entry is not None else before.started_at,
         finished_at=entry.finished_at if entry is not None else before.finished_at,
         report=entry.report if entry is not None else before.report,
+        cascade=before.cascade,
+        requested_by=before.requested_by,
+        requester_verified=before.requester_verified,
     )
 
 
@@ -168,6 +228,23 @@ def _ending(
     """
     if OPERATION_FINALIZER not in operation.metadata.finalizers:
         return OperationStep()
+    return _ending_cascade(operation) or _ending_alone(operation, table, now=now)
+
+
+def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep | None:
+    """Return how one goes that is done with its own table: what has begun on others is finished there."""
+    known = operation.operation if isinstance(operation, InvalidObject) else operation.status
+    if known.reason != OperationReason.CASCADING:
+        return None
+    waiting = ", ".join(one.table for one in known.cascade if one.phase not in FINISHED)
+    left = f"It goes before it is done on the tables that read its own: {waiting}. What has begun there is finished."
+    notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left[:_MESSAGE_LIMIT])
+    return OperationStep(released=left, notice=notice)
+
+
+def _ending_alone(
+    operation: HudiOperation | InvalidObject, table: HudiTable | InvalidObject | None, *, now: datetime
+) -> OperationStep:
     begun = operation.operation.begun if isinstance(operation, InvalidObject) else operation.status.begun
     entry = entry_of(operation, table)
     is_over = entry is not None and entry.state in FINISHED

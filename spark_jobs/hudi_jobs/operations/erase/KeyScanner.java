@@ -50,7 +50,22 @@ public final class KeyScanner implements java.util.function.Function {
     private static final byte[] PARQUET = ascii("PAR1");
     private static final byte[] AVRO = new byte[] {'O', 'b', 'j', 1};
     private static final byte[] GZIP = new byte[] {(byte) 0x1f, (byte) 0x8b};
+    private static final byte[] BZIP = ascii("BZh");
+    private static final byte[] BZIP_BLOCK = ascii("1AY&");
     private static final int HFILE_HEADER = 33;
+    private static final int ATTEMPTS = 6;
+    private static final long PAUSE = 50;
+    /** How files begin whose compressed or encrypted parts are not looked into: they cannot be read as a whole. */
+    private static final byte[][] CLOSED = new byte[][] {
+        ascii("PARE"),
+        ascii("ORC"),
+        ascii("Rar!"),
+        new byte[] {'P', 'K', 3, 4},
+        new byte[] {'7', 'z', (byte) 0xbc, (byte) 0xaf},
+        new byte[] {(byte) 0x28, (byte) 0xb5, (byte) 0x2f, (byte) 0xfd},
+        new byte[] {(byte) 0xfd, '7', 'z', 'X', 'Z', 0},
+        new byte[] {4, (byte) 0x22, (byte) 0x4d, (byte) 0x18},
+    };
 
     private final Configuration configuration;
     private final byte[][] texts;
@@ -88,26 +103,43 @@ public final class KeyScanner implements java.util.function.Function {
         }
     }
 
+    /** The operator's own files are written anew at any time, and go; no other does meanwhile. */
     public Object apply(Object path) {
         try {
-            Found found = new Found();
-            try {
-                scan(new Path((String) path), found);
-            } catch (FileNotFoundException error) {
-                // The operator's own files are written anew at any time; no other goes meanwhile.
-                found.unread = !((String) path).contains("/.hudi-operator/");
-            } catch (EOFException error) {
-                found.unread = true;
-            } catch (java.util.zip.ZipException error) {
-                found.unread = true;
-            } catch (RuntimeException error) {
-                // What a file is not that it begins as; a store that fails is an IOException, and no answer.
-                found.unread = true;
+            boolean isOwn = ((String) path).contains("/.hudi-operator/");
+            Found found = scanOnce((String) path, isOwn);
+            for (int again = 1; found.unread && isOwn && again < ATTEMPTS; again++) {
+                Thread.sleep(PAUSE * again);
+                found = scanOnce((String) path, isOwn);
             }
             return found.bytes + " " + found.decoded + " " + (found.hit ? 1 : 0) + " " + (found.unread ? 1 : 0);
         } catch (IOException error) {
             throw new java.io.UncheckedIOException(error);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
         }
+    }
+
+    private Found scanOnce(String path, boolean isOwn) throws IOException {
+        Found found = new Found();
+        try {
+            scan(new Path(path), found);
+        } catch (FileNotFoundException error) {
+            found.unread = !isOwn;
+        } catch (EOFException error) {
+            found.unread = true;
+        } catch (java.util.zip.ZipException error) {
+            found.unread = true;
+        } catch (RuntimeException error) {
+            // What a file is not that it begins as; a store that fails is an IOException, and no answer.
+            found.unread = true;
+        } catch (IOException error) {
+            if (!isOwn) {
+                throw error;
+            }
+            found.unread = true;
+        }
+        return found;
     }
 
     private static final class Found {
@@ -142,6 +174,7 @@ public final class KeyScanner implements java.util.function.Function {
         } finally {
             input.close();
         }
+        found.unread |= isClosed(head);
         if (found.hit || !(starts(head, LOG) || starts(head, AVRO) || starts(head, GZIP))) {
             return;
         }
@@ -157,6 +190,26 @@ public final class KeyScanner implements java.util.function.Function {
         } finally {
             input.close();
         }
+    }
+
+    private static boolean isClosed(byte[] head) {
+        for (int index = 0; index < CLOSED.length; index++) {
+            if (starts(head, CLOSED[index]) && !isText(head)) {
+                return true;
+            }
+        }
+        return head.length == 8 && starts(head, BZIP) && starts(java.util.Arrays.copyOfRange(head, 4, 8), BZIP_BLOCK);
+    }
+
+    /** Whether what follows a beginning of letters is text as well: a list that begins with such a word is none. */
+    private static boolean isText(byte[] head) {
+        for (int place = 0; place < head.length; place++) {
+            boolean isLetter = head[place] >= ' ' && head[place] < 127;
+            if (!isLetter && head[place] != '\n' && head[place] != '\r' && head[place] != '\t') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void scanParquet(Path path, long length, Found found) throws IOException {

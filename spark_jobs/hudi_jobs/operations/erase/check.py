@@ -1,9 +1,10 @@
 """Whether records can be erased, seen before anything is written: what is asked, what the table is, what would stay."""
 
+from urllib.parse import unquote
+
 from pyspark.sql import DataFrame
 
 from hudi_jobs.classification import stage
-from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.erase import EraseReport, EraseTask
 from hudi_jobs.failures import TaskFailed
@@ -12,16 +13,17 @@ from hudi_jobs.operations.check import busy, metadata_options_of, require_known_
 from hudi_jobs.operations.erase.keys import (
     PARTITION,
     Keys,
+    digest_of,
     key_fields,
     keys_named,
     keys_where,
+    partition_fields,
     require_comparable,
     with_key,
 )
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.scan import File, files_below, search
-from hudi_jobs.operations.history import History
-from hudi_jobs.operations.past import rows_as_of
+from hudi_jobs.operations.erase.sealed import unsealed
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
@@ -56,7 +58,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
     keys = _keys(work, erase)
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         rows = current_rows(context)
-        _require_no_key_in_paths(rows, keys)
+        _require_no_key_in_paths(rows, keys, table)
         files = files_below(context, table.base_path)
         data = [file for file in files if _META not in file.path]
         holding = search(context, data, keys)
@@ -83,23 +85,18 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         expected=expected,
         metadata_options=metadata_options_of(table),
         erased=report.model_copy(update={"rows": before - expected.rows}),
+        upstream_digest=digest_of(keys.values, erase.cascaded_from) if erase.cascaded_from is not None else None,
     )
     return record, keys
 
 
-def keys_again(work: Work, record: EraseRecord) -> Keys | None:
-    """Return the keys of an erasure that an earlier run has begun; None where only the removed rows told them.
+def keys_again(work: Work, record: EraseRecord) -> Keys:
+    """Return the keys of an erasure that an earlier run has begun.
 
-    Raises `TaskFailed` where the request no longer names those of the first run.
+    Raises `TaskFailed` where the request no longer names those of the first run, or what that run kept is gone.
     """
-    context, erase = work.context, asked(work)
-    if erase.where is None:
-        keys = _named_again(work, erase)
-    else:
-        found = _keys_of_the_past(context, work, record, erase.where)
-        if found is None:
-            return None
-        keys = found
+    erase = asked(work)
+    keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where)
     if keys.digest != record.erased.digest:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
@@ -117,15 +114,15 @@ def _named_again(work: Work, erase: EraseTask) -> Keys:
         raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
 
 
-def _keys_of_the_past(context: TaskContext, work: Work, record: EraseRecord, where: str) -> Keys | None:
-    """Ask the predicate of the rows at the commit before the erasure, as long as no clean has removed their files."""
-    timeline = Timeline(context.spark, work.table)
-    later = {write.instant for write in History(context.spark, timeline).writes if write.instant > record.latest}
-    if any(clean.instant > record.newest for clean in timeline.cleans()):
-        return None
-    with stage("The rows before the erasure cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        rows = rows_as_of(context.spark, work.table.base_path, record.latest, later)
-    return keys_where(context, rows, work.table, where, work.operation.uid)
+def _kept(work: Work, where: str) -> Keys:
+    keys = unsealed(work.context, key_fields(work.table), work.operation.uid, where)
+    if keys is None:
+        raise TaskFailed(
+            FailureReason.INVALID_REQUEST,
+            "An earlier run has begun, and the keys that it kept in the operator's folder of the table are gone or "
+            "damaged. Remove the finalizer of the HudiOperation, and erase the records by another one with their keys.",
+        )
+    return keys
 
 
 def _keys(work: Work, erase: EraseTask) -> Keys:
@@ -151,12 +148,20 @@ def _require_known(table: HudiTable) -> None:
     require_known_indexes(table)
 
 
-def _require_no_key_in_paths(rows: DataFrame, keys: Keys) -> None:
+def _require_no_key_in_paths(rows: DataFrame, keys: Keys, table: HudiTable) -> None:
     """Refuse keys that name partitions: commits name those too, in the archive as well."""
+    paths = {str(path[0]) for path in with_key(rows, keys).select(PARTITION).distinct().collect()}
     texts = [text.decode() for text in keys.in_bytes]
-    paths = with_key(rows, keys).select(PARTITION).distinct().collect()
-    if any(text in str(path[0]) for path in paths for text in texts):
+    is_partitioned_by_it = len(keys.fields) == 1 and keys.fields[0] in partition_fields(table)
+    named = {name for path in paths for name in _names_in(path)} if is_partitioned_by_it else set()
+    if any(text in path for path in paths for text in texts) or any(key[0] in named for key in keys.values):
         raise refused("A partition is named by a key, and so is every commit that wrote to it.")
+
+
+def _names_in(path: str) -> set[str]:
+    """Return the values that the folders of a partition are named by."""
+    folders = [unquote(folder) for folder in path.split("/")]
+    return {*folders, *(folder.partition("=")[2] for folder in folders)}
 
 
 def _unsure(data: list[File], keys: Keys) -> set[str]:

@@ -6,7 +6,9 @@ Keys stay in the memory of the run and in what it was asked. What is written dow
 import hashlib
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import quote, quote_plus
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -31,7 +33,11 @@ SHORTEST_IN_BYTES = 8
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes of a file of keys."""
 
+_ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(32)))
+"""What Hudi, as Hive, does not leave in the name of a partition (`PartitionPathEncodeUtils`)."""
+
 _RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
+_PARTITION_FIELDS = "hoodie.table.partition.fields"
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType)
 
 Key = tuple[str, ...]
@@ -50,27 +56,57 @@ class Keys:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
+    @cached_property
     def in_bytes(self) -> list[bytes]:
-        """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it."""
-        return sorted(text for text in self._texts if len(text) >= SHORTEST_IN_BYTES)
+        """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it.
+
+        Each as it is, and as JSON, a JSON inside of another one, and the path of a folder or URL spell it.
+        """
+        return sorted({spelt.encode() for text in self._long for spelt in spellings(text)})
+
+    @property
+    def count_in_bytes(self) -> int:
+        """How many of the keys are looked for in bytes."""
+        return min(len(self._long), len(self))
 
     @property
     def are_all_in_bytes(self) -> bool:
         """Whether none of them is too short for that."""
-        return len(self.in_bytes) == len(self._texts)
+        return len(self._long) == len(self._texts)
 
     @property
-    def _texts(self) -> set[bytes]:
+    def _long(self) -> set[str]:
+        return {text for text in self._texts if len(text.encode()) >= SHORTEST_IN_BYTES}
+
+    @property
+    def _texts(self) -> set[str]:
         """The texts of the keys; a value is found behind the name of its only field as well."""
         named = {f"{self.fields[0]}:{key[0]}" for key in self.values} if len(self.fields) == 1 else set()
-        return {text.encode() for text in self.records - named}
+        return set(self.records - named)
+
+
+def spellings(text: str) -> set[str]:
+    """Return a text and how documents and paths write it, where that differs."""
+    found = {text, _json(text), _json(text, ascii_only=False)}
+    found |= {_json(inner, ascii_only=ascii_only) for inner in tuple(found) for ascii_only in (True, False)}
+    folder = "".join(f"%{ord(each):02X}" if each in _ESCAPED_IN_FOLDERS else each for each in text)
+    return found | {folder, quote(text, safe=""), quote_plus(text)}
+
+
+def _json(text: str, *, ascii_only: bool = True) -> str:
+    return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
 
 def key_fields(table: HudiTable) -> tuple[str, ...]:
     """Return the record key fields, as the table's own properties name them."""
     named = table.properties.get(_RECORD_KEY_FIELDS, "")
     return tuple(name.strip() for name in named.split(",") if name.strip())
+
+
+def partition_fields(table: HudiTable) -> frozenset[str]:
+    """Return the partition fields, without what says how each is written (`field:SIMPLE`)."""
+    named = table.properties.get(_PARTITION_FIELDS, "")
+    return frozenset(name.partition(":")[0].strip() for name in named.split(",") if name.strip())
 
 
 def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: str) -> Keys:
@@ -80,7 +116,7 @@ def keys_named(context: TaskContext, erase: EraseTask, table: HudiTable, uid: st
     values = frozenset(_key(each, fields) for each in given)
     if not values:
         raise refused("The file of keys holds none.")
-    return _keys_of(fields, values, uid)
+    return keys_of(fields, values, uid)
 
 
 def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicate: str, uid: str) -> Keys:
@@ -92,17 +128,21 @@ def keys_where(context: TaskContext, rows: DataFrame, table: HudiTable, predicat
         found = selected.limit(MOST_ERASED + 1).collect()
     _require_few(len(found))
     values = frozenset(tuple("" if value is None else str(value) for value in row[:-1]) for row in found)
-    keys = _keys_of(fields, values, uid)
-    return replace(keys, records=keys.records | {str(row[-1]) for row in found})
+    return keys_of(fields, values, uid, records=frozenset(str(row[-1]) for row in found))
 
 
-def _keys_of(fields: tuple[str, ...], values: frozenset[Key], uid: str) -> Keys:
-    """Return keys by their values, with every text that Hudi's key generators make of them."""
-    records = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
-    if len(fields) == 1:
-        records |= {key[0] for key in values}
-    digest = hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
-    return Keys(fields=fields, values=values, records=frozenset(records), digest=digest)
+def keys_of(
+    fields: tuple[str, ...], values: frozenset[Key], uid: str, *, records: frozenset[str] = frozenset()
+) -> Keys:
+    """Return keys by their values, with every text that Hudi's key generators make of them, and those of `records`."""
+    named = {",".join(f"{field}:{value}" for field, value in zip(fields, key, strict=True)) for key in values}
+    plain = {key[0] for key in values} if len(fields) == 1 else set()
+    return Keys(fields=fields, values=values, records=records | named | plain, digest=digest_of(values, uid))
+
+
+def digest_of(values: Collection[Key], uid: str) -> str:
+    """Return what tells whether an operation was about these keys."""
+    return hashlib.sha256(uid.encode() + b"\0" + json.dumps(sorted(values)).encode()).hexdigest()
 
 
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:

@@ -13,7 +13,8 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class EraseRecord(OperationRecord):
     """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
 
-    `savepoints` are those that are released, and `metadata_options` make the metadata table again.
+    `upstream_digest` is the digest of the same keys in the erasure that this one follows. `savepoints` are those that
+    are released, and `metadata_options` make the metadata table again.
     """
 
     kind: Literal[OperationKind.ERASE]
@@ -24,6 +25,7 @@ class EraseRecord(OperationRecord):
     rows_after: int | None = None
     metadata_options: dict[str, str] = Field(default_factory=dict)
     erased: EraseReport
+    upstream_digest: str | None = None
 
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""

@@ -6,18 +6,21 @@ from datetime import UTC, datetime
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.erase import EraseTask
 from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.operations.erase.record import EraseRecord
 
 _REPLACING = True
 
 
-def write_report(context: TaskContext, path: str | None, record: EraseRecord) -> str | None:
+def write_report(context: TaskContext, asked: EraseTask, record: EraseRecord) -> str | None:
     """Write the report where it is asked for, over one of an earlier run of the same operation; return its path."""
+    path = asked.report_file
     if path is None:
         return None
     document = {
         "operation": record.resource,
+        "requestedBy": None if asked.requested_by is None else asked.requested_by.model_dump(mode="json"),
         "uid": record.uid,
         "table": context.task.table.base_path,
         "run": context.run,

@@ -8,11 +8,11 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.scan import files_below, in_record_index, search
+from hudi_jobs.operations.erase.sealed import discard, seal
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
 from hudi_jobs.operations.restore import (
     has_metadata_table,
@@ -20,7 +20,7 @@ from hudi_jobs.operations.restore import (
     remake_metadata_table,
     remove_metadata_table,
 )
-from hudi_jobs.operations.rows import current_rows, difference, rows_now
+from hudi_jobs.operations.rows import difference, rows_now
 from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.affected import noting_affected
@@ -44,14 +44,15 @@ def erase(work: Work) -> TaskResult:
     if record is not None:
         work.say(record.report())
     if record is not None and record.phase is OperationPhase.DONE:
+        discard(work.context, work.journal.unfinished())
         return succeeded(work.context, f"An earlier run has erased {_rows(record)}.")
     with noting_affected(work.context, lambda: load_timeline(work.context)):
-        keys: Keys | None
         if record is None:
             record, keys = checked(work)
             if not keys.values:
                 work.keep(record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before}))
                 return _nothing(work)
+            _keep_keys(work, keys)
             work.keep(record)
             reach(Phase.RECORDED)
         else:
@@ -59,10 +60,17 @@ def erase(work: Work) -> TaskResult:
         return _Run(work, keys).go(record)
 
 
-class _Run:
-    """What is done once the operation is recorded. Without keys, only a predicate tells what they were."""
+def _keep_keys(work: Work, keys: Keys) -> None:
+    """Keep what only a predicate tells, as long as there are rows: a later run has to have the same keys."""
+    predicate = asked(work).where
+    if predicate is not None:
+        seal(work.context, keys, work.operation.uid, predicate)
 
-    def __init__(self, work: Work, keys: Keys | None) -> None:
+
+class _Run:
+    """What is done once the operation is recorded."""
+
+    def __init__(self, work: Work, keys: Keys) -> None:
         self._work = work
         self._context = work.context
         self._asked = asked(work)
@@ -72,8 +80,7 @@ class _Run:
         if record.phase is OperationPhase.RUNNING:
             record = self._change(record)
         record = self._verify(record)
-        count = record.erased.files_searched
-        seen = "the predicate selects no row" if count is None else f"none of {counted(count, 'file')} holds a key"
+        seen = f"none of {counted(record.erased.files_searched or 0, 'file')} holds a key"
         lost = lost_metadata_table(self._context, record.metadata_options)
         return succeeded(self._context, f"Erased {_rows(record)}; {seen}. {lost}".rstrip())
 
@@ -84,7 +91,7 @@ class _Run:
         reach(Phase.PREPARED)
         commit = delete_rows(context, record, self._keys)
         reach(Phase.ERASED)
-        gone = erase_from(context, self._asked.quarantines, self._keys) if self._keys is not None else 0
+        gone = erase_from(context, self._asked.quarantines, self._keys)
         record = record.told(commit=commit, quarantined=(record.erased.quarantined or 0) + gone)
         self._work.keep(record)
         removed = remove_versions(context)
@@ -112,16 +119,15 @@ class _Run:
             )
         record = self._searched(record)
         record = record.model_copy(update={"phase": OperationPhase.DONE})
-        file = write_report(self._context, self._asked.report_file, record)
+        file = write_report(self._context, self._asked, record)
         record = record.told(report_file=file)
         reach(Phase.VERIFIED)
         self._work.keep(record)
+        discard(self._context, self._work.journal.unfinished())
         return record
 
     def _searched(self, record: EraseRecord) -> EraseRecord:
         files, keys = files_below(self._context, self._work.table.base_path), self._keys
-        if keys is None:
-            return self._asked_again(record)
         seen = search(self._context, files, keys)
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
         left = sorted(seen.found | seen.unread | holding_in(self._context, self._asked.quarantines, keys))
@@ -129,21 +135,12 @@ class _Run:
             files_searched=seen.files,
             bytes_searched=seen.size,
             bytes_decoded=seen.decoded,
-            keys_in_bytes=min(len(keys.in_bytes), len(keys)),
+            keys_in_bytes=keys.count_in_bytes,
             left_in=tuple(left[:MOST_LEFT]),
         )
         if left:
             self._refuse(record, left)
         return record
-
-    def _asked_again(self, record: EraseRecord) -> EraseRecord:
-        """Where the keys are not known any more, no row may match: every older version of a file is gone by then."""
-        predicate = self._asked.where or ""
-        with unquoted():
-            is_empty = matching(self._context.spark, current_rows(self._context), predicate).isEmpty()
-        if not is_empty:
-            self._refuse(record, [self._work.table.base_path])
-        return record.told(left_in=())
 
     def _refuse(self, record: EraseRecord, left: list[str]) -> None:
         self._work.say(record.report())

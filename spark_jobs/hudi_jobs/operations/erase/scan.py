@@ -57,7 +57,20 @@ def files_below(context: TaskContext, folder: str) -> list[File]:
     filesystem = path.getFileSystem(hadoop_configuration(context.spark))
     if not filesystem.exists(path):
         return []
-    return sorted(_listed(filesystem.listFiles(path, _RECURSIVELY)), key=lambda file: file.path)
+    is_local = str(filesystem.getUri().getScheme()) == "file"
+    found = _walked(filesystem, path) if is_local else _listed(filesystem.listFiles(path, _RECURSIVELY))
+    return sorted(found, key=lambda file: file.path)
+
+
+def _walked(filesystem: JavaObject, folder: JavaObject) -> Iterator[File]:
+    """Yield local files: Hadoop's own listing runs `ls` for each, and fails where one has gone by then."""
+    waiting = [folder]
+    while waiting:
+        for status in filesystem.listStatus(waiting.pop()):
+            if status.isDirectory():
+                waiting.append(status.getPath())
+            else:
+                yield File(str(status.getPath().toString()), int(status.getLen()))
 
 
 def _listed(statuses: JavaObject) -> Iterator[File]:

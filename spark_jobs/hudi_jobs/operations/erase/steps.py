@@ -17,6 +17,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
@@ -72,17 +73,18 @@ def _require_no_write_left(context: TaskContext) -> None:
         )
 
 
-def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys | None) -> str | None:
+def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | None:
     """Delete the rows as one commit, unless that has been done; return it, None where there are no such rows."""
     found = commit_of(context, record.uid)
-    if found is not None or keys is None:
+    if found is not None:
         return found
     rows = with_key(current_rows(context), keys)
     if rows.isEmpty():
         return None
     rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
+    told = {ERASED_KEY: record.erased.digest or ""}
     doing = "Hudi could not delete the rows"
-    return write_as(context, record.uid, rows, WriteOperation.DELETE, options={}, doing=doing)
+    return write_as(context, record.uid, rows, WriteOperation.DELETE, options=told, doing=doing)
 
 
 def remove_versions(context: TaskContext) -> int:

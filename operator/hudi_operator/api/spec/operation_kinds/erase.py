@@ -42,11 +42,18 @@ class EraseSpec(Model):
     release_savepoints: bool = False
     """Remove savepoints that keep files with the keys; else they refuse the operation."""
 
+    cascade: bool = False
+    """Erase the same keys from the tables of the namespace that read this one, too, and from those that read them."""
+
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
                 "[has(self.keys), has(self.keysFrom), has(self.where)].exists_one(given, given)",
                 "give one of keys, keysFrom and where",
+            ),
+            (
+                "!(has(self.cascade) && self.cascade && has(self.where))",
+                "cascade needs keys or keysFrom: in another table a predicate may select other records",
             ),
         )
     )

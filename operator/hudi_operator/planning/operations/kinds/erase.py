@@ -8,6 +8,7 @@ from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits, waits_for_table
+from hudi_operator.planning.operations.cascade import cascade_problem
 from hudi_operator.planning.operations.kinds.definition import OperationDefinition
 from hudi_operator.planning.policy.paths import is_allowed
 
@@ -37,7 +38,7 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
             f"The HudiTableClass {table_class.metadata.name} allows no source path like that of keysFrom: ask the "
             "platform team to add it to allowedSourcePaths.",
         )
-    return None
+    return cascade_problem(resource, observation)
 
 
 def _remember(_: HudiOperation, __: HudiTable) -> Mapping[str, Any]:

@@ -29,23 +29,27 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Removal:
-    """A commit that has removed rows; how many is not known of one that replaces files or partitions."""
+    """A commit that has removed rows; how many is not known of one that replaces files or partitions.
+
+    `erased` is the digest of their keys where it is that of an erasure.
+    """
 
     instant: str
     operation: str
     rows: int | None
+    erased: str | None = None
 
     def __str__(self) -> str:
         rows = "an unknown number of rows" if self.rows is None else counted(self.rows, "row")
         return f"{self.instant} ({self.operation or 'no operation named'}: {rows})"
 
 
-def removal_by(instant: str, operation: str, deleted: int) -> Removal | None:
+def removal_by(instant: str, operation: str, deleted: int, erased: str | None = None) -> Removal | None:
     """Return what a commit has removed, or None. What is not known is taken for a removal."""
     if operation in _REWRITES:
         return None
     if operation in _BY_KEY:
-        return Removal(instant, operation, deleted) if deleted else None
+        return Removal(instant, operation, deleted, erased) if deleted else None
     return Removal(instant, operation, None)
 
 

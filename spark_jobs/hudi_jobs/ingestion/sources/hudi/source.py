@@ -31,9 +31,11 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, rfc3339
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit, kept_in_mind, unread
-from hudi_jobs.ingestion.sources.hudi.removals import refuse
+from hudi_jobs.ingestion.sources.hudi.removals import Removal, refuse
 from hudi_jobs.ingestion.sources.hudi.state import UpstreamProgress, named
 from hudi_jobs.ingestion.sources.hudi.upstream import Upstream, cleaned, looking_at, reading
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.phases import Phase, reach
 
 _SHOWN = 400
@@ -107,9 +109,18 @@ class Hudi:
         if self._source.on_removed_rows is RemovedRows.FAIL:
             with looking_at(self._source.path):
                 removals = list(seen.upstream.removals(chosen))
-            refuse(removals, self._source.path)
+            refuse(self._not_followed(removals), self._source.path)
         after = self._after(before, seen, chosen, left)
         return self._batch(seen, self._rows(seen, chosen), after, counted(len(chosen), "commit"), left)
+
+    def _not_followed(self, removals: list[Removal]) -> list[Removal]:
+        """Return the removals but for erasures whose keys were erased from this table, too."""
+        if not any(one.erased for one in removals):
+            return removals
+        base_path = self._context.task.table.base_path
+        followed = Journal(open_table_files(self._context.spark, base_path, limit=RECORD_LIMIT), base_path)
+        done = followed.followed_erasures()
+        return [one for one in removals if one.erased not in done]
 
     def _nothing(self, seen: _Seen, checkpoint: Checkpoint | None, remark: str) -> InputBatch:
         return InputBatch(None, checkpoint, figures=self._figures(seen, ()), contents="0 commits", remark=remark)

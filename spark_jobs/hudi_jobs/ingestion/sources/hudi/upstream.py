@@ -19,6 +19,7 @@ from hudi_jobs.ingestion.sources.hudi.removals import Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles
 from hudi_jobs.ingestion.types import column_named, plain_type
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, schema_json
+from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.table import HudiTable, commit_metadata
 
 COMMIT_TIME = "_hoodie_commit_time"
@@ -128,7 +129,8 @@ class Upstream:
             if time in active:
                 metadata = commit_metadata(timeline, instant)
                 kind = metadata.getOperationType()
-                removal = removal_by(time, "" if kind is None else str(kind.name()), metadata.getTotalRecordsDeleted())
+                operation, deleted = "" if kind is None else str(kind.name()), metadata.getTotalRecordsDeleted()
+                removal = removal_by(time, operation, deleted, _erased(metadata))
                 if removal is not None:
                     yield removal
         yield from self._archived_removals([one.instant for one in wanted if one.archived])
@@ -141,7 +143,8 @@ class Upstream:
             metadata = archived_metadata(self._spark, row)
             statistics = metadata.getPartitionToWriteStats() or {}
             deleted = sum(int(each.getNumDeletes() or 0) for name in statistics for each in statistics[name])
-            removal = removal_by(str(row["instantTime"]), str(metadata.getOperationType() or ""), deleted)
+            operation = str(metadata.getOperationType() or "")
+            removal = removal_by(str(row["instantTime"]), operation, deleted, _erased(metadata))
             if removal is not None:
                 yield removal
 
@@ -157,6 +160,12 @@ class Upstream:
         if commits is not None and len(commits) <= _MOST_NAMED:
             frame = frame.where(column_named(COMMIT_TIME).isin(*(one.instant for one in commits)))
         return frame.drop(*(name for name in frame.columns if name.startswith(_HUDI_COLUMNS)))
+
+
+def _erased(metadata: JavaObject) -> str | None:
+    """Return the digest of the keys that a commit has erased, by its own metadata."""
+    found = (metadata.getExtraMetadata() or {}).get(ERASED_KEY)
+    return None if found is None else str(found)
 
 
 def _plain(frame: DataFrame) -> DataFrame:

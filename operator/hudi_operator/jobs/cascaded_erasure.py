@@ -1,0 +1,64 @@
+"""The HudiOperation by which an erasure goes on to a table that reads its own, as it is sent to the Kubernetes API."""
+
+import hashlib
+from typing import Any
+
+from hudi_operator.api.resources import CASCADE_LABEL, HudiOperation
+from hudi_operator.api.values.base import GROUP, VERSION
+
+_LONGEST_BEGINNING = 200
+
+
+def cascaded_name(parent: HudiOperation, table: str) -> str:
+    """Return the name of the HudiOperation for a table: always the same, so it is created once."""
+    told = hashlib.sha256(f"{parent.metadata.uid}/{table}".encode()).hexdigest()[:10]
+    return f"{parent.metadata.name[:_LONGEST_BEGINNING].rstrip('-.')}-{told}"
+
+
+def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
+    """Return the manifest of an erasure of the same keys from another table of the namespace.
+
+    It goes on to those that read that table. Whoever approved the parent may approve every operation of the namespace,
+    and saw that it cascades: so its approval counts. It goes with the parent, unless it has begun.
+    """
+    metadata, spec = parent.metadata, parent.spec
+    asked = {"erase": spec.erase.model_dump(mode="json", by_alias=True, exclude_none=True)} if spec.erase else {}
+    flags = {"dryRun": spec.dry_run, "acceptOtherWriters": spec.accept_other_writers, "approved": spec.approved}
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "HudiOperation",
+        "metadata": {
+            "name": cascaded_name(parent, table),
+            "namespace": metadata.namespace,
+            "labels": {CASCADE_LABEL: metadata.uid},
+            "ownerReferences": [
+                {
+                    "apiVersion": f"{GROUP}/{VERSION}",
+                    "kind": "HudiOperation",
+                    "name": metadata.name,
+                    "uid": metadata.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": False,
+                }
+            ],
+        },
+        "spec": {
+            "tableRef": {"name": table},
+            **asked,
+            **{name: True for name, value in flags.items() if value},
+            **_requester(parent),
+        },
+    }
+
+
+def is_cascaded_from(child: HudiOperation, parent: HudiOperation) -> bool:
+    """Whether an operation was created for another one."""
+    owners = child.metadata.owner_references
+    return any(one.controller and one.kind == "HudiOperation" and one.uid == parent.metadata.uid for one in owners)
+
+
+def _requester(parent: HudiOperation) -> dict[str, str]:
+    """Return who asks, but for a name that nobody vouched for: the operator may give any, and its word is taken."""
+    told = parent.status
+    is_certain = told.requester_verified and told.requested_by == parent.spec.requested_by
+    return {"requestedBy": told.requested_by} if is_certain and told.requested_by else {}

@@ -1,0 +1,116 @@
+"""How far an erasure has come with the tables that read its table: one HudiOperation for each, created once.
+
+Which tables those are is noted from the first look on, and none is taken from the list: one that reads another table by
+now still holds what it has read. They are created once the erasure of the table itself has succeeded.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hudi_jobs.contract.erase import MOST_CASCADED
+from hudi_jobs.contract.wording import counted
+from hudi_operator.api.resources import HudiOperation, InvalidObject
+from hudi_operator.api.status.operation import FINISHED, CascadedErasure, OperationState
+from hudi_operator.jobs.cascaded_erasure import cascaded_name, is_cascaded_from
+from hudi_operator.planning.model.reasons import OperationReason
+
+_SHORT = 256
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeSeen:
+    """The tables that read the table now, those of other namespaces, and the HudiOperations there are, by their names.
+
+    `unsuitable` says of tables why the same keys cannot be erased from them: what was found before may have changed.
+    """
+
+    readers: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    unsuitable: Mapping[str, str] = field(default_factory=dict)
+    operations: Mapping[str, HudiOperation | InvalidObject | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cascade:
+    """What is shown of it: the tables, and what follows for the operation; `creates` are tables without one yet."""
+
+    entries: tuple[CascadedErasure, ...]
+    phase: OperationState
+    reason: str
+    message: str
+    creates: tuple[str, ...] = ()
+
+
+def noted(operation: HudiOperation, readers: Iterable[str]) -> tuple[CascadedErasure, ...]:
+    """Return the tables that it goes on to, those first that were noted before."""
+    known = {one.table: one for one in operation.status.cascade}
+    new = (CascadedErasure(table=name, operation=cascaded_name(operation, name)) for name in readers)
+    return (*known.values(), *(one for one in new if one.table not in known))[:MOST_CASCADED]
+
+
+def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascade:
+    """Return how far an operation has come that has succeeded on its own table; `own` is what is said of that."""
+    entries = tuple(_look(one, operation, seen) for one in noted(operation, seen.readers))
+    going = [one for one in entries if one.phase not in FINISHED]
+    creates = tuple(one.table for one in going if one.phase is None)
+    if going:
+        message = f"It is done on the table itself. On those that read it: {_told(going)}"
+        return Cascade(
+            entries=entries,
+            phase=OperationState.RUNNING,
+            reason=OperationReason.CASCADING,
+            message=message,
+            creates=creates,
+        )
+    failed = [one for one in entries if one.phase is OperationState.FAILED]
+    if failed:
+        message = f"It is done on the table itself, and not on all that read it: {_told(failed)}"
+        return Cascade(
+            entries=entries, phase=OperationState.FAILED, reason=OperationReason.CASCADE_FAILED, message=message
+        )
+    also = f" The same from {', '.join(one.table for one in entries)}." if entries else ""
+    return Cascade(
+        entries=entries,
+        phase=OperationState.SUCCEEDED,
+        reason=OperationReason.SUCCEEDED,
+        message=f"{own}{also}{_told_elsewhere(seen.elsewhere, operation.metadata.namespace)}".strip(),
+    )
+
+
+def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> CascadedErasure:
+    found = seen.operations.get(one.operation)
+    if one.phase in FINISHED:
+        return one
+    if found is None:
+        gone = seen.unsuitable.get(one.table) if one.phase is None else "It was deleted before it had finished."
+        return one if gone is None else _failed(one, gone)
+    if isinstance(found, InvalidObject):
+        return _failed(one, f"It is not valid: {found.message}")
+    if not is_cascaded_from(found, operation):
+        return _failed(one, "Another HudiOperation has its name.")
+    told = found.status
+    return one.model_copy(update={"phase": told.phase, "message": (told.message or "")[:_SHORT]})
+
+
+def _failed(one: CascadedErasure, message: str) -> CascadedErasure:
+    return one.model_copy(update={"phase": OperationState.FAILED, "message": message[:_SHORT]})
+
+
+def _told(entries: list[CascadedErasure]) -> str:
+    told = [
+        f"HudiOperation {one.operation} of table {one.table} is {one.phase or 'next'}: {one.message or 'not seen yet.'}"
+        for one in entries[:_NAMED]
+    ]
+    more = [f"And {len(entries) - _NAMED:,} more."] if len(entries) > _NAMED else []
+    return " ".join((*told, *more))
+
+
+def _told_elsewhere(names: tuple[str, ...], namespace: str) -> str:
+    """Return the sentence that says where what was read is not erased: tables of other namespaces are only counted."""
+    own = sorted(name.partition("/")[2] for name in names if name.startswith(f"{namespace}/"))
+    count = len(names) - len(own)
+    if not count:
+        return ""
+    behind = f", nor from {', '.join(own[:_NAMED])} behind them" if own else ""
+    return f" NOT erased from {counted(count, 'table')} of other namespaces, which the operator's log names{behind}."

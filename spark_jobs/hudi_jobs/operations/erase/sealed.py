@@ -1,0 +1,90 @@
+"""The keys that a predicate has selected, kept for the next run: once their rows are gone, nothing else tells them.
+
+They lie in the operator's folder of the table until the operation is done, encrypted (AES-256-GCM) with a key that is
+made of the predicate, which only the resource and the request of its Job hold. Whoever knows the predicate can open it,
+and could have asked it of the rows; with the resource, what is left of such a file is lost.
+"""
+
+import hashlib
+import json
+import os
+import zlib
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.erase.keys import Keys, keys_of
+from hudi_jobs.operations.refusal import refused
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of such a file."""
+
+_SALT, _NONCE, _TAG_BITS = 16, 12, 128
+_ROUNDS = 200_000
+_ENCRYPT, _DECRYPT = 1, 2
+_PREFIX, _SUFFIX = "keys-of-", ".sealed"
+
+
+def seal(context: TaskContext, keys: Keys, uid: str, predicate: str) -> None:
+    """Keep the keys of an operation, over what an earlier run has kept of it."""
+    document = {"values": sorted(keys.values), "records": sorted(keys.records)}
+    content = zlib.compress(json.dumps(document).encode())
+    if len(content) + 1024 > LARGEST:
+        raise refused(f"The keys have more than {LARGEST:,} bytes; erase the records in parts.")
+    salt, nonce = os.urandom(_SALT), os.urandom(_NONCE)
+    sealed = salt + nonce + _cipher(context, _ENCRYPT, _secret(uid, predicate, salt), nonce, content)
+    files = open_table_files(context.spark, context.task.table.base_path, limit=LARGEST)
+    with stage("The keys cannot be kept for a further run", otherwise=FailureReason.HUDI_ERROR):
+        found = files.read(_name(uid))
+        files.write(_name(uid), sealed, expected=None if found is None else found[1])
+
+
+def unsealed(context: TaskContext, fields: tuple[str, ...], uid: str, predicate: str) -> Keys | None:
+    """Return the keys of an operation that an earlier run has kept; None where they cannot be had."""
+    found = open_table_files(context.spark, context.task.table.base_path, limit=LARGEST).read(_name(uid))
+    if found is None:
+        return None
+    sealed, end = found[0], _SALT + _NONCE
+    salt, nonce, content = sealed[:_SALT], sealed[_SALT:end], sealed[end:]
+    try:
+        document = json.loads(
+            zlib.decompress(_cipher(context, _DECRYPT, _secret(uid, predicate, salt), nonce, content))
+        )
+        values = frozenset(tuple(map(str, value)) for value in document["values"])
+        return keys_of(fields, values, uid, records=frozenset(map(str, document["records"])))
+    except Exception:  # noqa: BLE001 - whatever is wrong with the file, it is not what was written; and nothing of it is said
+        return None
+
+
+def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
+    """Remove what was kept for operations that are done, or that nobody goes on with."""
+    folder = f"{context.task.table.base_path.rstrip('/')}/{OPERATOR_FOLDER}"
+    kept = {_name(uid) for uid in open_operations}
+    with stage("The keys that were kept cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        path = classes(context.spark).org.apache.hadoop.fs.Path(folder)
+        filesystem = path.getFileSystem(hadoop_configuration(context.spark))
+        if not filesystem.exists(path):
+            return
+        for status in filesystem.listStatus(path):
+            name = str(status.getPath().getName())
+            if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and name not in kept:
+                filesystem.delete(status.getPath(), False)  # noqa: FBT003 - Java's own
+
+
+def _name(uid: str) -> str:
+    return f"{_PREFIX}{uid}{_SUFFIX}"
+
+
+def _secret(uid: str, predicate: str, salt: bytes) -> bytes:
+    return hashlib.pbkdf2_hmac("sha256", f"{uid}\0{predicate}".encode(), salt, _ROUNDS, dklen=32)
+
+
+def _cipher(context: TaskContext, mode: int, secret: bytes, nonce: bytes, content: bytes) -> bytes:
+    """Return what Java's own cipher makes of bytes: the image has no library of Python for it."""
+    crypto = classes(context.spark).javax.crypto
+    cipher = crypto.Cipher.getInstance("AES/GCM/NoPadding")
+    key = crypto.spec.SecretKeySpec(bytearray(secret), "AES")
+    cipher.init(mode, key, crypto.spec.GCMParameterSpec(_TAG_BITS, bytearray(nonce)))
+    return bytes(cipher.doFinal(bytearray(content)))

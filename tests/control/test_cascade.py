@@ -1,0 +1,105 @@
+"""An erasure that goes on to other tables, against a cluster in memory: from its resource to the end of the last."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+from tests.control.test_erasures import KEY, process
+from tests.control.test_operations import BACK, Process
+
+from hudi_jobs.contract import Outcome
+
+CASCADE = {"restore": None, "erase": {"keys": [{"id": KEY}], "cascade": True}}
+DONE = {"phase": "Done", "verified": True, "erased": {"keys": 1, "rows": 1}}
+
+
+def add_reader(one: Process, name: str = "totals", *, namespace: str = "team-a", **spec: Any) -> None:
+    flights = one.cluster.tables["flights"]
+    table = deepcopy(flights)
+    table["metadata"] |= {"name": name, "uid": f"uid-of-{name}", "namespace": namespace}
+    source = {"source": {"hudi": {"path": flights["spec"]["basePath"]}}}
+    table["spec"] |= {"basePath": f"s3a://lake/{namespace}/{name}", "ingestion": source, **spec}
+    (allows,) = one.cluster.classes.values()
+    allows["spec"]["allowedSourcePaths"] = ["s3a://lake/{namespace}/"]
+    table.pop("status", None)
+    one.cluster.tables[name] = table
+
+
+def child(one: Process) -> dict[str, Any]:
+    (found,) = [each for name, each in one.operations.items() if name != "back"]
+    return found
+
+
+async def erased_here(one: Process) -> None:
+    await one.begin(**CASCADE)
+    assert set(one.operations) == {"back"}, "the table itself comes first"
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+
+
+async def test_the_table_itself_is_erased_then_those_that_read_it_and_the_end_of_all_is_its_end() -> None:
+    one = process()
+    add_reader(one)
+    await erased_here(one)
+    made = child(one)
+    assert made["spec"]["tableRef"] == {"name": "totals"}
+    assert made["spec"]["erase"]["keys"] == [{"id": KEY}]
+    assert (one.status["phase"], one.status["reason"]) == ("Running", "Cascading")
+    assert KEY not in json.dumps(one.status)
+    await one.reconcile(BACK)
+    assert len(one.operations) == 2
+
+    made["status"] = {"phase": "Succeeded", "message": "Erased."}
+    await one.reconcile(BACK)
+    assert one.status["phase"] == "Succeeded"
+    assert one.status["cascade"][0]["phase"] == "Succeeded"
+    del one.operations[made["metadata"]["name"]]
+    await one.reconcile(BACK)
+    assert set(one.operations) == {"back"}, "it is made once"
+
+
+async def test_nothing_begins_where_a_table_that_reads_it_has_other_keys() -> None:
+    one = process()
+    add_reader(one, recordKey=["day"])
+    one.declare(**CASCADE)
+    await one.work()
+    await one.look()
+    assert one.cluster.jobs == {}
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "OperationRefused")
+    assert set(one.operations) == {"back"}
+
+
+async def test_a_table_of_another_namespace_is_left_and_counted_and_its_name_is_not_told() -> None:
+    one = process()
+    add_reader(one, "copy", namespace="team-b")
+    await erased_here(one)
+    assert one.status["phase"] == "Succeeded"
+    assert "NOT erased from 1 table of other namespaces" in one.status["message"]
+    assert "team-b" not in json.dumps(one.operations)
+    assert set(one.operations) == {"back"}
+
+
+async def test_an_operation_that_the_api_server_refuses_is_told_of_and_tried_again() -> None:
+    one = process()
+    add_reader(one)
+    await one.begin(**CASCADE)
+    one.cluster.refusal = f"no more operations like that of {KEY}"
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    assert set(one.operations) == {"back"}
+    assert "CascadeRefused" in [event[1] for event in one.cluster.events]
+    assert KEY not in str(one.cluster.events)
+    one.cluster.refusal = None
+    await one.reconcile(BACK)
+    assert len(one.operations) == 2
+
+
+async def test_a_table_that_comes_to_read_it_by_a_transform_meanwhile_is_named_and_loses_no_row() -> None:
+    one = process()
+    await one.begin(**CASCADE)
+    add_reader(one)
+    one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
+    await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
+    assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
+    assert "by a transform" in one.status["message"]
+    assert set(one.operations) == {"back"}
