@@ -255,12 +255,19 @@ def test_a_table_service_makes_no_write_alone_either(service: str) -> None:
 
 @pytest.mark.parametrize("beside", [ALONE, {**BESIDE, "ingestion": {}}], ids=["alone", "beside others"])
 @pytest.mark.parametrize(
-    ("kind", "is_ours"), [("Erase", True), ("Restore", True), ("Repair", False), ("Upgrade", False)]
+    ("asked", "is_ours"),
+    [
+        ({"kind": "Erase"}, True),
+        ({"kind": "Restore"}, True),
+        ({"kind": "Repair", "repair": {"step": "Deduplicate"}}, True),
+        ({"kind": "Repair", "repair": {"step": "RollbackInflight"}}, False),
+        ({"kind": "Upgrade"}, False),
+    ],
 )
 def test_a_write_of_an_operation_that_writes_is_left_by_its_run(
-    kind: str, beside: dict[str, Any], *, is_ours: bool
+    asked: dict[str, Any], beside: dict[str, Any], *, is_ours: bool
 ) -> None:
-    operation = {"kind": kind, "resource": "back", "uid": "uid-of-back"}
+    operation = {**asked, "resource": "back", "uid": "uid-of-back"}
     worked = active(pending=(), started_at=at(NOW - minutes(6)), service="Operation", operation=operation)
     died = ended(exit_code=137, service=Service.OPERATION)
     assert concluded(FILES_AFTER, died, remembered=worked, **beside).left_behind == ((T,) if is_ours else ())

@@ -11,7 +11,7 @@ from hudi_jobs.operations.restore import (
     lost_metadata_table,
     prepare,
     remake_metadata_table,
-    remove_metadata_table,
+    remove_what_was_left,
     restore,
     restore_of,
     roll_back_what_stayed,
@@ -104,7 +104,7 @@ class _Run:
         reach(Phase.RESTORED)
         roll_back_what_stayed(context, done)
         if begun is not None:
-            remove_metadata_table(context)  # an earlier run may have been killed while it made a new one
+            remove_what_was_left(context)
         remake_metadata_table(context, record.metadata_options)
         commit = commit_checkpoint(context, record)
         reach(Phase.AFTER_COMMIT)

@@ -90,6 +90,15 @@ def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
             client.rollback(instant)
 
 
+def remove_what_was_left(context: TaskContext) -> None:
+    """Remove what an earlier run has left after the restore: a begun commit of the checkpoint, and a metadata table.
+
+    It may have been killed while it made either of them. Beside a pending write no metadata table is made again.
+    """
+    Others(context).roll_back(load_timeline(context))
+    remove_metadata_table(context)
+
+
 def has_metadata_table(context: TaskContext) -> bool:
     """Tell whether readers find a metadata table."""
     return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())

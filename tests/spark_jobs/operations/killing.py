@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from tests.spark_jobs.operations import erasing
@@ -171,6 +172,32 @@ def _properties(lake: Any, _: Shape) -> Asked:
     return Asked(repair_request(lake, RepairStep.RESTORE_PROPERTIES, uid=UID), expected)
 
 
+def _orphan_file(lake: Any, _: Shape) -> Asked:
+    expected, table = _filled(lake, 2), lake.folder / "table"
+    first = commits(lake)[0]
+    orphan = table / f"0b5c0b4e-1f0a-4b58-9d0c-a1b2c3d4e5f6-0_0-1-2_{int(first) + 1}.parquet"
+    copyfile(next(table.glob(f"*_{first}.parquet")), orphan)
+    _age(table)
+
+    def proof() -> None:
+        assert not orphan.exists()
+
+    step = RepairStep.REMOVE_ORPHAN_FILES
+    return Asked(repair_request(lake, step, uid=UID, older_than=3_600), expected, proof)
+
+
+def _doubled_rows(lake: Any, _: Shape) -> Asked:
+    """Every row is there twice, as another tool leaves it that inserts without a look."""
+    expected = _filled(lake, 1)
+    frame = lake.spark.read.format("hudi").load(lake.base_path)
+    frame = frame.drop(*(name for name in frame.columns if name.startswith("_hoodie_")))
+    metadata = {"hoodie.metadata.enable": str(lake.metadata_table).lower()}
+    options = {**lake.hudi_options(Service.INGESTION), "hoodie.datasource.write.operation": "bulk_insert", **metadata}
+    frame.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+    assert len(rows(lake)) == 2 * len(expected)
+    return Asked(repair_request(lake, RepairStep.DEDUPLICATE, uid=UID), expected)
+
+
 def _erase(**how: Any) -> Callable[[Any, Shape], Asked]:
     def prepare(lake: Any, shape: Shape) -> Asked:
         if shape.metadata:
@@ -201,6 +228,8 @@ _REPAIRS: dict[RepairStep, Trial] = {
         (RepairStep.REBUILD_METADATA_TABLE, _metadata_table, _has_metadata),
         (RepairStep.REBUILD_RECORD_INDEX, _record_index, _has_metadata),
         (RepairStep.RESTORE_PROPERTIES, _properties, lambda _: True),
+        (RepairStep.REMOVE_ORPHAN_FILES, _orphan_file, lambda _: True),
+        (RepairStep.DEDUPLICATE, _doubled_rows, lambda _: True),
     )
 }
 

@@ -54,7 +54,6 @@ _GOOD = {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
 _FINAL = {FailureReason.NOT_VERIFIED, FailureReason.NOT_ERASED}
 _WRITES = {"commit", "deltacommit", "replacecommit"}
 _WRITING = {OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK}
-"""Kinds that make commits of their own: the operator says of these that a killed run has left one."""
 
 
 def swept() -> list[tuple[Trial, Shape]]:
@@ -182,10 +181,14 @@ def let_heartbeats_end(lake: Lake) -> None:
         os.utime(beat, (LONG_AGO, LONG_AGO))
 
 
+def makes_writes(trial: Trial) -> bool:
+    """Whether the operation makes commits of its own: the operator says of these that a killed run has left one."""
+    return trial.kind in _WRITING or trial.detail == RepairStep.DEDUPLICATE
+
+
 def left_by(trial: Trial, begun_since: list[tuple[str, str]]) -> tuple[str, ...]:
     """What the operator takes for left behind by a run (`planning/writers/unfinished.py`)."""
-    writes = trial.kind in _WRITING
-    return tuple(time for action, time in begun_since if action not in _WRITES or writes)
+    return tuple(time for action, time in begun_since if action not in _WRITES or makes_writes(trial))
 
 
 def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, left: tuple[str, ...] = ()) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, Service
+from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, RepairStep, Service
 from hudi_operator.api.spec.services import ServiceMode
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
@@ -33,6 +33,7 @@ HEARTBEAT_TOLERANCE = timedelta(seconds=120)
 _NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
 _WRITING = frozenset({OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK})
 """Operations that make a commit: of deletes, or of the checkpoint from before."""
+_WRITING_STEPS = frozenset({RepairStep.DEDUPLICATE})
 _FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
 _MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
 """A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
@@ -213,7 +214,9 @@ def _is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: boo
 def _makes_writes(job: ActiveJob) -> bool:
     """Whether a Job makes writes of its own: an ingestion, and an operation that writes."""
     operation = job.operation
-    return job.service is Service.INGESTION or (operation is not None and operation.kind in _WRITING)
+    if operation is None:
+        return job.service is Service.INGESTION
+    return operation.kind in _WRITING or (operation.repair is not None and operation.repair.step in _WRITING_STEPS)
 
 
 def _is_unclaimed_plan(pending: PendingInstant) -> bool:
