@@ -92,7 +92,7 @@ def open_session() -> SparkSession:
     settings = {
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": f"{java_options(home)} -XX:TieredStopAtLevel=4",
+        "spark.driver.extraJavaOptions": java_options(home),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",

@@ -73,9 +73,9 @@ def spark_conf(installed_spark: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def spark(spark_conf: dict[str, str], installed_spark: Path) -> Iterator[SparkSession]:
     """One JVM for all tests of this folder that do not kill theirs."""
-    # It lives long enough for the second compiler to pay.
+    # Each test has plans of its own, and all their code stays.
     options = "spark.driver.extraJavaOptions"
-    conf = spark_conf | {options: f"{spark_conf[options]} -XX:TieredStopAtLevel=4"}
+    conf = spark_conf | {options: f"{spark_conf[options]} -XX:ReservedCodeCacheSize=512m"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_HOME", str(installed_spark))
         session = open_session(conf)

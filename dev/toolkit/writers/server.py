@@ -16,7 +16,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 # Hudi measures records with JOL, which stops the JVM for seconds by attaching a debugger to it.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:+UseSerialGC "
+    "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+)
 _VALIDATOR = "hoodie.precommit.validators"
 _CALLS: dict[str, Callable[..., Any]] = {}
 
