@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
@@ -73,6 +73,12 @@ def elements(collection: JavaObject) -> list[JavaObject]:
     """
     array = collection.toArray()
     return [array[place] for place in range(len(array))]
+
+
+def iterated(iterator: JavaObject) -> Iterator[JavaObject]:
+    """Yield what a Java iterator, or one of Hadoop, has: one after the other, because it may have very many."""
+    while iterator.hasNext():
+        yield iterator.next()
 
 
 def texts(spark: SparkSession, entries: JavaObject) -> dict[str, str]:

@@ -12,7 +12,8 @@ from hudi_jobs.archive import newest_archived_note
 from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
 from hudi_jobs.contract.table_properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration, texts
+from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration, iterated, texts
 
 REPLACE_ACTION = "replacecommit"
 
@@ -48,15 +49,12 @@ class HudiTable:
         A driver that was killed while Hudi created the table leaves folders without a file. Hudi would take them for a
         table and fail for ever, so they are removed.
         """
-        jvm = classes(spark)
-        configuration = hadoop_configuration(spark)
-        folder = jvm.org.apache.hadoop.fs.Path(base_path, _META_FOLDER)
-        filesystem = folder.getFileSystem(configuration)
+        filesystem, folder = located(spark, base_path, _META_FOLDER)
         # A listing can fail while another writer removes files, so a table that is there is not listed.
-        if not filesystem.exists(jvm.org.apache.hadoop.fs.Path(folder, _PROPERTIES)):
+        if not filesystem.exists(classes(spark).org.apache.hadoop.fs.Path(folder, _PROPERTIES)):
             if not filesystem.exists(folder):
                 return None
-            if not filesystem.listFiles(folder, _RECURSIVELY).hasNext():
+            if next(statuses_below(filesystem, folder), None) is None:
                 filesystem.delete(folder, _RECURSIVELY)
                 return None
         return cls.at(spark, base_path)
@@ -158,8 +156,7 @@ class HudiTable:
 
     def _read(self, timeline: JavaObject) -> Iterator[Commit]:
         instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
-        while instants.hasNext():
-            instant = instants.next()
+        for instant in iterated(instants):
             notes = texts(self._spark, commit_metadata(timeline, instant).getExtraMetadata())
             yield Commit(str(instant.requestedTime()), {key: notes[key] for key in notes.keys() - {"schema"}})
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import BUCKET, BUCKET_FILE, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.jvm import JavaObject, classes, iterated
 from hudi_jobs.table import HudiTable
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
@@ -64,20 +64,14 @@ def _newest_files(table: HudiTable) -> list[str]:
     """Return the file groups that the newest commit with any has written to."""
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
-    while instants.hasNext():
-        instant = instants.next()
+    for instant in iterated(instants):
         replaces = str(instant.getAction()) == "replacecommit"
         read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
         names: JavaObject = read(instant).getFileIdAndRelativePaths().keySet().iterator()
-        found = [str(name) for name in islice(_each(names), _MOST_FILES)]
+        found = [str(name) for name in islice(iterated(names), _MOST_FILES)]
         if found:
             return found
     return []
-
-
-def _each(iterator: JavaObject) -> JavaObject:
-    while iterator.hasNext():
-        yield iterator.next()
 
 
 def _in_their_buckets(spark: SparkSession, definition: TableDefinition, number: int) -> bool:

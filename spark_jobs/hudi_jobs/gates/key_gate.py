@@ -18,10 +18,11 @@ from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableT
 from hudi_jobs.contract.table_properties import shown
 from hudi_jobs.contract.table_support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
 from hudi_jobs.ingestion.times import TimeKeys
 from hudi_jobs.ingestion.types import column_named
-from hudi_jobs.jvm import JavaObject, classes, collected_rows, hadoop_configuration, java_map
+from hudi_jobs.jvm import JavaObject, classes, collected_rows, iterated, java_map
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _FILES, _ROWS, _COMMITS = 8, 25, 50
@@ -90,8 +91,6 @@ def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]
 
     Raises `TaskFailed` for a file outside of the table: a failure of this gate shows a row of what it reads.
     """
-    path = classes(spark).org.apache.hadoop.fs.Path
-    filesystem = path(table.base_path).getFileSystem(hadoop_configuration(spark))
     found: dict[str, str] = {}
     folder = Folder(table.base_path)
     for partition, name in _written(table):
@@ -102,7 +101,8 @@ def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]
                 "nothing was written; look at who wrote the commit.",
             )
         file = f"{table.base_path}/{name}"
-        if partition not in found and filesystem.exists(path(file)):
+        filesystem, place = located(spark, file)
+        if partition not in found and filesystem.exists(place):
             found[partition] = file
         if len(found) == _FILES:
             break
@@ -113,15 +113,10 @@ def _written(table: HudiTable) -> Iterator[tuple[str, str]]:
     """Yield partition and path of the base files that the newest commits have written."""
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
-    for instant in islice(_each(instants), _COMMITS):
-        for stat in _each(commit_metadata(timeline, instant).getWriteStats().iterator()):
+    for instant in islice(iterated(instants), _COMMITS):
+        for stat in iterated(commit_metadata(timeline, instant).getWriteStats().iterator()):
             if str(stat.getPath()).endswith(".parquet"):
                 yield str(stat.getPartitionPath()), str(stat.getPath())
-
-
-def _each(iterator: JavaObject) -> Iterator[JavaObject]:
-    while iterator.hasNext():
-        yield iterator.next()
 
 
 def _generator(spark: SparkSession, table: HudiTable, options: Mapping[str, str]) -> JavaObject:

@@ -15,7 +15,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import JavaObject, classes, engine_context
+from hudi_jobs.jvm import JavaObject, classes, engine_context, iterated
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
@@ -66,9 +66,9 @@ def log_files_with(
     view, newest = _view(spark, table)
     try:
         for partition, written in logged.items():
-            for part in _each(view.getLatestMergedFileSlicesBeforeOrOn(partition, newest).iterator()):
+            for part in iterated(view.getLatestMergedFileSlicesBeforeOrOn(partition, newest).iterator()):
                 if str(part.getFileId()) in written.groups:
-                    names = [str(each.getFileName()) for each in _each(part.getLogFiles().iterator())]
+                    names = [str(each.getFileName()) for each in iterated(part.getLogFiles().iterator())]
                     has_base = bool(part.getBaseFile().isPresent())
                     is_all = or_without_base and not has_base
                     yield from (name for name in names if is_all or name in written.inserts)
@@ -79,7 +79,7 @@ def log_files_with(
 def _logged(table: HudiTable) -> dict[str, Logged]:
     timeline = table.meta.getActiveTimeline().getDeltaCommitTimeline().filterCompletedInstants()
     found: dict[str, Logged] = {}
-    for instant in _each(timeline.getInstants().iterator()):
+    for instant in iterated(timeline.getInstants().iterator()):
         for stat in log_stats(table, commit_metadata(timeline, instant)):
             written = found.setdefault(str(stat.getPartitionPath()), Logged())
             written.groups.add(str(stat.getFileId()))
@@ -91,7 +91,7 @@ def _logged(table: HudiTable) -> dict[str, Logged]:
 def log_stats(table: HudiTable, metadata: JavaObject) -> Iterator[JavaObject]:
     """Yield what a commit says of each log file that it wrote; nothing outside of the table, wherever it says so."""
     folder = Folder(table.base_path)
-    for stat in _each(metadata.getWriteStats().iterator()):
+    for stat in iterated(metadata.getWriteStats().iterator()):
         if _LOG in str(stat.getPath()) and folder.partition(str(stat.getPartitionPath())) is not None:
             yield stat
 
@@ -112,8 +112,3 @@ def _view(spark: SparkSession, table: HudiTable) -> tuple[JavaObject, str]:
         ),
         str(completed.requestedTime()),
     )
-
-
-def _each(iterator: JavaObject) -> Iterator[JavaObject]:
-    while iterator.hasNext():
-        yield iterator.next()

@@ -6,7 +6,7 @@ from functools import cached_property
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.jvm import JavaObject, classes, iterated
 from hudi_jobs.services.timeline import Timeline
 
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -56,10 +56,7 @@ class History:
         known = {write.instant: write for write in self.writes if write.completed is not None}
         timeline = self._active.getCommitsTimeline().filterCompletedInstants()
         newest_first = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
-        found = []
-        while newest_first.hasNext():
-            found.append(known[str(newest_first.next().requestedTime())])
-        return found[::-1]
+        return [known[str(each.requestedTime())] for each in iterated(newest_first)][::-1]
 
     def after(self, target: Write) -> list[Write]:
         """Return what a restore to a completed commit undoes, the newest request first."""

@@ -7,7 +7,8 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location, NotALocation, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import nothing
@@ -26,8 +27,7 @@ def delete(context: TaskContext) -> TaskResult:
     base_path = context.task.table.base_path
     _require_folder(base_path)
     with stage("The table cannot be deleted", otherwise=FailureReason.HUDI_ERROR):
-        folder = classes(context.spark).org.apache.hadoop.fs.Path(base_path)
-        filesystem = folder.getFileSystem(hadoop_configuration(context.spark))
+        filesystem, folder = located(context.spark, base_path)
         if not filesystem.exists(folder):
             return nothing(context, f"There is nothing at {base_path}.")
         _require_table(context, filesystem, folder)
@@ -97,7 +97,7 @@ def _holds_files(filesystem: JavaObject, folder: JavaObject) -> bool:
     """Tell whether there is any file in the folder beside the operator's own."""
     children = [status.getPath() for status in filesystem.listStatus(folder)]
     others = [path for path in children if str(path.getName()) != OPERATOR_FOLDER]
-    return any(filesystem.listFiles(path, _RECURSIVELY).hasNext() for path in others)
+    return any(True for path in others for _ in statuses_below(filesystem, path))
 
 
 def _table_name(context: TaskContext, filesystem: JavaObject, folder: JavaObject) -> str:

@@ -13,7 +13,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located
 from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Begun, Pending, Timeline
@@ -117,10 +117,9 @@ class Others:
         )
 
     def _written_at(self, path: str) -> float | None:
-        jvm = classes(self._context.spark)
-        place = jvm.org.apache.hadoop.fs.Path(self._context.task.table.base_path, path)
+        filesystem, place = located(self._context.spark, self._context.task.table.base_path, path)
         try:
-            status = place.getFileSystem(hadoop_configuration(self._context.spark)).getFileStatus(place)
+            status = filesystem.getFileStatus(place)
         except Py4JJavaError as error:
             if "FileNotFoundException" in str(error.java_exception):
                 return None

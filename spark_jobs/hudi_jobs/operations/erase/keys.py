@@ -18,8 +18,8 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
+from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.types import column_named
-from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.table import HudiTable
@@ -195,8 +195,7 @@ def _key(given: object, fields: tuple[str, ...]) -> Key:
 def _read(context: TaskContext, path: str) -> list[object]:
     """Return what each line of a file of keys says; no message repeats one."""
     with stage("The file of keys cannot be read", otherwise=FailureReason.SOURCE_UNREADABLE):
-        place = classes(context.spark).org.apache.hadoop.fs.Path(path)
-        files = place.getFileSystem(hadoop_configuration(context.spark))
+        files, place = located(context.spark, path)
         if not (files.exists(place) and files.getFileStatus(place).isFile()):
             raise refused(f"There is no file of keys at {path}.")
         if int(files.getFileStatus(place).getLen()) > LARGEST_FILE:

@@ -13,7 +13,8 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.filesystem import located
+from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.scan import File, among, files_below, search
 
@@ -56,7 +57,7 @@ def _own(context: TaskContext, folder: str) -> list[File]:
     """
     task = context.task.id
     table = (task.rpartition("/")[0] or task).split("/")
-    root = _segments(str(_place(context, folder)[1].toString()))
+    root = _segments(str(located(context.spark, folder)[1].toString()))
     found = []
     for file in files_below(context, folder):
         below = _segments(file.path)[len(root) + 1 :]
@@ -100,12 +101,12 @@ def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
         )
     texts = WholeTexts(keys)
     with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
-        filesystem, path = _place(context, file.path)
+        filesystem, path = located(context.spark, file.path)
         lines = [str(row[0]) for row in context.spark.read.text(file.path).collect()]
         kept = [line for line in lines if not _is_about(line, keys, texts)]
         if kept:
             folder, _, name = file.path.rpartition("/")
-            _, new = _place(context, f"{folder}/{_KEPT}{name.removeprefix(_KEPT)}")
+            _, new = located(context.spark, f"{folder}/{_KEPT}{name.removeprefix(_KEPT)}")
             _write(filesystem, new, "".join(f"{line}\n" for line in kept).encode())
         if not kept or not file.name.startswith(_KEPT):
             filesystem.delete(path, False)  # noqa: FBT003 - Java's own
@@ -155,11 +156,6 @@ def _is_about(line: str, keys: Keys, texts: WholeTexts) -> bool:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _place(context: TaskContext, path: str) -> tuple[JavaObject, JavaObject]:
-    place = classes(context.spark).org.apache.hadoop.fs.Path(path)
-    return place.getFileSystem(hadoop_configuration(context.spark)), place
 
 
 def _write(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:

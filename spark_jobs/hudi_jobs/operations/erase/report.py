@@ -7,7 +7,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.erase import EraseTask
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located
 from hudi_jobs.operations.erase.record import EraseRecord
 
 _REPLACING = True
@@ -28,8 +28,8 @@ def write_report(context: TaskContext, asked: EraseTask, record: EraseRecord) ->
         "report": record.report().model_dump(mode="json", by_alias=True, exclude_none=True),
     }
     with stage("The report cannot be written", otherwise=FailureReason.HUDI_ERROR):
-        place = classes(context.spark).org.apache.hadoop.fs.Path(path)
-        stream = place.getFileSystem(hadoop_configuration(context.spark)).create(place, _REPLACING)
+        filesystem, place = located(context.spark, path)
+        stream = filesystem.create(place, _REPLACING)
         try:
             stream.write(bytearray(json.dumps(document, indent=2).encode()))
         finally:

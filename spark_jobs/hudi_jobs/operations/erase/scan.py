@@ -3,7 +3,7 @@
 Short keys are compared as values alone: their bytes are everywhere by chance.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.resources import files as resources
@@ -16,6 +16,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping
+from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.table import HudiTable
@@ -53,30 +54,11 @@ class Search:
 
 def files_below(context: TaskContext, folder: str) -> list[File]:
     """Return every file in a folder and in those below, in the order of their paths; none where there is no folder."""
-    path = classes(context.spark).org.apache.hadoop.fs.Path(folder)
-    filesystem = path.getFileSystem(hadoop_configuration(context.spark))
+    filesystem, path = located(context.spark, folder)
     if not filesystem.exists(path):
         return []
-    is_local = str(filesystem.getUri().getScheme()) == "file"
-    found = _walked(filesystem, path) if is_local else _listed(filesystem.listFiles(path, _RECURSIVELY))
+    found = (File(str(each.getPath().toString()), int(each.getLen())) for each in statuses_below(filesystem, path))
     return sorted(found, key=lambda file: file.path)
-
-
-def _walked(filesystem: JavaObject, folder: JavaObject) -> Iterator[File]:
-    """Yield local files: Hadoop's own listing runs `ls` for each, and fails where one has gone by then."""
-    waiting = [folder]
-    while waiting:
-        for status in filesystem.listStatus(waiting.pop()):
-            if status.isDirectory():
-                waiting.append(status.getPath())
-            else:
-                yield File(str(status.getPath().toString()), int(status.getLen()))
-
-
-def _listed(statuses: JavaObject) -> Iterator[File]:
-    while statuses.hasNext():
-        status = statuses.next()
-        yield File(str(status.getPath().toString()), int(status.getLen()))
 
 
 def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:

@@ -13,7 +13,8 @@ import zlib
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located
+from hudi_jobs.jvm import classes
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.erase.keys import Keys, keys_of
 from hudi_jobs.operations.refusal import refused
@@ -63,8 +64,7 @@ def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
     folder = f"{context.task.table.base_path.rstrip('/')}/{OPERATOR_FOLDER}"
     kept = {_name(uid) for uid in open_operations}
     with stage("The keys that were kept cannot be removed", otherwise=FailureReason.HUDI_ERROR):
-        path = classes(context.spark).org.apache.hadoop.fs.Path(folder)
-        filesystem = path.getFileSystem(hadoop_configuration(context.spark))
+        filesystem, path = located(context.spark, folder)
         if not filesystem.exists(path):
             return
         for status in filesystem.listStatus(path):

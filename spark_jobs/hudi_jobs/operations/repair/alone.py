@@ -3,7 +3,7 @@
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.work import Work
@@ -52,16 +52,13 @@ def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str,
 
 def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
     """Return the newest marker of a write, which makes one for each file that it begins (`DirectWriteMarkers`)."""
-    spark, folder = work.context.spark, f"{_MARKERS}/{instant}"
-    place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, folder)
+    folder = f"{_MARKERS}/{instant}"
     newest, found = 0, ""
     with stage("The markers of a pending write cannot be listed", otherwise=FailureReason.HUDI_ERROR):
-        filesystem = place.getFileSystem(hadoop_configuration(spark))
+        filesystem, place = located(work.context.spark, work.table.base_path, folder)
         if not filesystem.exists(place):
             return ()
-        listed = filesystem.listFiles(place, _RECURSIVELY)
-        while listed.hasNext():
-            each = listed.next()
+        for each in statuses_below(filesystem, place):
             if int(each.getModificationTime()) >= newest:
                 newest, found = int(each.getModificationTime()), str(each.getPath().toUri().getPath())
     return (f"{folder}{found.rpartition(folder)[2]}",) if found else ()
@@ -69,10 +66,8 @@ def _newest_marker(work: Work, instant: str) -> tuple[str, ...]:
 
 def require_no_heartbeat(work: Work) -> None:
     """Refuse beside a heartbeat of anybody, also of a writer that has no instant yet."""
-    spark = work.context.spark
-    place = classes(spark).org.apache.hadoop.fs.Path(work.table.base_path, HEARTBEATS)
     with stage("The heartbeats of writers cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        filesystem = place.getFileSystem(hadoop_configuration(spark))
+        filesystem, place = located(work.context.spark, work.table.base_path, HEARTBEATS)
         found = filesystem.listStatus(place) if filesystem.exists(place) else ()
         names = [str(each.getPath().getName()) for each in found]
         alive = next(filter(Others(work.context).is_alive, sorted(names)), None)

@@ -5,6 +5,7 @@ import hashlib
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import located
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.work import Work
@@ -69,5 +70,4 @@ def copy_of(work: Work, file: str) -> str:
 
 
 def _place(work: Work, file: str) -> tuple[JavaObject, JavaObject]:
-    path = classes(work.context.spark).org.apache.hadoop.fs.Path(work.table.base_path, file)
-    return path.getFileSystem(hadoop_configuration(work.context.spark)), path
+    return located(work.context.spark, work.table.base_path, file)

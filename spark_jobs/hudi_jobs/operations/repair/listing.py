@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason, Location
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.orphans import File
 from hudi_jobs.operations.work import Work
@@ -19,8 +20,7 @@ _RECURSIVELY = True
 
 def files_of_table(work: Work) -> list[File]:
     """Return the files; raise `TaskFailed` where there are too many, or a folder leads elsewhere."""
-    base = classes(work.context.spark).org.apache.hadoop.fs.Path(work.table.base_path)
-    filesystem = base.getFileSystem(hadoop_configuration(work.context.spark))
+    filesystem, base = located(work.context.spark, work.table.base_path)
     above = f"{str(base.toUri().getPath()).rstrip('/')}/"
     found: list[File] = []
     with stage("The files of the table cannot be listed", otherwise=FailureReason.STORAGE_UNAVAILABLE):
@@ -43,9 +43,7 @@ def _statuses(filesystem: JavaObject, base: JavaObject) -> Iterator[JavaObject]:
         if child.isFile():
             yield child
             continue
-        below = filesystem.listFiles(child.getPath(), _RECURSIVELY)
-        while below.hasNext():
-            yield below.next()
+        yield from statuses_below(filesystem, child.getPath())
 
 
 def _require_no_links(base_path: str, folders: set[str]) -> None:

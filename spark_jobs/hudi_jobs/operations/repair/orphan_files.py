@@ -15,8 +15,8 @@ from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import located
 from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import classes, hadoop_configuration
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.refusal import UNCHANGED, refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
@@ -181,9 +181,9 @@ def _write_list(work: Work, orphans: Collection[File]) -> frozenset[str]:
 
 
 def _remove(work: Work, file: File) -> None:
-    path = classes(work.context.spark).org.apache.hadoop.fs.Path(work.table.base_path, file.path)
     with stage("A file that no instant accounts for cannot be removed", otherwise=FailureReason.HUDI_ERROR):
-        path.getFileSystem(hadoop_configuration(work.context.spark)).delete(path, _THAT_FILE_ONLY)
+        filesystem, path = located(work.context.spark, work.table.base_path, file.path)
+        filesystem.delete(path, _THAT_FILE_ONLY)
 
 
 REMOVE_ORPHAN_FILES = Step(_look, _mend, _require_mended)

@@ -7,7 +7,8 @@ does the work, and its readers take the backup meanwhile. An empty file, or one 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.filesystem import located
+from hudi_jobs.jvm import JavaObject, classes
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.repair.copies import checksum_of, is_there, keep_copy, remove, require_copy
@@ -70,9 +71,9 @@ def _is_sound(work: Work, file: str) -> bool:
 
 def _properties(work: Work, file: str) -> JavaObject:
     jvm = classes(work.context.spark)
-    path = jvm.org.apache.hadoop.fs.Path(work.table.base_path, file)
+    filesystem, path = located(work.context.spark, work.table.base_path, file)
     properties = jvm.java.util.Properties()
-    stream = path.getFileSystem(hadoop_configuration(work.context.spark)).open(path)
+    stream = filesystem.open(path)
     try:
         properties.load(stream)
     finally:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.jvm import JavaObject, classes, engine_context
+from hudi_jobs.jvm import JavaObject, classes, engine_context, iterated
 from hudi_jobs.operations.repair.orphans import File
 from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable
@@ -27,7 +27,7 @@ def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str
         try:
             for partition in sorted({file.folder for file in files}):
                 within = f"{partition}/" if partition else ""
-                for part in _each(view.getLatestFileSlices(partition).iterator()):
+                for part in iterated(view.getLatestFileSlices(partition).iterator()):
                     found |= {f"{within}{name}" for name in _names(part)}
         finally:
             view.close()
@@ -53,9 +53,4 @@ def _names(part: JavaObject) -> Iterator[str]:
     base = part.getBaseFile()
     if base.isPresent():
         yield str(base.get().getFileName())
-    yield from (str(each.getFileName()) for each in _each(part.getLogFiles().iterator()))
-
-
-def _each(iterator: JavaObject) -> Iterator[JavaObject]:
-    while iterator.hasNext():
-        yield iterator.next()
+    yield from (str(each.getFileName()) for each in iterated(part.getLogFiles().iterator()))

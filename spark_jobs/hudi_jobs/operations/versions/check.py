@@ -7,7 +7,7 @@ from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import Location, OperationKind
 from hudi_jobs.contract.table_merging import columns_of, payload_of
 from hudi_jobs.contract.table_support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.check import KEPT_INDEXES, busy
 from hudi_jobs.operations.history import History
 from hudi_jobs.operations.refusal import refused
@@ -137,11 +137,9 @@ def _completed_after_a_compaction(history: History) -> tuple[str, str] | None:
 
 def _log_file(work: Work) -> str | None:
     """Return the path of a log file of the table, if there is any."""
-    jvm, base = classes(work.context.spark), work.table.base_path
-    place = jvm.org.apache.hadoop.fs.Path(base)
-    files = place.getFileSystem(hadoop_configuration(work.context.spark)).listFiles(place, _RECURSIVELY)
-    while files.hasNext():
-        path = str(files.next().getPath().toString())
+    base = work.table.base_path
+    for status in statuses_below(*located(work.context.spark, base)):
+        path = str(status.getPath().toString())
         if ".log." in path.rpartition("/")[2] and "/.hoodie/" not in path.removeprefix(base):
             return path
     return None

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import classes, hadoop_configuration
+from hudi_jobs.filesystem import located
+from hudi_jobs.jvm import classes
 
 _MAGIC = b"Obj\x01"
 _MARKER = 16
@@ -44,8 +45,7 @@ def schemas_of(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     """Return the schema of each file; raise `TaskFailed` for the first one that is not a whole Avro file."""
 
     def schema_of(path: str) -> str:
-        root = classes(spark).org.apache.hadoop.fs.Path(path)
-        filesystem = root.getFileSystem(hadoop_configuration(spark))
+        filesystem, root = located(spark, path)
         size = int(filesystem.getFileStatus(root).getLen())
         stream = filesystem.open(root)
 

@@ -10,9 +10,10 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.sources.files.record import canonical
 from hudi_jobs.ingestion.sources.files.selection import SourceFile
-from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.jvm import JavaObject, classes
 
 _RECURSIVELY = True
 _BATCH = 50_000
@@ -46,14 +47,12 @@ def list_source(spark: SparkSession, path: str) -> Listing:
 
 def qualified(spark: SparkSession, path: str) -> str:
     """Return the canonical spelling of a path, as the root of a listing has it."""
-    hadoop_path = classes(spark).org.apache.hadoop.fs.Path(path)
-    filesystem = hadoop_path.getFileSystem(hadoop_configuration(spark))
-    return canonical(str(filesystem.makeQualified(hadoop_path).toString()))
+    filesystem, place = located(spark, path)
+    return canonical(str(filesystem.makeQualified(place).toString()))
 
 
 def _list(spark: SparkSession, path: str) -> Listing:
-    root = classes(spark).org.apache.hadoop.fs.Path(path)
-    filesystem = root.getFileSystem(hadoop_configuration(spark))
+    filesystem, root = located(spark, path)
     status = filesystem.getFileStatus(root)
     base = str(status.getPath().toString()).rstrip("/")
     if status.isFile():

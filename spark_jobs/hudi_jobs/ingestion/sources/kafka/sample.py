@@ -10,7 +10,7 @@ from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.sources.kafka.errors import asking
 from hudi_jobs.ingestion.sources.kafka.offsets import TopicPartition
 from hudi_jobs.ingestion.sources.kafka.options import client_options, isolation_level
-from hudi_jobs.jvm import JavaObject, classes, java_map
+from hudi_jobs.jvm import JavaObject, classes, iterated, java_map
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _SAMPLE = 100
@@ -84,9 +84,7 @@ def _begin_at(spark: SparkSession, consumer: JavaObject, following: Mapping[Topi
 
 
 def _polled(spark: SparkSession, consumer: JavaObject) -> Iterator[JavaObject]:
-    found = consumer.poll(classes(spark).java.time.Duration.ofMillis(_POLL_MILLISECONDS)).iterator()
-    while found.hasNext():
-        yield found.next()
+    return iterated(consumer.poll(classes(spark).java.time.Duration.ofMillis(_POLL_MILLISECONDS)).iterator())
 
 
 def _java_partition(spark: SparkSession, place: TopicPartition) -> JavaObject:

@@ -1,0 +1,33 @@
+"""Files and folders on any store, as Hadoop's file systems have them."""
+
+from collections.abc import Iterator
+
+from pyspark.sql import SparkSession
+
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated
+
+_RECURSIVELY = True
+
+
+def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
+    """Return the file system that has a path, or a name below it, and that path."""
+    kind = classes(spark).org.apache.hadoop.fs.Path
+    place = kind(path) if name is None else kind(path, name)
+    return place.getFileSystem(hadoop_configuration(spark)), place
+
+
+def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaObject]:
+    """Yield the statuses of all files in a folder and in those below it.
+
+    Of local ones Hadoop's own listing runs `ls` for each, and fails where one has gone by then.
+    """
+    if str(filesystem.getUri().getScheme()) != "file":
+        yield from iterated(filesystem.listFiles(folder, _RECURSIVELY))
+        return
+    waiting = [folder]
+    while waiting:
+        for status in filesystem.listStatus(waiting.pop()):
+            if status.isDirectory():
+                waiting.append(status.getPath())
+            else:
+                yield status
