@@ -30,7 +30,7 @@ WHOLE = {
 }
 PARTS = {str(block): part for page in pages() for block in blocks(page, "yaml") if (part := part_of(block)) is not None}
 TYPED = {" ".join(command): command for page in RUNBOOKS for command in commands(page) if command[0] == "kubectl"}
-READS = {"get", "describe", "wait", "logs"}
+READS = {"get", "describe", "wait", "logs", "auth"}
 NOTHING_THERE = re.compile(r"not found|NotFound|no matching resources")
 
 
