@@ -121,7 +121,9 @@ class SmallTable:
             file.unlink(missing_ok=True)
 
     def runs(self) -> list[str | None]:
-        """Return the runs that made the completed commits, oldest first."""
+        """Return the runs that made the completed commits, oldest first; none of a table that was deleted."""
+        if not self._properties.exists():
+            return []
         files = sorted(self._timeline.glob("*.commit"))
         return [json.loads(file.read_text())["extraMetadata"].get(RUN_KEY) for file in files]
 
