@@ -100,8 +100,8 @@ def watching(spark: SparkSession, folder: Path) -> Iterator[Watch]:
 
 
 def _command_lines() -> Iterator[str]:
-    for process in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            yield process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            yield (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue  # it has ended meanwhile
