@@ -13,7 +13,7 @@ from hudi_jobs.contract import FailureReason, TableDefinition, differences, diff
 from hudi_jobs.contract.table_properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located, statuses_below
-from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration, iterated, texts
+from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts
 
 REPLACE_ACTION = "replacecommit"
 
@@ -58,6 +58,13 @@ class HudiTable:
                 filesystem.delete(folder, _RECURSIVELY)
                 return None
         return cls.at(spark, base_path)
+
+    @classmethod
+    def existing(cls, spark: SparkSession, base_path: str) -> "HudiTable":
+        """Open a table that was there before in the run."""
+        table = cls.open(spark, base_path)
+        assert table is not None, "a table does not vanish"
+        return table
 
     @classmethod
     def at(cls, spark: SparkSession, base_path: str) -> "HudiTable":
@@ -133,6 +140,15 @@ class HudiTable:
 
     def _resolver(self) -> JavaObject:
         return classes(self._spark).org.apache.hudi.common.table.TableSchemaResolver(self._meta)
+
+    def listed_view(self) -> JavaObject:
+        """Return Hudi's view of the files as folders list them; it has to be closed.
+
+        Slices of a pending compaction count with their base.
+        """
+        views = classes(self._spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
+        timeline = self._meta.getActiveTimeline().getWriteTimeline().filterCompletedAndCompactionInstants()
+        return views.fileListingBasedFileSystemView(engine_context(self._spark), self._meta, timeline)
 
     def commits(self) -> Iterator[Commit]:
         """Yield the completed commits of the active timeline, newest completion first; each is read when asked for."""

@@ -28,7 +28,7 @@ from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import ObjectKey
-from hudi_operator.planning.model import direct_readers
+from hudi_operator.planning.model import direct_readers, lineage_of
 from hudi_operator.planning.model.reasons import OperationEvent
 from hudi_operator.planning.operations.cascade import key_problem
 from hudi_operator.planning.status.cascade_status import CascadeSeen, noted
@@ -100,14 +100,15 @@ class OperationReconciler:
 
     async def _readers(self, operation: HudiOperation, table: HudiTable) -> CascadeSeen:
         readings = await Readings.look(self._kube, self._namespaces, own=operation.metadata.namespace)
-        readers = direct_readers(root_of(table), readings.all)
+        root = root_of(table)
+        readers = direct_readers(root, readings.all)
         unsuitable = {}
         for one in noted(operation, readers):
             reader = readings.of(one.table)
             problem = "There is no valid HudiTable any more." if reader is None else key_problem(reader, table)
             if problem is not None:
                 unsuitable[one.table] = problem
-        elsewhere = readings.derived_from(table).lineage.elsewhere
+        elsewhere = lineage_of(root, readings.all).elsewhere
         return CascadeSeen(readers=readers, elsewhere=elsewhere, unsuitable=unsuitable)
 
     async def _create(self, document: Document, table: str) -> None:

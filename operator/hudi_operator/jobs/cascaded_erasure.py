@@ -5,6 +5,7 @@ from typing import Any
 
 from hudi_operator.api.resources import CASCADE_LABEL, HudiOperation
 from hudi_operator.api.values.base import GROUP, VERSION
+from hudi_operator.jobs.erase_request import parent_of, requester_of
 
 _LONGEST_BEGINNING = 200
 
@@ -53,12 +54,10 @@ def build_cascaded(parent: HudiOperation, table: str) -> dict[str, Any]:
 
 def is_cascaded_from(child: HudiOperation, parent: HudiOperation) -> bool:
     """Whether an operation was created for another one."""
-    owners = child.metadata.owner_references
-    return any(one.controller and one.kind == "HudiOperation" and one.uid == parent.metadata.uid for one in owners)
+    return parent_of(child) == parent.metadata.uid
 
 
 def _requester(parent: HudiOperation) -> dict[str, str]:
     """Return who asks, but for a name that nobody vouched for: the operator may give any, and its word is taken."""
-    told = parent.status
-    is_certain = told.requester_verified and told.requested_by == parent.spec.requested_by
-    return {"requestedBy": told.requested_by} if is_certain and told.requested_by else {}
+    asks = requester_of(parent)
+    return {"requestedBy": asks.name} if asks is not None and asks.verified else {}

@@ -23,20 +23,20 @@ def build_erase_task(
         where=erase.where,
         release_savepoints=erase.release_savepoints,
         quarantines=(quarantine,) if quarantine is not None else (),
-        requested_by=_requester(resource),
-        cascaded_from=_parent(resource),
+        requested_by=requester_of(resource),
+        cascaded_from=parent_of(resource),
         read_by=tuple(sorted(read_by)[:MOST_READERS]),
         report_file=_report_file(resource, table, table_class.operations.report_path),
     )
 
 
-def _parent(resource: HudiOperation) -> str | None:
+def parent_of(resource: HudiOperation) -> str | None:
     """Return the uid of the operation that has made this one; the driver compares the keys of both by their digests."""
     owners = resource.metadata.owner_references
     return next((one.uid for one in owners if one.controller and one.kind == "HudiOperation"), None)
 
 
-def _requester(resource: HudiOperation) -> Requester | None:
+def requester_of(resource: HudiOperation) -> Requester | None:
     """Return who asks; whether that is certain was noted when the operator saw the resource first."""
     name, told = resource.spec.requested_by, resource.status
     if name is None:

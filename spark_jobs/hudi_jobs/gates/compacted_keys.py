@@ -8,8 +8,6 @@ once more, into another file group. Another compaction puts it into a base file.
 
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason, TableTask
 from hudi_jobs.gates.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
@@ -28,7 +26,7 @@ class _Instant:
     java: JavaObject
 
 
-def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled: set[str]) -> str | None:
+def left_in_logs(table: HudiTable, task: TableTask, settled: set[str]) -> str | None:
     """Return a log file with keys that may be in no base file because of a compaction, or None.
 
     `settled` gathers compactions of which no later look can find anything, so that each is read once.
@@ -37,7 +35,7 @@ def left_in_logs(spark: SparkSession, table: HudiTable, task: TableTask, settled
         return None
     with stage("What compactions have left in log files cannot be read", otherwise=FailureReason.HUDI_ERROR):
         logged, read = _written_beside_compactions(table, settled)
-        found = next(log_files_with(spark, table, logged, or_without_base=False), None)
+        found = next(log_files_with(table, logged, or_without_base=False), None)
     if found is None:
         settled |= read
     return found

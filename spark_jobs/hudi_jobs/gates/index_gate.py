@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import BUCKET, BUCKET_FILE, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.jvm import JavaObject, classes, iterated
-from hudi_jobs.table import HudiTable
+from hudi_jobs.jvm import classes, iterated
+from hudi_jobs.table import HudiTable, commit_metadata
 
 _MOST_FILES, _MOST_ROWS = 100_000, 1_000
 
@@ -65,9 +65,7 @@ def _newest_files(table: HudiTable) -> list[str]:
     timeline = table.meta.getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
     instants = timeline.getReverseOrderedInstantsByCompletionTime().iterator()
     for instant in iterated(instants):
-        replaces = str(instant.getAction()) == "replacecommit"
-        read = timeline.readReplaceCommitMetadata if replaces else timeline.readCommitMetadata
-        names: JavaObject = read(instant).getFileIdAndRelativePaths().keySet().iterator()
+        names = commit_metadata(timeline, instant).getFileIdAndRelativePaths().keySet().iterator()
         found = [str(name) for name in islice(iterated(names), _MOST_FILES)]
         if found:
             return found

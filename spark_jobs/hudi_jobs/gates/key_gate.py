@@ -101,12 +101,16 @@ def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]
                 "nothing was written; look at who wrote the commit.",
             )
         file = f"{table.base_path}/{name}"
-        filesystem, place = located(spark, file)
-        if partition not in found and filesystem.exists(place):
+        if partition not in found and _exists(spark, file):
             found[partition] = file
         if len(found) == _FILES:
             break
     return list(found.items())
+
+
+def _exists(spark: SparkSession, file: str) -> bool:
+    filesystem, place = located(spark, file)
+    return bool(filesystem.exists(place))
 
 
 def _written(table: HudiTable) -> Iterator[tuple[str, str]]:

@@ -8,14 +8,12 @@ has moved them.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyspark.sql import SparkSession
-
 from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import Folder
-from hudi_jobs.jvm import JavaObject, classes, engine_context, iterated
+from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.table import HudiTable, commit_metadata
 
 _IN_BASE_FILES = frozenset({"Bloom", "Simple", "GlobalBloom", "GlobalSimple"})
@@ -39,14 +37,14 @@ class Logged:
     inserts: set[str] = field(default_factory=set)
 
 
-def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
+def require_keys_in_base_files(table: HudiTable, task: TableTask) -> None:
     """Raise `TaskFailed` when rows of other tools lie in log files alone and the declared index does not look there."""
     if not looks_in_base_files_alone(table, task):
         return
     with stage("The table's log files cannot be listed", otherwise=FailureReason.HUDI_ERROR):
         if table.newest_commit_notes(INDEX_KEY):
             return
-        found = next(log_files_with(spark, table, _logged(table), or_without_base=True), None)
+        found = next(log_files_with(table, _logged(table), or_without_base=True), None)
     if found is not None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
@@ -57,13 +55,12 @@ def require_keys_in_base_files(spark: SparkSession, table: HudiTable, task: Tabl
         )
 
 
-def log_files_with(
-    spark: SparkSession, table: HudiTable, logged: Mapping[str, Logged], *, or_without_base: bool
-) -> Iterator[str]:
+def log_files_with(table: HudiTable, logged: Mapping[str, Logged], *, or_without_base: bool) -> Iterator[str]:
     """Yield the log files of the newest file slices that took new rows, or that have no base file."""
     if not logged:
         return
-    view, newest = _view(spark, table)
+    completed = table.meta.getActiveTimeline().getWriteTimeline().filterCompletedInstants()
+    newest, view = str(completed.lastInstant().get().requestedTime()), table.listed_view()
     try:
         for partition, written in logged.items():
             for part in iterated(view.getLatestMergedFileSlicesBeforeOrOn(partition, newest).iterator()):
@@ -99,16 +96,3 @@ def log_stats(table: HudiTable, metadata: JavaObject) -> Iterator[JavaObject]:
 def name_of(stat: JavaObject) -> str:
     """Return the name of the file that a commit speaks of."""
     return str(stat.getPath()).rpartition("/")[2]
-
-
-def _view(spark: SparkSession, table: HudiTable) -> tuple[JavaObject, str]:
-    """Return Hudi's view of the files, and its newest instant: slices of a pending compaction count with their base."""
-    timeline = table.meta.getActiveTimeline().getWriteTimeline()
-    views = classes(spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
-    completed = timeline.filterCompletedInstants().lastInstant().get()
-    return (
-        views.fileListingBasedFileSystemView(
-            engine_context(spark), table.meta, timeline.filterCompletedAndCompactionInstants()
-        ),
-        str(completed.requestedTime()),
-    )

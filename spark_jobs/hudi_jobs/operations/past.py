@@ -20,8 +20,7 @@ _NEVER = frozenset({"clean", "restore"})
 
 def rows_as_of(spark: SparkSession, base_path: str, instant: str, without: Collection[str]) -> DataFrame:
     """Return the rows at a completed commit; `without` are the later instants, which a restore to it undoes."""
-    table = HudiTable.open(spark, base_path)
-    assert table is not None, "a table does not vanish"
+    table = HudiTable.existing(spark, base_path)
     jvm, meta = classes(spark), table.meta
     given = scala_map(spark, {"path": base_path, ENABLED: "false", _AS_OF: instant})
     options = jvm.org.apache.hudi.DataSourceOptionsHelper.parametersWithReadDefaults(given)

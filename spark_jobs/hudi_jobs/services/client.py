@@ -204,8 +204,7 @@ class WriteClient:
 def write_client(spark: SparkSession, base_path: str, options: Mapping[str, str]) -> Iterator[WriteClient]:
     """Open a client; its threads and its heartbeat end with the block."""
     with instants_in_order(spark, base_path, options) as zoned:
-        table = HudiTable.open(spark, base_path)
-        assert table is not None, "a table does not vanish"
+        table = HudiTable.existing(spark, base_path)
         client = _open(spark, base_path, table, kept_as_found(table, zoned))
         try:
             yield WriteClient(spark, client)

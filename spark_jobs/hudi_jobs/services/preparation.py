@@ -36,9 +36,7 @@ def open_table(context: TaskContext) -> HudiTable | None:
 def load_timeline(context: TaskContext) -> Timeline:
     """Read the timeline of a table that exists."""
     with stage("The table's timeline cannot be read", otherwise=FailureReason.HUDI_ERROR):
-        table = HudiTable.open(context.spark, context.task.table.base_path)
-        assert table is not None, "a table does not vanish"
-        return Timeline(context.spark, table)
+        return Timeline(context.spark, HudiTable.existing(context.spark, context.task.table.base_path))
 
 
 def missing_table(context: TaskContext) -> TaskResult:

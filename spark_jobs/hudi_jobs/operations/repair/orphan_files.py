@@ -97,13 +97,12 @@ class _Orphans:
     """One look at the files of a table: what may go, and what stays though no instant accounts for it."""
 
     def __init__(self, work: Work, until: float) -> None:
-        table = HudiTable.open(work.context.spark, work.table.base_path)
-        assert table is not None, "a table does not vanish"
+        table = HudiTable.existing(work.context.spark, work.table.base_path)
         known: Known = known_of(work, table)
         files = files_of_table(work)
         self._kinds = kinds_of(files, known, until=until)
         unaccounted = self._kinds[Kind.ORPHAN]
-        seen = paths_seen(work, table, unaccounted) | paths_in_metadata_table(work, table, unaccounted)
+        seen = paths_seen(table, unaccounted) | paths_in_metadata_table(work, table, unaccounted)
         self.orphans = [file for file in unaccounted if file.path not in seen]
         self._seen = len(unaccounted) - len(self.orphans)
 

@@ -6,7 +6,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.jvm import JavaObject, classes, engine_context, iterated
+from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.operations.repair.orphans import File
 from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable
@@ -15,15 +15,13 @@ _METADATA_TABLE, _FILES_OF_A_PARTITION = ".hoodie/metadata", 2
 _ROOT = "."
 
 
-def paths_seen(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
+def paths_seen(table: HudiTable, files: Collection[File]) -> set[str]:
     """Return which of some files belong to what a reader sees that lists folders, as paths below the table."""
     if not files:
         return set()
-    spark, found = work.context.spark, set[str]()
-    views = classes(spark).org.apache.hudi.common.table.view.HoodieTableFileSystemView
-    timeline = table.meta.getActiveTimeline().getWriteTimeline().filterCompletedAndCompactionInstants()
+    found = set[str]()
     with stage("The file slices of the table cannot be listed", otherwise=FailureReason.HUDI_ERROR):
-        view = views.fileListingBasedFileSystemView(engine_context(spark), table.meta, timeline)
+        view = table.listed_view()
         try:
             for partition in sorted({file.folder for file in files}):
                 within = f"{partition}/" if partition else ""
