@@ -50,6 +50,27 @@ def test_rows_that_hudi_could_not_put_in_order_are_put_in_order(
     assert found.where("id IS NULL").count() == 2, "rows without a key are counted one by one"
 
 
+def test_one_row_is_left_of_each_key_and_folder_but_for_rows_without_an_ordering_value(spark: Any) -> None:
+    rows: list[tuple[Any, ...]] = [
+        (1, "x", 5, 1),
+        (1, "x", 7, 2),
+        (1, "x", 7, 3),
+        (1, "x", 6, 4),
+        (1, "", 1, 5),
+        (1, None, 1, 6),
+        (2, "x", 1, 7),
+    ]
+    rows += [(1, "x", None, 8), (1, "x", None, 9), (None, "x", 1, 10), (None, "x", 1, 11)]
+    found = last_of_each(
+        spark.createDataFrame(rows, "id INT, part STRING, at INT, _sequence INT").selectExpr("*", "_sequence AS nth"),
+        table(orderingFields=["at"], partitionBy=["part"]),
+        task(),
+        never(),
+        one_of_each=True,
+    )
+    assert sorted(row["nth"] for row in found.collect()) == [3, 6, 7, 9, 10, 11]
+
+
 def test_a_row_that_is_not_written_takes_the_place_of_none(spark: Any) -> None:
     """The row of the partition `y` came last: where it is set aside, the one before it is written."""
     rows = [(1, "x", 10), (1, "x", 11), (1, "y", 12), (1, "y", 13), (2, "y", 14)]

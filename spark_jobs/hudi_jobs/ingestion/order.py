@@ -5,16 +5,32 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BooleanType, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DateType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
 
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
+from hudi_jobs.contract.table_rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.partitions import PartitionStyle, never
 from hudi_jobs.ingestion.quality import without_key
 from hudi_jobs.ingestion.rows import IS_DELETED, SEQUENCE, SourceRows
 from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.table import HudiTable
 
 _RANK, _ASIDE = "_rank", "_aside"
+_WHOLE_NUMBERS = (ByteType, ShortType, IntegerType, LongType)
+_KEYS = (*_WHOLE_NUMBERS, StringType)
+_PARTITIONS = (*_KEYS, DateType)
+_ORDERINGS = (*_WHOLE_NUMBERS, DateType, TimestampType)
 
 
 def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinition, task: IngestionTask) -> None:
@@ -37,24 +53,70 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
         raise TaskFailed(FailureReason.TRANSFORM_INVALID, f"The column {IS_DELETED} is no longer a boolean.")
 
 
-def last_of_each(frame: DataFrame, definition: TableDefinition, task: IngestionTask, unwritable: Column) -> DataFrame:
+def leaves_one_of_each(table: HudiTable | None, schema: StructType, definition: TableDefinition) -> bool:
+    """Tell whether `last_of_each` can leave the one row of each key that Hudi would keep, if all have ordering values.
+
+    Then Hudi finds none to combine, and need not shuffle all its records once more
+    (`HoodieWriteHelper.deduplicateRecords`). Hudi compares keys and partitions as texts, so only such columns count of
+    which different values have different texts; and for a delete, ordering values of zero and null are no values.
+    """
+    if table is None or definition.index is None or any(obstacles(table.properties)):
+        return False
+    if definition.ordering_fields and IS_DELETED in schema.fieldNames():
+        return False
+    keys, partitions, ordering = (
+        [schema[name].dataType for name in names]
+        for names in (definition.record_key, definition.partition_by, definition.ordering_fields)
+    )
+    style = PartitionStyle.of(table)
+    return (
+        len(keys) == 1
+        and max(len(partitions), len(ordering)) <= 1
+        and all(isinstance(one, _KEYS) for one in keys)
+        and all(isinstance(one, _ORDERINGS) for one in ordering)
+        and all(isinstance(one, _PARTITIONS) for one in partitions)
+        and not style.slashed
+        and style.times is None
+    )
+
+
+def last_of_each(
+    frame: DataFrame, definition: TableDefinition, task: IngestionTask, unwritable: Column, *, one_of_each: bool = False
+) -> DataFrame:
     """Keep of rows that Hudi could not put in order the one that came last, without the column that says so.
 
     Hudi 1.2.0 keeps any one of the rows of a write that have one key and equal ordering values, or no ordering fields.
     Only an upsert does; the other operations write every row. What is not written in any case, by the condition or
     because it has no key, stays for whoever counts it, and takes the place of no row before it.
+
+    `one_of_each` chooses by the ordering values, too, so that one row with such a value is left of each key; those
+    without one are left to Hudi.
     """
     if SEQUENCE not in frame.columns:
         return frame
     if task.operation is not WriteOperation.UPSERT:
         return frame.drop(SEQUENCE)
-    same = [*definition.record_key, *definition.ordering_fields]
+    ordering = [column_named(name) for name in definition.ordering_fields]
+    same = list(map(column_named, dict.fromkeys(definition.record_key)))
+    same += [one.isNull() for one in ordering] if one_of_each else ordering
     if not _is_global(definition):
-        same += definition.partition_by
-    window = Window.partitionBy(*map(column_named, dict.fromkeys(same))).orderBy(_ASIDE, sf.col(SEQUENCE).desc())
+        same += [_folder_of(frame.schema, name) for name in definition.partition_by]
+    latest = [one.desc() for one in ordering] if one_of_each else []
+    window = Window.partitionBy(*same).orderBy(_ASIDE, *latest, sf.col(SEQUENCE).desc())
     aside = without_key(frame.schema, definition.record_key) | unwritable
     ranked = frame.withColumn(_ASIDE, aside).withColumn(_RANK, sf.row_number().over(window))
     return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)
+
+
+def without_order(definition: TableDefinition) -> Column:
+    """Return the condition that a row has no ordering value where the table has such columns."""
+    return reduce(or_, (column_named(name).isNull() for name in definition.ordering_fields), never())
+
+
+def _folder_of(schema: StructType, name: str) -> Column:
+    """Return a column of partitions with one value for each folder: an empty text is in that of no value."""
+    column = column_named(name)
+    return sf.nullif(column, sf.lit("")) if isinstance(schema[name].dataType, StringType) else column
 
 
 def with_mark_of_deletes(frame: DataFrame, table: StructType) -> DataFrame:

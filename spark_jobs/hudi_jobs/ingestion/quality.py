@@ -6,7 +6,7 @@ run that has bad rows reads the source again, to say where they are or to copy t
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
@@ -18,6 +18,7 @@ from pyspark.sql.types import StringType, StructType
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import fill_cache, in_shuffle_files, query_execution
@@ -32,7 +33,8 @@ _LIMIT = re.compile("(Global|Local)Limit")
 class Counts:
     """Rows of one run: all that the source holds, the unparsable ones, and those without a whole key or a partition.
 
-    `passed_over` are those that are no rows, such as messages without a value.
+    `passed_over` are those that are no rows, such as messages without a value, and `unordered` the rows without an
+    ordering value, which are written. `one_of_each` says that no two of the rows to write have one key.
     """
 
     read: int
@@ -40,6 +42,8 @@ class Counts:
     keyless: int
     misplaced: int = 0
     passed_over: int = 0
+    unordered: int = 0
+    one_of_each: bool = False
 
     @property
     def bad(self) -> int:
@@ -54,10 +58,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Faults:
-    """The conditions by which rows are not written: no whole record key, or no partition inside of the table."""
+    """The conditions by which rows are not written: no whole record key, or no partition inside of the table.
+
+    `unordered` is that of rows without an ordering value, which are written.
+    """
 
     keyless: Column
     misplaced: Column
+    unordered: Column = field(default_factory=never)
 
     @property
     def only_misplaced(self) -> Column:
@@ -92,6 +100,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
         _KEPT,
         sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
+        sf.count(sf.when(faults.unordered, 1)).alias("unordered"),
     )
 
 
@@ -109,8 +118,8 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         kept = (observed_faults(kept, faults) if shuffled else kept).persist(StorageLevel.MEMORY_AND_DISK)
         found |= fill_cache(kept)
     read, corrupt, passed_over = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
-    keyless, misplaced = found[_KEPT]
-    return kept, Counts(read=read, corrupt=corrupt, keyless=keyless, misplaced=misplaced, passed_over=passed_over)
+    keyless, misplaced, unordered = found[_KEPT]
+    return kept, Counts(read, corrupt, keyless, misplaced, passed_over, unordered)
 
 
 def count_unparsable(rows: SourceRows) -> Counts:

@@ -26,7 +26,14 @@ from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
-from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
+from hudi_jobs.ingestion.order import (
+    last_of_each,
+    leaves_one_of_each,
+    lost_deletes,
+    require_marks,
+    with_mark_of_deletes,
+    without_order,
+)
 from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.quality import (
     Counts,
@@ -45,7 +52,7 @@ from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, requir
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
-from hudi_jobs.ingestion.write import write_commit, write_options
+from hudi_jobs.ingestion.write import COMBINES, write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
@@ -145,7 +152,7 @@ class _Run:
     ) -> None:
         self._context = context
         self._task = task
-        self._definition: TableDefinition = context.task.table
+        self._definition: TableDefinition = declared(context.task)
         self._table = table
         self._before = before
         self._begun_with = _newest_checkpoint(table)
@@ -168,7 +175,7 @@ class _Run:
             refused = self._overtaken()
             if refused is not None:
                 return refused
-            instant = self._write(frame, self._task.operation, checkpoint)
+            instant = self._write(frame, self._task.operation, checkpoint, one_of_each=counts.one_of_each)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint)
@@ -197,14 +204,17 @@ class _Run:
             **batch.figures,
         )
 
-    def _write(self, frame: DataFrame, operation: WriteOperation, checkpoint: Checkpoint) -> str:
+    def _write(
+        self, frame: DataFrame, operation: WriteOperation, checkpoint: Checkpoint, *, one_of_each: bool = False
+    ) -> str:
         """Write what the checkpoint refers to, which counts for nothing before the commit, and then the commit."""
         context = self._context
         self._batch.before_commit()
         reach(Phase.RECORDED)
         notes = commit_notes(context.run, context.task)
         text = encode_checkpoint(checkpoint)
-        options = write_options(context.task.hudi_options, operation, notes=notes, checkpoint=text)
+        given = context.task.hudi_options | ({COMBINES: "false"} if one_of_each else {})
+        options = write_options(given, operation, notes=notes, checkpoint=text)
         instant = write_commit(context.spark, frame, self._definition, options, notes)
         reach(Phase.AFTER_COMMIT)
         self._batch.after_commit()
@@ -257,19 +267,22 @@ class _Run:
         faults = self._faults(frame.schema, deletes=rows.deletes)
         frame = observed_faults(frame, faults)
         shuffled = rows.ordered and SEQUENCE in frame.columns and self._task.operation is WriteOperation.UPSERT
+        one_of_each = shuffled and leaves_one_of_each(self._table, frame.schema, self._definition)
         if rows.ordered:
-            frame = last_of_each(frame, self._definition, self._task, faults.misplaced)
+            frame = last_of_each(frame, self._definition, self._task, faults.misplaced, one_of_each=one_of_each)
         with rows.reading():
             kept, counts = keep(rows, frame, faults, shuffled=shuffled)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
+        counts = replace(counts, one_of_each=one_of_each and not counts.unordered)
         return (kept.where(~faults.any) if counts.unwritable else kept), counts
 
     def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
             require_zones(self._table, schema, PartitionStyle.of(self._table))
         keyless = without_key(schema, self._definition.record_key)
-        return Faults(keyless=keyless, misplaced=self._misplaced(schema, deletes=deletes))
+        unordered = without_order(self._definition)
+        return Faults(keyless=keyless, misplaced=self._misplaced(schema, deletes=deletes), unordered=unordered)
 
     def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
         """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""

@@ -13,6 +13,9 @@ from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, T
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.table import HudiTable
 
+COMBINES = "hoodie.combine.before.upsert"
+"""Whether Hudi looks for rows of one key in what an upsert is given, which shuffles all records."""
+
 
 def write_options(
     options: dict[str, str], operation: WriteOperation, *, notes: dict[str, str], checkpoint: str

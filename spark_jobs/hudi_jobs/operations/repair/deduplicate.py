@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hudi_jobs.as_found.metadata import ENABLED, metadata_partitions
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
+from hudi_jobs.contract.table_rewriting import obstacles
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.gates.key_gate import require_keys
@@ -26,7 +27,6 @@ from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartb
 from hudi_jobs.operations.repair.doubles import Doubles, Figures, key_columns, order_of
 from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.record import RepairRecord
-from hudi_jobs.operations.repair.rewritable import obstacles
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.repair.unchanged import require_as_the_metadata_table, rows_to_keep
 from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
