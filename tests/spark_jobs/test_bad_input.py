@@ -160,6 +160,31 @@ def test_a_row_without_its_whole_record_key_fails_the_run(lake: Any, keys: list[
     refused(lake, FailureReason.RECORD_KEY_NULL, "1 of 2 rows", transformSql=sql)
 
 
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_a_row_without_an_ordering_value_is_refused_or_quarantined(lake: Any, table_type: str) -> None:
+    """Hudi would write it, and could then change nothing beside it, nor read a MergeOnRead table."""
+    lake.table = {"type": table_type, "orderingFields": ["delay", "id"]}
+    lake.put("a.csv", "id,carrier,delay\n1,AA,5\n2,UA,\n")
+    refused(lake, FailureReason.BAD_RECORDS, "1 of 2 rows have no value in an ordering column", **TYPED)
+    policy = {"badRecords": "Quarantine", "quarantinePath": f"{lake.root}/quarantine"}
+    result = lake.ingest(**TYPED, **policy, run="run-a")
+    assert (result.outcome, result.rows_read, result.rows_quarantined) == (Outcome.SUCCEEDED, 2, 1), result
+    (file,) = lake.folder.glob("quarantine/run-a/flights/no-ordering-value/part-*")
+    assert json.loads(file.read_text()) == {"reason": "no ordering value", "record": '{"id":2,"carrier":"UA"}'}
+    lake.put("b.csv", "id,carrier,delay\n1,BB,6\n2,UA,3\n")
+    assert lake.ingest(**TYPED, **policy).outcome is Outcome.SUCCEEDED
+    assert lake.rows() == [(1, "BB", 6), (2, "UA", 3)]
+
+
+def test_what_is_deleted_needs_no_ordering_value(lake: Any) -> None:
+    lake.table = {"orderingFields": ["delay"]}
+    lake.put("a.csv", "id,carrier,delay\n1,AA,5\n2,UA,6\n")
+    assert lake.ingest(**TYPED).outcome is Outcome.SUCCEEDED
+    lake.put("b.csv", "id,carrier,delay\n2,,\n")
+    assert lake.ingest(**TYPED, operation="Delete").outcome is Outcome.SUCCEEDED
+    assert lake.rows() == [(1, "AA", 5)]
+
+
 @pytest.mark.parametrize(
     ("table", "column"),
     [({"recordKey": ["number"]}, "number"), ({"partitionBy": ["month"]}, "month"), ({"orderingFields": ["at"]}, "at")],

@@ -10,6 +10,7 @@ from hudi_jobs.contract import IngestionTask, TableDefinition
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.order import last_of_each, lost_deletes, require_marks, with_mark_of_deletes
 from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.quality import without_order
 from hudi_jobs.ingestion.rows import SourceRows
 
 pytestmark = pytest.mark.spark
@@ -50,25 +51,18 @@ def test_rows_that_hudi_could_not_put_in_order_are_put_in_order(
     assert found.where("id IS NULL").count() == 2, "rows without a key are counted one by one"
 
 
-def test_one_row_is_left_of_each_key_and_folder_but_for_rows_without_an_ordering_value(spark: Any) -> None:
-    rows: list[tuple[Any, ...]] = [
-        (1, "x", 5, 1),
-        (1, "x", 7, 2),
-        (1, "x", 7, 3),
-        (1, "x", 6, 4),
-        (1, "", 1, 5),
-        (1, None, 1, 6),
-        (2, "x", 1, 7),
-    ]
-    rows += [(1, "x", None, 8), (1, "x", None, 9), (None, "x", 1, 10), (None, "x", 1, 11)]
+def test_one_row_is_left_of_each_key_and_folder(spark: Any) -> None:
+    rows: list[tuple[Any, ...]] = [(1, "x", 5), (1, "x", 7), (1, "x", 7), (1, "x", 6), (1, "", 1), (1, None, 1)]
+    rows += [(2, "x", 1), (2, "x", None), (None, "x", 1), (None, "x", 1)]
+    numbered = [(*row, nth, nth) for nth, row in enumerate(rows)]
     found = last_of_each(
-        spark.createDataFrame(rows, "id INT, part STRING, at INT, _sequence INT").selectExpr("*", "_sequence AS nth"),
+        spark.createDataFrame(numbered, "id INT, part STRING, at INT, _sequence INT, nth INT"),
         table(orderingFields=["at"], partitionBy=["part"]),
         task(),
-        never(),
+        without_order(["at"]),
         one_of_each=True,
     )
-    assert sorted(row["nth"] for row in found.collect()) == [3, 6, 7, 9, 10, 11]
+    assert sorted(row["nth"] for row in found.collect()) == [2, 5, 6, 7, 8, 9], "what is not written stays"
 
 
 def test_a_row_that_is_not_written_takes_the_place_of_none(spark: Any) -> None:

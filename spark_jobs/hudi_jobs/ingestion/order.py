@@ -54,11 +54,11 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
 
 
 def leaves_one_of_each(table: HudiTable | None, schema: StructType, definition: TableDefinition) -> bool:
-    """Tell whether `last_of_each` can leave the one row of each key that Hudi would keep, if all have ordering values.
+    """Tell whether `last_of_each` can leave the one row of each key that Hudi would keep.
 
     Then Hudi finds none to combine, and need not shuffle all its records once more
     (`HoodieWriteHelper.deduplicateRecords`). Hudi compares keys and partitions as texts, so only such columns count of
-    which different values have different texts; and for a delete, ordering values of zero and null are no values.
+    which different values have different texts; and of a delete, an ordering value of zero is none.
     """
     if table is None or definition.index is None or any(obstacles(table.properties)):
         return False
@@ -89,16 +89,14 @@ def last_of_each(
     Only an upsert does; the other operations write every row. What is not written in any case, by the condition or
     because it has no key, stays for whoever counts it, and takes the place of no row before it.
 
-    `one_of_each` chooses by the ordering values, too, so that one row with such a value is left of each key; those
-    without one are left to Hudi.
+    `one_of_each` chooses by the ordering values, too, so that one row is left of each key.
     """
     if SEQUENCE not in frame.columns:
         return frame
     if task.operation is not WriteOperation.UPSERT:
         return frame.drop(SEQUENCE)
     ordering = [column_named(name) for name in definition.ordering_fields]
-    same = list(map(column_named, dict.fromkeys(definition.record_key)))
-    same += [one.isNull() for one in ordering] if one_of_each else ordering
+    same = [*map(column_named, dict.fromkeys(definition.record_key)), *([] if one_of_each else ordering)]
     if not _is_global(definition):
         same += [_folder_of(frame.schema, name) for name in definition.partition_by]
     latest = [one.desc() for one in ordering] if one_of_each else []
@@ -106,11 +104,6 @@ def last_of_each(
     aside = without_key(frame.schema, definition.record_key) | unwritable
     ranked = frame.withColumn(_ASIDE, aside).withColumn(_RANK, sf.row_number().over(window))
     return ranked.where((sf.col(_RANK) == 1) | sf.col(_ASIDE)).drop(_RANK, _ASIDE, SEQUENCE)
-
-
-def without_order(definition: TableDefinition) -> Column:
-    """Return the condition that a row has no ordering value where the table has such columns."""
-    return reduce(or_, (column_named(name).isNull() for name in definition.ordering_fields), never())
 
 
 def _folder_of(schema: StructType, name: str) -> Column:

@@ -1,4 +1,7 @@
-"""Rows that must not be written: unparsable ones, ones without a record key, and ones outside of any partition.
+"""Rows that must not be written: unparsable ones, ones without a key or an ordering value, ones outside any partition.
+
+Hudi 1.2.0 writes a row without an ordering value and cannot compare it (`BufferedRecordMergerFactory`, HUDI issue
+19636): from then on every write to its file group fails, and of a MergeOnRead table every read as well.
 
 They are counted in the same pass that materialises the rows for the writer, so a good run reads its input once. Only a
 run that has bad rows reads the source again, to say where they are or to copy them to the quarantine.
@@ -6,7 +9,7 @@ run that has bad rows reads the source again, to say where they are or to copy t
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -31,10 +34,9 @@ _LIMIT = re.compile("(Global|Local)Limit")
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of one run: all that the source holds, the unparsable ones, and those without a whole key or a partition.
+    """Rows of one run: all that the source holds, the unparsable ones, and those that `Faults` tells apart.
 
-    `passed_over` are those that are no rows, such as messages without a value, and `unordered` the rows without an
-    ordering value, which are written. `one_of_each` says that no two of the rows to write have one key.
+    `passed_over` are those that are no rows, such as messages without a value.
     """
 
     read: int
@@ -43,7 +45,6 @@ class Counts:
     misplaced: int = 0
     passed_over: int = 0
     unordered: int = 0
-    one_of_each: bool = False
 
     @property
     def bad(self) -> int:
@@ -53,19 +54,16 @@ class Counts:
     @property
     def unwritable(self) -> int:
         """Rows that could be read and cannot be written."""
-        return self.keyless + self.misplaced
+        return self.keyless + self.misplaced + self.unordered
 
 
 @dataclass(frozen=True)
 class Faults:
-    """The conditions by which rows are not written: no whole record key, or no partition inside of the table.
-
-    `unordered` is that of rows without an ordering value, which are written.
-    """
+    """Conditions by which rows are not written: no whole key, no partition inside of the table, no ordering value."""
 
     keyless: Column
     misplaced: Column
-    unordered: Column = field(default_factory=never)
+    unordered: Column
 
     @property
     def only_misplaced(self) -> Column:
@@ -73,9 +71,14 @@ class Faults:
         return ~self.keyless & self.misplaced
 
     @property
+    def only_unordered(self) -> Column:
+        """Whether a row has a key and a partition, and no ordering value."""
+        return ~self.keyless & ~self.misplaced & self.unordered
+
+    @property
     def any(self) -> Column:
         """Whether a row is not written."""
-        return self.keyless | self.misplaced
+        return self.keyless | self.misplaced | self.unordered
 
 
 def without_key(schema: StructType, keys: Sequence[str]) -> Column:
@@ -89,6 +92,11 @@ def without_key(schema: StructType, keys: Sequence[str]) -> Column:
     return reduce(or_, parts)
 
 
+def without_order(names: Sequence[str]) -> Column:
+    """Return the condition that a row has no value in one of the ordering columns."""
+    return reduce(or_, (column_named(name).isNull() for name in names), never())
+
+
 def observed(rows: SourceRows) -> DataFrame:
     """Return the parsed rows so that whoever reads them also counts all rows."""
     return replace(rows, frame=rows.frame.observe(_SOURCE, *_source_counts(rows))).parsed
@@ -100,7 +108,7 @@ def observed_faults(frame: DataFrame, faults: Faults) -> DataFrame:
         _KEPT,
         sf.count(sf.when(faults.keyless, 1)).alias("keyless"),
         sf.count(sf.when(faults.only_misplaced, 1)).alias("misplaced"),
-        sf.count(sf.when(faults.unordered, 1)).alias("unordered"),
+        sf.count(sf.when(faults.only_unordered, 1)).alias("unordered"),
     )
 
 
@@ -152,6 +160,13 @@ def refuse(counts: Counts, rows: SourceRows) -> None:
             f"{counts.keyless:,} of {counts.read:,} rows have no value in a record key column; correct the source, "
             "fill the key in the transform, or set the policy for bad records to Quarantine.",
         )
+    if counts.unordered:
+        raise TaskFailed(
+            FailureReason.BAD_RECORDS,
+            f"{counts.unordered:,} of {counts.read:,} rows have no value in an ordering column, and Hudi could neither "
+            "change nor, in a MergeOnRead table, read what is beside them; correct the source, fill the column in the "
+            "transform, or set the policy for bad records to Quarantine.",
+        )
     raise TaskFailed(
         FailureReason.BAD_RECORDS,
         f"{counts.misplaced:,} of {counts.read:,} rows have a value in a partition column that makes no folder of its "
@@ -179,6 +194,9 @@ def quarantine(counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Fa
         if counts.misplaced:
             bad = _records(frame.where(faults.only_misplaced), "no partition inside the table")
             _save(bad, f"{folder}/no-partition")
+        if counts.unordered:
+            bad = _records(frame.where(faults.only_unordered), "no ordering value")
+            _save(bad, f"{folder}/no-ordering-value")
 
 
 def _records(frame: DataFrame, reason: str) -> DataFrame:

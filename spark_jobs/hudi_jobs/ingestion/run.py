@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
@@ -32,7 +33,6 @@ from hudi_jobs.ingestion.order import (
     lost_deletes,
     require_marks,
     with_mark_of_deletes,
-    without_order,
 )
 from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.quality import (
@@ -46,6 +46,7 @@ from hudi_jobs.ingestion.quality import (
     refuse,
     require_quarantine,
     without_key,
+    without_order,
 )
 from hudi_jobs.ingestion.rows import SEQUENCE, SourceRows
 from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
@@ -139,6 +140,14 @@ def _newest_checkpoint(table: HudiTable | None) -> str | None:
     return None if table is None else table.active_note(CHECKPOINT_KEY)
 
 
+class _Checked(NamedTuple):
+    """Rows to write, what was counted, and whether no two of the rows have one key."""
+
+    frame: DataFrame
+    counts: Counts
+    one_of_each: bool = False
+
+
 class _Run:
     """What is done with a batch of the source."""
 
@@ -170,12 +179,12 @@ class _Run:
             read = self._checked(rows) if rows.columns else self._unparsable(rows)
             if read is None:
                 return self.nothing(f"There is no row in {self._batch.contents}.")
-            frame, counts = read
+            frame, counts, one_of_each = read
             reach(Phase.READ)
             refused = self._overtaken()
             if refused is not None:
                 return refused
-            instant = self._write(frame, self._task.operation, checkpoint, one_of_each=counts.one_of_each)
+            instant = self._write(frame, self._task.operation, checkpoint, one_of_each=one_of_each)
         finally:
             self._context.spark.catalog.clearCache()
         return self._result(instant, counts, checkpoint)
@@ -258,7 +267,7 @@ class _Run:
             "the rows would be in the table twice. The next run continues from there.",
         )
 
-    def _checked(self, rows: SourceRows) -> tuple[DataFrame, Counts]:
+    def _checked(self, rows: SourceRows) -> _Checked:
         """Return the rows to write, read once and kept, and what was counted on the way."""
         frame = nullable(apply_transform(self._context.spark, observed(rows), self._task.transform_sql))
         self._require_columns(frame.schema)
@@ -269,20 +278,22 @@ class _Run:
         shuffled = rows.ordered and SEQUENCE in frame.columns and self._task.operation is WriteOperation.UPSERT
         one_of_each = shuffled and leaves_one_of_each(self._table, frame.schema, self._definition)
         if rows.ordered:
-            frame = last_of_each(frame, self._definition, self._task, faults.misplaced, one_of_each=one_of_each)
+            unwritable = faults.misplaced | faults.unordered
+            frame = last_of_each(frame, self._definition, self._task, unwritable, one_of_each=one_of_each)
         with rows.reading():
             kept, counts = keep(rows, frame, faults, shuffled=shuffled)
         if counts.bad:
             self._set_aside(counts, rows, (kept, faults))
-        counts = replace(counts, one_of_each=one_of_each and not counts.unordered)
-        return (kept.where(~faults.any) if counts.unwritable else kept), counts
+        return _Checked(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each)
 
     def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
         with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
             require_zones(self._table, schema, PartitionStyle.of(self._table))
         keyless = without_key(schema, self._definition.record_key)
-        unordered = without_order(self._definition)
-        return Faults(keyless=keyless, misplaced=self._misplaced(schema, deletes=deletes), unordered=unordered)
+        # What an operation deletes is known by its key alone.
+        is_ordered = self._task.operation is not WriteOperation.DELETE
+        unordered = without_order(self._definition.ordering_fields if is_ordered else ())
+        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered)
 
     def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
         """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
@@ -290,7 +301,7 @@ class _Run:
         lost = lost_deletes(definition) if deletes else never()
         return misplaced(schema, definition.partition_by, style) | lost
 
-    def _unparsable(self, rows: SourceRows) -> tuple[DataFrame, Counts] | None:
+    def _unparsable(self, rows: SourceRows) -> _Checked | None:
         """No row gave a column, so there is nothing to write but the checkpoint.
 
         Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
@@ -298,7 +309,7 @@ class _Run:
         with rows.reading():
             counts = count_unparsable(rows)
         if counts.bad:
-            self._set_aside(counts, rows, (rows.parsed, Faults(keyless=~never(), misplaced=never())))
+            self._set_aside(counts, rows, (rows.parsed, Faults(~never(), never(), never())))
         if self._table_schema is None and not counts.bad:
             return None
         if self._table_schema is None:
@@ -307,7 +318,7 @@ class _Run:
                 f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema, or, where "
                 "values name theirs in a registry, register the newest one.",
             )
-        return self._context.spark.createDataFrame([], self._table_schema), counts
+        return _Checked(self._context.spark.createDataFrame([], self._table_schema), counts)
 
     def _require_columns(self, schema: StructType) -> None:
         definition = self._definition

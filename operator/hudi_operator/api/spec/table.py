@@ -314,7 +314,9 @@ class HudiTableSpec(Model):
     ordering_fields: Annotated[
         tuple[ColumnName, ...], Field(max_length=8, json_schema_extra=rules(NO_COLUMN_TWICE, PLAIN_COLUMNS))
     ] = ()
-    """Columns that decide which of two versions of a record wins; the later write wins without them."""
+    """Columns that decide which of two versions of a record wins; the later write wins without them. A row without a
+    value in one of them is a bad record.
+    """
 
     schema_policy: Annotated[SchemaPolicy, Field(alias="schema")] = SchemaPolicy()
     """How the table's schema may change."""
