@@ -52,8 +52,8 @@ class Journal:
         )
 
     def unfinished(self) -> frozenset[str]:
-        """Return the uids of operations that have begun and are not done."""
-        return frozenset(record.uid for record in self._read()[0] if record.phase is not OperationPhase.DONE)
+        """Return the uids of operations that have begun, and that another run may go on with."""
+        return frozenset(record.uid for record in self._read()[0] if record.is_open)
 
     def followed_erasures(self) -> frozenset[str]:
         """Return the digests of the upstream erasures whose keys were erased from this table as well."""
@@ -75,7 +75,11 @@ class Journal:
     def keep(self, record: AnyRecord) -> None:
         """Write the record of an operation in the place of its former one."""
         records, version = self._read()
-        content = _encoded([record, *(each for each in records if each.uid != record.uid)])
+        kept = [record, *(each for each in records if each.uid != record.uid)]
+        content = _encoded(kept)
+        while len(content) > RECORD_LIMIT and (oldest := _left_behind(kept)) is not None:
+            kept.remove(oldest)
+            content = _encoded(kept)
         if len(content) > RECORD_LIMIT:
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
@@ -98,9 +102,17 @@ class Journal:
             ) from error
 
 
+def _left_behind(records: Sequence[AnyRecord]) -> AnyRecord | None:
+    """Return the oldest record, but for the first, of a kind that leaves a whole table at every moment.
+
+    After its retry budget nobody goes on with such an operation, and a run that finds no record of it looks again.
+    """
+    return next((each for each in reversed(records[1:]) if isinstance(each, RepairRecord | ServiceRecord)), None)
+
+
 def _encoded(records: Sequence[AnyRecord]) -> bytes:
-    """Return the newest records as JSON. Those that are not done are kept before others."""
-    done = [each.uid for each in records if each.phase is OperationPhase.DONE]
+    """Return the newest records as JSON. Those that another run may go on with are kept before others."""
+    done = [each.uid for each in records if not each.is_open]
     forgotten = set(done[max(MOST_RECORDS - (len(records) - len(done)), 1) :])
     kept = [
         each.without_what_is_done_with() if each.phase is OperationPhase.DONE else each

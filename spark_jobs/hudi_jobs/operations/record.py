@@ -42,6 +42,11 @@ class OperationRecord(Document):
     phase: OperationPhase
     newest: str
 
+    @property
+    def is_open(self) -> bool:
+        """Whether another run may go on with it."""
+        return self.phase is not OperationPhase.DONE
+
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""
         return OperationReport(phase=self.phase)

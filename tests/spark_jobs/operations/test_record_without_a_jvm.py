@@ -121,6 +121,18 @@ def test_a_record_that_is_too_large_is_refused_before_anything_is_changed(tmp_pa
     assert not (tmp_path / RECORD_FILE).exists()
 
 
+def test_repairs_that_were_given_up_do_not_keep_another_operation_from_being_recorded(tmp_path: Path) -> None:
+    parts = tuple(Part(path=f"{'p' * 190}{number}", rows=1, checksum=10**30) for number in range(1_000))
+    rows = Rows(rows=1_000, checksum=10**33, partitions=1_000, parts=parts)
+    fields = {"resource": "team/r", "phase": OperationPhase.RUNNING, "newest": LATER, "step": "Deduplicate"}
+    for number in range(20):
+        journal(tmp_path).keep(RepairRecord.model_validate({**fields, "uid": f"r{number}", "expected": rows}))
+    journal(tmp_path).keep(record("a"))
+    assert journal(tmp_path).find(RestoreRecord, "a") == record("a")
+    assert journal(tmp_path).find(RepairRecord, "r19") is not None
+    assert journal(tmp_path).find(RepairRecord, "r0") is None, "the oldest goes, and a run of it would look again"
+
+
 def test_a_pending_restore_is_told_to_be_that_of_an_operation_that_runs(tmp_path: Path) -> None:
     journal(tmp_path).keep(record("a"))
     later = Restore("20260310120100000", TARGET)

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from hudi_jobs.contract import MOST_LISTED, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.erase import EraseReport
 from hudi_jobs.contract.operation import Instant
 from hudi_jobs.operations.record import OperationRecord, Rows
@@ -13,7 +13,8 @@ from hudi_jobs.operations.record import OperationRecord, Rows
 class EraseRecord(OperationRecord):
     """An erasure; `latest` is the newest commit before it, `expected` are the rows that stay.
 
-    `upstream_digest` is the digest of the same keys in the erasure that this one follows. `savepoints` are those that
+    `upstream_digest` is the digest of the same keys in the erasure that this one follows, and `failed` why the rows are
+    deleted and nothing is proven. `savepoints` are those that
     are released, and `metadata_options` make the metadata table again.
     """
 
@@ -26,6 +27,12 @@ class EraseRecord(OperationRecord):
     metadata_options: dict[str, str] = Field(default_factory=dict)
     erased: EraseReport
     upstream_digest: str | None = None
+    failed: FailureReason | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another run may go on with it: after a proof that failed none does."""
+        return super().is_open and self.failed is None
 
     def report(self) -> OperationReport:
         """Return what the outcome of a run says."""
