@@ -1,5 +1,6 @@
 """Files and folders on any store, as Hadoop's file systems have them."""
 
+import re
 from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
@@ -7,6 +8,7 @@ from pyspark.sql import SparkSession
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, iterated
 
 _RECURSIVELY = True
+_PATTERN = re.compile(r"[{}\[\]*?\\]")
 
 
 def located(spark: SparkSession, path: str, name: str | None = None) -> tuple[JavaObject, JavaObject]:
@@ -31,3 +33,12 @@ def statuses_below(filesystem: JavaObject, folder: JavaObject) -> Iterator[JavaO
                 waiting.append(status.getPath())
             else:
                 yield status
+
+
+def exact(path: str) -> str:
+    """Return the pattern that means this path and no other.
+
+    Spark can be told that paths are no patterns (`__globPaths__`), but then one that looks like a pattern stands for
+    every path that was given (DataSource.checkAndGlobPathIfNecessary), so that the others are read twice.
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)

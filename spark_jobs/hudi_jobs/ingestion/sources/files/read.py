@@ -12,6 +12,7 @@ from hudi_jobs.causes import causes_of
 from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.filesystem import exact
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
@@ -19,7 +20,6 @@ from hudi_jobs.ingestion.types import fits, plain_type
 from hudi_jobs.jvm import schema_json
 
 _MOST_PROBES = 200
-_PATTERN = re.compile(r"[{}\[\]*?\\]")
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
 _MERGING_FORMATS = frozenset({FileFormat.PARQUET, FileFormat.ORC})
 _MERGE_FAILED = re.compile(r"Failed to merge (?:incompatible|fields)|CANNOT_MERGE", re.IGNORECASE)
@@ -30,15 +30,6 @@ def absolute_paths(root: str, relative: Sequence[str]) -> list[str]:
     """Return full paths; a source that is itself a file has the empty relative path."""
     base = root.rstrip("/")
     return [f"{base}/{path}" if path else base for path in relative]
-
-
-def exact(path: str) -> str:
-    """Return the pattern that means this path and no other.
-
-    Spark can be told that paths are no patterns (`__globPaths__`), but then one that looks like a pattern stands for
-    every path that was given (DataSource.checkAndGlobPathIfNecessary), so that the others are read twice.
-    """
-    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) -> SourceRows:
