@@ -1,9 +1,11 @@
 """Whether an operation can be done, seen before anything is written, and what the table holds at its target."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from hudi_jobs.as_found.metadata import metadata_options, metadata_partitions
 from hudi_jobs.classification import stage
+from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     MOST_LISTED,
@@ -70,10 +72,10 @@ def checked(work: Work) -> RestoreRecord:
         require_nobody_at_work(busy(context, timeline))
         require_format(table, way.target, work.journal.newest_change_of_version())
         require_contiguous(history, way.target, way.gone)
-        require_whole(history, way.target, timeline.cleans())
         require_savepoints(saved, operation.newer_savepoints)
         require_commits_inside(table, way.removed)
         require_known_indexes(table)
+        _require_files(context, way.target)
         before = newest_progress(table)
         at_target = checkpoint_at(table, set(way.removed))
     if operation.reingest:
@@ -93,6 +95,21 @@ def checked(work: Work) -> RestoreRecord:
         checkpoint=None if carried is None else encode_checkpoint(carried),
         metadata_options=metadata_options_of(table),
     )
+
+
+def _require_files(context: TaskContext, target: Write) -> None:
+    """Refuse a commit whose files may be gone. Layout 1 tells by the time of a file when a savepoint was complete."""
+    with in_zone_of_table(context):
+        timeline = Timeline(context.spark, HudiTable.existing(context.spark, context.task.table.base_path))
+        require_whole(History(context.spark, timeline), target, timeline.cleans())
+
+
+def in_zone_of_table(context: TaskContext) -> AbstractContextManager[object]:
+    """Have Hudi make and tell times in the table's zone; raise `TaskFailed` where it could write no instant there now.
+
+    A run that has begun would fail for that as well, and so would every further one.
+    """
+    return instants_in_order(context.spark, context.task.table.base_path, context.task.hudi_options)
 
 
 def _way(history: History, operation: TableOperation) -> _Way:
