@@ -9,16 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
 
 from hudi_jobs.as_found import kept_as_found
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableTask, WriteOperation
-from hudi_jobs.contract.table_properties import shown
+from hudi_jobs.contract.table_properties import record_key_of, shown
 from hudi_jobs.contract.table_support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import exact, located
 from hudi_jobs.folder import Folder
 from hudi_jobs.ingestion.times import TimeKeys
 from hudi_jobs.ingestion.types import column_named
@@ -29,7 +30,7 @@ _FILES, _ROWS, _COMMITS = 8, 25, 50
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType, BooleanType, DateType)
 """Types of which every operation of Hudi makes the same text."""
 
-_KEY = "_hoodie_record_key"
+_KEY, _PARTITION = "_hoodie_record_key", "_hoodie_partition_path"
 _GENERATOR = "hoodie.datasource.write.keygenerator.type"
 
 
@@ -59,6 +60,28 @@ def require_keys(spark: SparkSession, table: HudiTable, task: TableTask) -> None
                     raise TaskFailed(FailureReason.TABLE_MISMATCH, _explain(definition.base_path, found, made))
 
 
+def are_found_again(spark: SparkSession, table: HudiTable, options: Mapping[str, str], rows: DataFrame) -> bool:
+    """Tell whether a write of rows that were read from a table gives them the keys and partitions that they have.
+
+    Some rows are tried. A reader may take the values of partition columns from paths, where times are not what they
+    were, and writes of one release of Hudi make other texts of times and of single keys than those of another.
+    """
+    generator = _generator(spark, table, options)
+    named = (*record_key_of(table.properties), *table.partition_columns)
+    columns = dict.fromkeys(name if name in rows.columns else name.partition(".")[0] for name in named)
+    schema, found = collected_rows(rows.select(_PARTITION, _KEY, *map(column_named, columns)).limit(_ROWS))
+    convert = classes(spark).org.apache.hudi.AvroConversionUtils.createConverterToAvro(schema, "row", "hudi_operator")
+    return all(_made(generator, convert.apply(row)) == (str(row.get(0)), str(row.get(1))) for row in found)
+
+
+def _made(generator: JavaObject, record: JavaObject) -> tuple[str, str] | None:
+    """Return the partition and the key that Hudi makes of a record; None where it can make none."""
+    try:
+        return str(generator.getPartitionPath(record)), str(generator.getRecordKey(record))
+    except Py4JJavaError:
+        return None
+
+
 def _has_plain_keys(table: HudiTable, definition: TableDefinition) -> bool:
     schema = table.schema()
     kinds = {} if schema is None else {field.name: field.dataType for field in schema.fields}
@@ -79,7 +102,7 @@ def _samples(spark: SparkSession, table: HudiTable, definition: TableDefinition)
     """
     wanted = [*definition.record_key, *definition.partition_by]
     for partition, path in _newest_files(spark, table):
-        frame = spark.read.parquet(path)
+        frame = spark.read.parquet(exact(path))
         present = {name.lower() for name in frame.columns}
         if all(name.lower() in present for name in wanted):
             names = dict.fromkeys([*([_KEY] if _KEY in frame.columns else []), *wanted])

@@ -70,9 +70,13 @@ def request(
     uid: str = "uid-of-erase",
     dry_run: bool = False,
     run: str | None = None,
+    task: dict[str, Any] | None = None,
     **erase: Any,
 ) -> JobRequest:
-    """The request of a run that erases the customers of these ids, or what the fields of the task say."""
+    """The request of a run that erases the customers of these ids, or what the fields of the task say.
+
+    `task` is what its request says otherwise.
+    """
     keys = {"keys": tuple({"id": str(each)} for each in ids)} if ids else {}
     operation = TableOperation(
         kind=OperationKind.ERASE,
@@ -82,8 +86,8 @@ def request(
         erase=EraseTask.model_validate({**keys, **erase}),
     )
     asked: JobRequest = lake.service_request(Service.OPERATION, run=run)
-    task = asked.tasks[0].model_copy(update={"operation": operation})
-    return asked.model_copy(update={"tasks": (task,)})
+    told = asked.tasks[0].model_copy(update={"operation": operation, **(task or {})})
+    return asked.model_copy(update={"tasks": (told,)})
 
 
 def erase(lake: Any, **changes: Any) -> TaskResult:

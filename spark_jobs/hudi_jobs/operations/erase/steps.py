@@ -17,7 +17,9 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.gates.key_gate import are_found_again
 from hudi_jobs.notes import ERASED_KEY
+from hudi_jobs.operations.check import in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
@@ -28,6 +30,7 @@ from hudi_jobs.services.clustering import cluster
 from hudi_jobs.services.compaction import EVERY_LOG_FILE, compact
 from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table import HudiTable
 
 _CLEANING = {
     "hoodie.clean.fileversions.retained": "1",
@@ -38,6 +41,9 @@ _CLEANING = {
 """Of each file group the newest version stays, and of one that was replaced none (`CleanPlanner`)."""
 
 _MOST_ROUNDS = 100
+
+_BY_HUDIS_COLUMNS = "_hoodie.spark.sql.writes.prepped"
+"""By what Hudi's own columns say of a row, as `DELETE` of Spark SQL does, and not by a key that is made again."""
 
 
 def prepare(context: TaskContext, record: EraseRecord) -> None:
@@ -81,8 +87,14 @@ def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | 
     rows = with_key(current_rows(context), keys)
     if rows.isEmpty():
         return None
-    rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
     told = {ERASED_KEY: record.erased.digest or ""}
+    with in_zone_of_table(context):  # as the write is done
+        table = HudiTable.existing(context.spark, context.task.table.base_path)
+        is_found = are_found_again(context.spark, table, context.task.hudi_options, rows)
+    if is_found:
+        rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
+    else:
+        told[_BY_HUDIS_COLUMNS] = "true"
     doing = "Hudi could not delete the rows"
     return write_as(context, record.uid, rows, WriteOperation.DELETE, options=told, doing=doing)
 
@@ -101,9 +113,12 @@ def remove_versions(context: TaskContext) -> int:
 def _for(
     context: TaskContext, service: Service, options: dict[str, str], planned: PlannedServiceTask | None = None
 ) -> TaskContext:
-    """Return what a service is run with, under the lease that the operation holds."""
+    """Return what a service is run with, under the lease that the operation holds.
+
+    It makes no savepoint of a takeover: on a commit whose rows are still in log files, that would keep the keys.
+    """
     task = context.task
-    changes = {"service": service, "operation": None, "planned": planned}
+    changes = {"service": service, "operation": None, "planned": planned, "savepoint": None}
     return replace(context, task=task.model_copy(update={**changes, "hudi_options": {**task.hudi_options, **options}}))
 
 
