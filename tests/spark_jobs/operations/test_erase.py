@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.operations.asked import commits, files, pending, refusal, rows
+from tests.spark_jobs.operations.asked import LOCK, commits, files, pending, refusal, rows
 from tests.spark_jobs.operations.erasing import (
     INDEXES,
     customer,
@@ -20,7 +20,15 @@ from tests.spark_jobs.operations.erasing import (
 from tests.spark_jobs.test_services import NEW_FILES, SMALL, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL
 
-from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
+from hudi_jobs.contract import (
+    ConcurrencyMode,
+    FailureReason,
+    OperationPhase,
+    Outcome,
+    SavepointStep,
+    SavepointTask,
+    Service,
+)
 from hudi_jobs.operations.erase import run
 from hudi_jobs.services.client import write_client
 
@@ -78,6 +86,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
         erase(
             lake,
             **asked,
+            task={"savepoint": SavepointTask(step=SavepointStep.KEEP, taken_over_at="before")},  # as yet it has none
             release_savepoints=True,
             report_file=str(tmp_path / "reports/forget.json"),
             requested_by={"name": "anna", "verified": True},
@@ -147,19 +156,56 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) ->
     put(lake, 0, customers(0, 30))
     stray = lake.folder / "table/export.txt"
     stray.write_text(f"id: {customer(7)}.")
-    result = erase(lake, ids=(customer(7),))
+    of_hudi = lake.folder / "table/.hoodie/names-a-key"
+    of_hudi.write_text(customer(7))
+    (lake.folder / f"table/{customer(7)}.txt").write_text("named by a key")
+    result, kept = erase(lake, where=f"id = '{customer(7)}'"), lake.folder / "table/.hudi-operator"
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
     assert "export.txt" in result.message
+    assert "Remove none in .hoodie by hand" in result.message
     assert customer(7) not in result.message
     assert result.operation is not None
     assert result.operation.phase is OperationPhase.VERIFYING
+    assert list(kept.glob("keys-of-*")) == [], "no run follows that needs them"
     stray.unlink()
-    erased(erase(lake, ids=(customer(7),)))
+    of_hudi.unlink()
+    (lake.folder / f"table/{customer(7)}.txt").unlink()
+    again = erase(lake, where=f"id = '{customer(7)}'")
+    assert (again.reason, "by another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
+    erased(erase(lake, ids=(customer(7),), uid="uid-of-again"))
+    assert len(rows(lake)) == 29
+    stray = lake.folder / "table/.f1_20260310120000000.log.1_0-1-0"
+    stray.write_text("a log file of nobody: short keys are not seen in it")
+    result = erase(lake, ids=("7",), uid="uid-of-short")
+    assert result.reason is FailureReason.NOT_ERASED
+    assert stray.name in result.message
+
+
+def test_beside_a_write_that_stays_pending_nothing_more_is_erased_until_it_is_dead(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.spec, lake.options = {"concurrency": {"mode": "Optimistic"}}, LOCK
+    upsert(lake, 0)
+    concurrency = ConcurrencyMode.OPTIMISTIC
+    asked: dict[str, Any] = {"ids": (customer(7),)}
+    with monkeypatch.context() as dying:
+        dying.setattr(run, "delete_rows", fails)
+        assert erase(lake, **asked, task={"concurrency": concurrency, "abandoned": ()}).outcome is Outcome.FAILED
+    with write_client(lake.spark, lake.base_path, lake.request().tasks[0].hudi_options) as client:
+        begun = str(client._client.startCommit())
+        for abandoned in ((), (begun,)):
+            result = erase(lake, **asked, task={"concurrency": concurrency, "abandoned": abandoned})
+            assert result.reason is FailureReason.CONFLICT, "it has a heartbeat"
+            assert begun in result.message
+        client._client.getHeartbeatClient().stop(begun)
+    erased(erase(lake, **asked, task={"concurrency": concurrency, "abandoned": (begun,)}))
     assert len(rows(lake)) == 29
 
 
 def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) -> None:
-    put(lake, 0, customers(0, 5))
+    put(lake, 0, f"{customers(0, 5)}id:{customer(3)},0\n")
+    assert "Another record has the same key" in refusal(erase(lake, ids=(customer(3),)))
+    assert "Another record has the same key" in refusal(erase(lake, where=f"id = '{customer(3)}'"))
     before = files(lake)
     for where in (
         "id = (SELECT max(id) FROM rows)",

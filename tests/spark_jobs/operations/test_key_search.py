@@ -20,9 +20,10 @@ import pytest
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Service
-from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.quarantine import WholeTexts
-from hudi_jobs.operations.erase.scan import File, files_below, search
+from hudi_jobs.operations.erase.keys import Keys, where_found, with_key
+from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
+from hudi_jobs.operations.erase.scan import File, files_below, search, unsearched_logs
+from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 
 pytestmark = [pytest.mark.spark]
 
@@ -132,6 +133,9 @@ def test_a_key_is_found_as_documents_and_paths_spell_it(lake: Any, tmp_path: Pat
     (folder / "twice.json").write_text(json.dumps({"record": inner}))
     (folder / "mixed.json").write_text(json.dumps({"record": inner}, ensure_ascii=False))
     (folder / "folder.txt").write_text("name=Jörg %22J%22 Maß%3A a%2Fb/part.parquet")
+    (folder / "rows.csv").write_text('"Jörg ""J"" Maß: a/b",1\n')
+    (folder / "lines.json").write_text(json.dumps({"note": f"paid\n{name}\tlate"}))
+    (folder / "inside.txt").write_text(f"next=%3Fname%3D{quote(name, safe='')}")
     (folder / "url.txt").write_text(f"?name={quote(name, safe='')}&")
     everything = {path.name for path in folder.iterdir()}
     (folder / "other.json").write_text(json.dumps({"id": f"{name}x"}))
@@ -148,12 +152,29 @@ def test_a_key_is_found_as_documents_and_paths_spell_it(lake: Any, tmp_path: Pat
         (f"{KEY}-b", False),
         (f"a@{KEY}", False),
         (f"{KEY}0, {KEY}", True),
+        (f"paid\\n{KEY}", True),
+        (f"?id%3D{KEY}", True),
+        (f"\\u00ab{KEY}", True),
+        (f"n{KEY}", False),
         ("", False),
     ],
 )
 def test_a_record_of_the_quarantine_holds_a_key_as_a_whole(line: str, found: bool) -> None:
     assert WholeTexts(keys("nobody-at-all", KEY)).are_in(line) is found
     assert not WholeTexts(keys("short")).are_in(line)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"/lake/{KEY}/table/day=1/f1.parquet", None),
+        (f"/lake/{KEY}/table/export-of-{KEY}", None),
+        (f"/lake/{KEY}/table/day=1/{KEY}.txt", f"/lake/{KEY}/table/day=1/..."),
+        (f"/lake/{KEY}/table/id={KEY}/{KEY}.txt", f"/lake/{KEY}/table/..."),
+    ],
+)
+def test_a_name_that_holds_a_key_is_found_and_not_shown(path: str, shown: str | None) -> None:
+    assert before_the_name(path, f"/lake/{KEY}/table", WholeTexts(keys(KEY))) == shown
 
 
 def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_for_bytes() -> None:
@@ -166,3 +187,69 @@ def test_keys_are_whole_where_they_have_several_fields_and_short_ones_are_not_fo
     assert several.in_bytes == [b"tenant%3Aa%2Cid%3A1234567", b"tenant%3Aa,id%3A1234567", b"tenant:a,id:1234567"]
     assert keys("1234567", "12345678").in_bytes == [b"12345678"]
     assert not keys("1234567", "12345678").are_all_in_bytes
+
+
+def test_a_short_key_is_found_as_a_value_whatever_the_folder_and_the_columns_are_called(
+    lake: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "at=[2026]{a}*"
+    folder.mkdir()
+    pq.write_table(pa.table({"_hoodie_record_key": ["7", "8"], "v": ["x", "y"]}), folder / "with.parquet")
+    pq.write_table(pa.table({"_hoodie_record_key": ["8"], "v": ["7"]}), folder / "without.parquet")
+    assert seen(lake, folder, "7") == ({"with.parquet"}, set())
+    rows = lake.spark.createDataFrame([("7", "x"), ("8", "7")], "_hoodie_record_key STRING, erased STRING")
+    assert [row["erased"] for row in with_key(rows, keys("7")).collect()] == ["x"]
+    assert [row["erased"] for row in with_key(rows, keys("7"), without=True).collect()] == ["7"]
+
+
+def test_log_files_that_are_left_cannot_tell_whether_they_hold_a_short_key() -> None:
+    log = ".f1_20260310120000000.log.1_0-1-0"
+    files = [File(f"/table/{path}", 1) for path in (log, f".hoodie/metadata/{log}", "app.log.1", "f1.parquet")]
+    assert unsearched_logs(files, keys("7", KEY)) == {f"/table/{log}"}
+    assert unsearched_logs(files, keys(KEY)) == set()
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "text", "others"),
+    [
+        (("id",), ("1",), "id:1", [("id:1",)]),
+        (("a", "b"), ("1,b:2", "3"), "a:1,b:2,b:3", [("1", "2,b:3")]),
+        (("a", "b"), ("1", ""), "a:1,b:__null__", []),
+        (("a", "b"), ("1", "__empty__"), "a:1,b:__empty__", []),
+    ],
+)
+def test_a_record_whose_key_is_the_same_text_is_another_one(
+    lake: Any, fields: tuple[str, ...], key: tuple[str, ...], text: str, others: list[tuple[str, ...]]
+) -> None:
+    asked = Keys(fields=fields, values=frozenset((key,)), records=frozenset((text,)), digest="")
+    own = tuple(None if value in {"", "__empty__"} else value for value in key)
+    columns = ", ".join(f"{field} STRING" for field in ("_hoodie_record_key", "_hoodie_partition_path", *fields))
+    alone = [(text, "p", *own), ("another", "q", *own)]
+    assert where_found(lake.spark.createDataFrame(alone, columns), asked) == (frozenset({"p"}), False)
+    beside = [*alone, *((text, "q", *other) for other in others)]
+    found = where_found(lake.spark.createDataFrame(beside, columns), asked)
+    assert found == (frozenset({"p", *("q" for _ in others)}), bool(others))
+
+
+def test_records_of_a_quarantine_go_by_keys_of_parts_without_a_value_and_inside_of_others(
+    lake: Any, tmp_path: Path
+) -> None:
+    context = TaskContext(spark=lake.spark, run="r", task=lake.service_request(Service.CLEANING).tasks[0])
+    folder = tmp_path / f"run-[1]/{context.task.id}"
+    folder.mkdir(parents=True)
+    records = [{"a": {"b": 7}, "c": None}, {"a": {"b": 7}}, {"a.b": "7", "c": ""}]
+    others = [{"a": {"b": 7}, "c": "x"}, {"a": {"b": 8}}, {"c": None}, ["a"], "a", None]
+    lines = [json.dumps({"reason": "r", "record": json.dumps(record)}) for record in (*records, *others)]
+    (folder / "part.json").write_text("".join(f"{line}\n" for line in lines))
+    asked = Keys(fields=("a.b", "c"), values=frozenset({("7", "")}), records=frozenset({"a.b:7,c:__null__"}), digest="")
+    other = Keys(fields=("a.b", "c"), values=frozenset({("8", "")}), records=frozenset({"a.b:8,c:__null__"}), digest="")
+    assert holding_in(context, (str(tmp_path),), asked)
+    assert erase_from(context, (str(tmp_path),), asked) == len(records)
+    assert holding_in(context, (str(tmp_path),), asked) == set()
+    (first,) = folder.glob("*.json")
+    assert first.read_text().splitlines() == lines[len(records) :]
+    assert erase_from(context, (str(tmp_path),), other) == 1
+    (second,) = folder.glob("*.json")
+    assert second.name != first.name, "a run that is killed while it writes leaves the former file"
+    assert len(second.read_text().splitlines()) == len(others) - 1
+    assert erase_from(context, (str(tmp_path),), other) == 0

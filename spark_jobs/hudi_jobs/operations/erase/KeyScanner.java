@@ -35,7 +35,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile;
  * What a file is, its first bytes say. Of Parquet the pages are searched as they are decompressed, and as they lie
  * there all bytes between them; of HFile each block; of Hudi's logs each block, also the HFiles inside; of Avro with a
  * codec each record; of gzip what it holds. A text counts where it stands as a whole: where a length before it says so,
- * or where no letter, digit, '_', '-' or '@' goes before or follows.
+ * or where no letter, digit, '_', '-' or '@' goes before or follows; an escape of JSON or a URL is none of these.
  *
  * Answers with bytes read, bytes that were decompressed, whether a text was found, and whether a part could not be
  * read: four numbers.
@@ -444,7 +444,27 @@ public final class KeyScanner implements java.util.function.Function {
         }
         boolean follows = end < length && isWord(content[end])
             || end + 1 < length && content[end] == '.' && isWord(content[end + 1]);
-        return !follows && !(start > 0 && isWord(content[start - 1]));
+        return !follows && (start == 0 || !isWord(content[start - 1]) || isEscape(content, start));
+    }
+
+    /** Whether what goes before is no letter of a text, but how JSON or a URL spell some other character. */
+    private static boolean isEscape(byte[] content, int start) {
+        if (start >= 2 && content[start - 2] == '\\' && "bfnrt".indexOf(content[start - 1]) >= 0) {
+            return true;
+        }
+        if (start >= 3 && content[start - 3] == '%' && isHex(content, start - 2, start)) {
+            return true;
+        }
+        return start >= 6 && content[start - 6] == '\\' && content[start - 5] == 'u' && isHex(content, start - 4, start);
+    }
+
+    private static boolean isHex(byte[] content, int from, int to) {
+        for (int place = from; place < to; place++) {
+            if (Character.digit((char) (content[place] & 0xff), 16) < 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Whether a length stands before it: four or two bytes, or a variable number, plain or doubled. */

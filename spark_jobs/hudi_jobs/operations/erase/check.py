@@ -7,11 +7,17 @@ from pyspark.sql import DataFrame
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
 from hudi_jobs.contract.erase import EraseReport, EraseTask
+from hudi_jobs.contract.table_support import COMPLEX, key_generator_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import elements
-from hudi_jobs.operations.check import busy, metadata_options_of, require_known_indexes, require_no_restore
+from hudi_jobs.operations.check import (
+    busy,
+    in_zone_of_table,
+    metadata_options_of,
+    require_known_indexes,
+    require_no_restore,
+)
 from hudi_jobs.operations.erase.keys import (
-    PARTITION,
     Keys,
     digest_of,
     key_fields,
@@ -19,11 +25,13 @@ from hudi_jobs.operations.erase.keys import (
     keys_where,
     partition_fields,
     require_comparable,
+    where_found,
     with_key,
 )
 from hudi_jobs.operations.erase.record import EraseRecord
-from hudi_jobs.operations.erase.scan import File, files_below, search
+from hudi_jobs.operations.erase.scan import File, files_below, is_data, is_log, located_path, search, unsearched_logs
 from hudi_jobs.operations.erase.sealed import unsealed
+from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.refusal import UNCHANGED, refused, require_nobody_at_work
 from hudi_jobs.operations.rows import count_rows, current_rows, summed
 from hudi_jobs.operations.work import Work
@@ -31,8 +39,8 @@ from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Savepoint, Timeline
 from hudi_jobs.table import HudiTable
 
-_META = "/.hoodie/"
 _NAMED = 5
+_COMPLEX_KEYS_ARE_CERTAIN_FROM = 9
 
 
 def asked(work: Work) -> EraseTask:
@@ -55,19 +63,17 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         latest = timeline.newest_commit()
         if latest is None:
             raise refused("Nothing has been committed to the table.")
+        with in_zone_of_table(context):
+            context.log("checking whether the keys can be erased")
     keys = _keys(work, erase)
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         rows = current_rows(context)
-        _require_no_key_in_paths(rows, keys, table)
+        _require_told_apart(work, rows, keys)
         files = files_below(context, table.base_path)
-        data = [file for file in files if _META not in file.path]
-        holding = search(context, data, keys)
-        if holding.unread:
-            raise refused(f"The file {min(holding.unread)} cannot be read as a whole; find out what it is.")
-        kept = _holding_savepoints(work, timeline.savepoints(), holding.found | _unsure(data, keys))
-        report = EraseReport(
-            keys=len(keys), digest=keys.digest, holding_files=len(holding.found), read_by=erase.read_by
-        )
+        data = [file for file in files if is_data(file.path)]
+        holding = _holding(work, data, keys)
+        kept = _holding_savepoints(work, timeline.savepoints(), holding | unsearched_logs(data, keys))
+        report = EraseReport(keys=len(keys), digest=keys.digest, holding_files=len(holding), read_by=erase.read_by)
         savepoints = tuple(sorted((each.instant for each in kept), reverse=True))
         work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
@@ -90,13 +96,24 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
     return record, keys
 
 
+def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
+    """Return the files of the table itself that hold a key; refuse where one cannot be read as a whole."""
+    found = search(work.context, data, keys)
+    if found.unread:
+        path = min(found.unread)
+        shown = before_the_name(path, located_path(work.context, work.table.base_path), WholeTexts(keys)) or path
+        advice = "merge it by runService: Compaction, and clean then" if is_log(path) else "find out what it is"
+        raise refused(f"The file {shown} cannot be read as a whole; {advice}.")
+    return found.found
+
+
 def keys_again(work: Work, record: EraseRecord) -> Keys:
     """Return the keys of an erasure that an earlier run has begun.
 
     Raises `TaskFailed` where the request no longer names those of the first run, or what that run kept is gone.
     """
     erase = asked(work)
-    keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where)
+    keys = _named_again(work, erase) if erase.where is None else _kept(work, erase.where, record)
     if keys.digest != record.erased.digest:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
@@ -114,8 +131,14 @@ def _named_again(work: Work, erase: EraseTask) -> Keys:
         raise TaskFailed(error.reason, f"{said}An earlier run has begun, and needs the keys to finish.") from None
 
 
-def _kept(work: Work, where: str) -> Keys:
+def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
     keys = unsealed(work.context, key_fields(work.table), work.operation.uid, where)
+    if keys is None and record.failed is not None:
+        raise TaskFailed(
+            record.failed,
+            "An earlier run has deleted the rows, and could not prove that nothing of the keys is left, which are kept "
+            "no longer. Erase them by another HudiOperation.",
+        )
     if keys is None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
@@ -148,25 +171,33 @@ def _require_known(table: HudiTable) -> None:
     require_known_indexes(table)
 
 
-def _require_no_key_in_paths(rows: DataFrame, keys: Keys, table: HudiTable) -> None:
-    """Refuse keys that name partitions: commits name those too, in the archive as well."""
-    paths = {str(path[0]) for path in with_key(rows, keys).select(PARTITION).distinct().collect()}
+def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
+    """Refuse keys that other records have as well, those that name partitions, and those that Hudi does not delete."""
+    table = work.table
+    paths, has_others = where_found(rows, keys)
+    if has_others:
+        raise refused(
+            "Another record has the same key as one of these: Hudi writes keys as texts such as "
+            "field:value,field:value, and values with such marks of their own can make the same text. It would go as "
+            "well; give the keys of all of these records."
+        )
     texts = [text.decode() for text in keys.in_bytes]
     is_partitioned_by_it = len(keys.fields) == 1 and keys.fields[0] in partition_fields(table)
     named = {name for path in paths for name in _names_in(path)} if is_partitioned_by_it else set()
     if any(text in path for path in paths for text in texts) or any(key[0] in named for key in keys.values):
         raise refused("A partition is named by a key, and so is every commit that wrote to it.")
+    is_single = key_generator_of(table.properties) == COMPLEX and len(keys.fields) == 1
+    if paths and is_single and table.version < _COMPLEX_KEYS_ARE_CERTAIN_FROM:
+        raise refused(
+            f"The table makes its keys of the column {keys.fields[0]} alone by a Complex key generator, which releases "
+            "of Hudi write in two ways, so Hudi writes nothing to it; write its rows to another table."
+        )
 
 
 def _names_in(path: str) -> set[str]:
     """Return the values that the folders of a partition are named by."""
     folders = [unquote(folder) for folder in path.split("/")]
     return {*folders, *(folder.partition("=")[2] for folder in folders)}
-
-
-def _unsure(data: list[File], keys: Keys) -> set[str]:
-    """Return the files that may hold keys unseen: of short ones every log file."""
-    return set() if keys.are_all_in_bytes else {file.path for file in data if ".log." in file.name}
 
 
 def _holding_savepoints(work: Work, savepoints: list[Savepoint], paths: set[str]) -> list[Savepoint]:

@@ -18,7 +18,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.contract.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import exact, located
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.operations.erase.predicate import matching, unquoted
 from hudi_jobs.operations.refusal import refused
@@ -38,6 +38,9 @@ _ESCAPED_IN_FOLDERS = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, ran
 
 _RECORD_KEY_FIELDS = "hoodie.table.recordkey.fields"
 _PARTITION_FIELDS = "hoodie.table.partition.fields"
+_NOTHING = ("__null__", "__empty__")
+"""What Complex key generators write for a field without a value (`KeyGenUtils`)."""
+
 _PLAIN = (StringType, ByteType, ShortType, IntegerType, LongType)
 
 Key = tuple[str, ...]
@@ -60,9 +63,14 @@ class Keys:
     def in_bytes(self) -> list[bytes]:
         """The texts that are looked for in bytes: of a key of several fields the whole, never a part of it.
 
-        Each as it is, and as JSON, a JSON inside of another one, and the path of a folder or URL spell it.
+        Each as it is, and as JSON, a JSON inside of another one, CSV, and the path of a folder or URL spell it.
         """
         return sorted({spelt.encode() for text in self._long for spelt in spellings(text)})
+
+    @cached_property
+    def plain_values(self) -> frozenset[Key]:
+        """The values with an empty text for each field that has none, which a key generator spells in its own way."""
+        return frozenset(tuple("" if value in _NOTHING else value for value in key) for key in self.values)
 
     @property
     def count_in_bytes(self) -> int:
@@ -90,7 +98,7 @@ def spellings(text: str) -> set[str]:
     found = {text, _json(text), _json(text, ascii_only=False)}
     found |= {_json(inner, ascii_only=ascii_only) for inner in tuple(found) for ascii_only in (True, False)}
     folder = "".join(f"%{ord(each):02X}" if each in _ESCAPED_IN_FOLDERS else each for each in text)
-    return found | {folder, quote(text, safe=""), quote_plus(text)}
+    return found | {folder, quote(text, safe=""), quote_plus(text), text.replace('"', '""')}
 
 
 def _json(text: str, *, ascii_only: bool = True) -> str:
@@ -148,9 +156,28 @@ def digest_of(values: Collection[Key], uid: str) -> str:
 def with_key(rows: DataFrame, keys: Keys, *, without: bool = False) -> DataFrame:
     """Return the rows that have one of the keys, or all others."""
     wanted = rows.sparkSession.createDataFrame([(key,) for key in keys.records], "erased STRING")
-    return rows.join(
-        sf.broadcast(wanted), sf.col(RECORD_KEY) == sf.col("erased"), "left_anti" if without else "left_semi"
-    )
+    is_wanted = rows[RECORD_KEY] == wanted["erased"]  # the table may have a column of that name
+    return rows.join(sf.broadcast(wanted), is_wanted, "left_anti" if without else "left_semi")
+
+
+def where_found(rows: DataFrame, keys: Keys) -> tuple[frozenset[str], bool]:
+    """Return the partitions of the rows that have one of the keys, and whether one of these rows is another record.
+
+    The text of a key does not tell the values of its fields: `a:1,b:2` is also what a Complex key generator makes of
+    `a` alone with the value `1,b:2`, and what a Simple one makes of just this value.
+    """
+    places = [f"field_{place}" for place in range(len(keys.fields))]
+    values = sorted((*key, True) for key in keys.plain_values)
+    schema = ", ".join((*(f"{place} STRING" for place in places), "asked BOOLEAN"))
+    asked = sf.broadcast(rows.sparkSession.createDataFrame(values, schema))
+    texts = (_comparable(_text(name, rows)).alias(place) for place, name in zip(places, keys.fields, strict=True))
+    found = with_key(rows, keys).select(PARTITION, *texts).join(asked, places, "left")
+    seen = found.select(PARTITION, sf.col("asked").isNull()).distinct().collect()
+    return frozenset(str(row[0]) for row in seen), any(row[1] for row in seen)
+
+
+def _comparable(text: Column) -> Column:
+    return sf.when(text.isNull() | text.isin(*_NOTHING), "").otherwise(text)
 
 
 def require_comparable(rows: DataFrame, fields: Collection[str]) -> None:
@@ -200,7 +227,7 @@ def _read(context: TaskContext, path: str) -> list[object]:
             raise refused(f"There is no file of keys at {path}.")
         if int(files.getFileStatus(place).getLen()) > LARGEST_FILE:
             raise refused(f"The file of keys has more than {LARGEST_FILE:,} bytes.")
-        lines = context.spark.read.text(path).limit(MOST_ERASED + 1).collect()
+        lines = context.spark.read.text(exact(path)).limit(MOST_ERASED + 1).collect()
     found = [str(line[0]) for line in lines if str(line[0]).strip()]
     _require_few(len(found))
     try:

@@ -7,22 +7,24 @@ records are there twice until the next run, and none is lost.
 import json
 import re
 
+from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.filesystem import located
+from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.scan import File, among, files_below, search
+from hudi_jobs.operations.erase.texts import WholeTexts
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of a file that is written anew."""
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?=/)")
-_KEPT = "kept-"
+_KEPT, _KEPT_AGAIN = "kept-", "kept2-"
 _RECORD = "record"
 
 
@@ -79,18 +81,23 @@ def _by_value(context: TaskContext, files: list[File], keys: Keys) -> set[str]:
     """Return the files with a record whose key fields have the values of a key."""
     if not files:
         return set()
-    lines = context.spark.newSession().read.text([file.path for file in files])
+    lines = context.spark.newSession().read.text([exact(file.path) for file in files])
     record = sf.get_json_object("value", f"$.{_RECORD}")
     places = [f"_{place}" for place in range(len(keys.fields))]
-    values = {
-        place: sf.get_json_object(record, f"$['{field}']") for place, field in zip(places, keys.fields, strict=True)
-    }
+    values = {place: _in_json(record, field) for place, field in zip(places, keys.fields, strict=True)}
     schema = ", ".join(f"{place} STRING" for place in places)
-    wanted = sf.broadcast(lines.sparkSession.createDataFrame(sorted(keys.values), schema))
+    wanted = sf.broadcast(lines.sparkSession.createDataFrame(sorted(keys.plain_values), schema))
     found = (
         lines.withColumn("file", sf.col("_metadata.file_name")).withColumns(values).join(wanted, places, "left_semi")
     )
     return among([file.path for file in files], found)
+
+
+def _in_json(record: Column, field: str) -> Column:
+    """Return the text of a field of a record that is JSON, also of one inside another; empty where there is none."""
+    inside = "".join(f"['{name}']" for name in field.split("."))
+    paths = dict.fromkeys((f"$['{field}']", f"${inside}"))
+    return sf.coalesce(*(sf.get_json_object(record, path) for path in paths), sf.lit(""))
 
 
 def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
@@ -102,59 +109,45 @@ def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
     texts = WholeTexts(keys)
     with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = located(context.spark, file.path)
-        lines = [str(row[0]) for row in context.spark.read.text(file.path).collect()]
+        lines = [str(row[0]) for row in context.spark.read.text(exact(file.path)).collect()]
         kept = [line for line in lines if not _is_about(line, keys, texts)]
+        if len(kept) == len(lines):
+            return 0
         if kept:
-            folder, _, name = file.path.rpartition("/")
-            _, new = located(context.spark, f"{folder}/{_KEPT}{name.removeprefix(_KEPT)}")
+            _, new = located(context.spark, f"{file.path.rpartition('/')[0]}/{_new_name(file.name)}")
             _write(filesystem, new, "".join(f"{line}\n" for line in kept).encode())
-        if not kept or not file.name.startswith(_KEPT):
-            filesystem.delete(path, False)  # noqa: FBT003 - Java's own
+        filesystem.delete(path, False)  # noqa: FBT003 - Java's own
     return len(lines) - len(kept)
 
 
-class WholeTexts:
-    """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
-
-    def __init__(self, keys: Keys) -> None:
-        texts = [text.decode() for text in keys.in_bytes]
-        self._length = min(map(len, texts), default=0)
-        self._by_beginning: dict[str, list[str]] = {}
-        for text in texts:
-            self._by_beginning.setdefault(text[: self._length], []).append(text)
-
-    def are_in(self, line: str) -> bool:
-        """Tell whether one of them is in a line."""
-        if not self._by_beginning:
-            return False
-        length, known = self._length, self._by_beginning
-        return any(
-            line.startswith(text, start) and _stands_alone(line, start, start + len(text))
-            for start in range(len(line) - length + 1)
-            for text in known.get(line[start : start + length], ())
-        )
-
-
-def _stands_alone(line: str, start: int, end: int) -> bool:
-    follows = _is_word(line[end : end + 1]) or (line[end : end + 1] == "." and _is_word(line[end + 1 : end + 2]))
-    return not follows and not _is_word(line[max(start - 1, 0) : start])
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or (character != "" and character in "_-@")
+def _new_name(name: str) -> str:
+    """Return the name of what stays of a file: not its own, for a run may be killed while it writes."""
+    bare = name.removeprefix(_KEPT).removeprefix(_KEPT_AGAIN)
+    return f"{_KEPT_AGAIN if name.startswith(_KEPT) else _KEPT}{bare}"
 
 
 def _is_about(line: str, keys: Keys, texts: WholeTexts) -> bool:
     """Tell whether a record has a key: by its key fields, else by its text."""
+    if texts.are_in(line):
+        return True
     try:
         record = json.loads(json.loads(line)[_RECORD])
-        values = tuple(_text(record[field]) for field in keys.fields)
     except (ValueError, KeyError, TypeError, RecursionError):
-        return texts.are_in(line)
-    return values in keys.values or texts.are_in(line)
+        return False
+    return tuple(_text(_value(record, field)) for field in keys.fields) in keys.plain_values
+
+
+def _value(record: object, field: str) -> object:
+    """Return the value of a field, also of one inside of another; None where there is none."""
+    if isinstance(record, dict) and field in record:
+        return record[field]
+    name, _, inside = field.partition(".")
+    return _value(record.get(name), inside) if inside and isinstance(record, dict) else None
 
 
 def _text(value: object) -> str:
+    if value is None:
+        return ""
     return value if isinstance(value, str) else json.dumps(value)
 
 

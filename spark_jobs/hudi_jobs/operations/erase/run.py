@@ -11,9 +11,18 @@ from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
-from hudi_jobs.operations.erase.scan import files_below, in_record_index, search
+from hudi_jobs.operations.erase.scan import (
+    File,
+    files_below,
+    in_record_index,
+    is_data,
+    located_path,
+    search,
+    unsearched_logs,
+)
 from hudi_jobs.operations.erase.sealed import discard, seal
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
+from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
 from hudi_jobs.operations.restore import (
     has_metadata_table,
     lost_metadata_table,
@@ -27,6 +36,7 @@ from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 
 _NAMED = 3
+_OF_HUDI = "Remove none in .hoodie by hand: the table needs its commits, also those that name a key. "
 
 
 def would_erase(work: Work) -> TaskResult:
@@ -112,13 +122,14 @@ class _Run:
         if wrong is None and has_metadata_table(self._context):
             wrong = difference(record.expected, rows_now(self._context, metadata_table=True))
         if wrong is not None:
+            self._fail(record, FailureReason.NOT_VERIFIED)
             raise self._work.not_verified(
                 record,
                 f"The rows were erased, and the table does not hold all others as before: {wrong} Look at what else "
                 "has written to the table before anything else is written.",
             )
         record = self._searched(record)
-        record = record.model_copy(update={"phase": OperationPhase.DONE})
+        record = record.model_copy(update={"phase": OperationPhase.DONE, "failed": None})
         file = write_report(self._context, self._asked, record)
         record = record.told(report_file=file)
         reach(Phase.VERIFIED)
@@ -126,11 +137,18 @@ class _Run:
         discard(self._context, self._work.journal.unfinished())
         return record
 
+    def _fail(self, record: EraseRecord, reason: FailureReason) -> None:
+        """Record that no run follows, so that what was kept for one goes: it is of the keys."""
+        self._work.keep(record.model_copy(update={"failed": reason}))
+        discard(self._context, self._work.journal.unfinished())
+
     def _searched(self, record: EraseRecord) -> EraseRecord:
         files, keys = files_below(self._context, self._work.table.base_path), self._keys
         seen = search(self._context, files, keys)
         seen.found |= in_record_index(self._context, self._work.table.base_path, keys)
-        left = sorted(seen.found | seen.unread | holding_in(self._context, self._asked.quarantines, keys))
+        seen.unread |= unsearched_logs(files, keys)
+        kept = holding_in(self._context, self._asked.quarantines, keys)
+        left = sorted(kept | self._shown(seen.found | seen.unread, files))
         record = record.told(
             files_searched=seen.files,
             bytes_searched=seen.size,
@@ -142,13 +160,21 @@ class _Run:
             self._refuse(record, left)
         return record
 
+    def _shown(self, holding: set[str], files: list[File]) -> set[str]:
+        """Return files that hold a key, or have one in their names, without what such names tell."""
+        base, texts = located_path(self._context, self._work.table.base_path), WholeTexts(self._keys)
+        named = {file.path: before_the_name(file.path, base, texts) for file in files}
+        return {named.get(path) or path for path in holding} | {shown for shown in named.values() if shown is not None}
+
     def _refuse(self, record: EraseRecord, left: list[str]) -> None:
-        self._work.say(record.report())
+        self._fail(record, FailureReason.NOT_ERASED)
         more = f" and {len(left) - _NAMED:,} more" if len(left) > _NAMED else ""
+        is_of_hudi = not all(map(is_data, left))
         raise TaskFailed(
             FailureReason.NOT_ERASED,
             f"The rows are deleted, and {counted(len(left), 'file')} still hold a key, or cannot be searched: "
-            f"{', '.join(left[:_NAMED])}{more}. Look at what they are, remove them, and erase the same keys again.",
+            f"{', '.join(left[:_NAMED])}{more}. {_OF_HUDI if is_of_hudi else ''}Look at what they are, remove them, "
+            "and erase the same keys again.",
         )
 
 

@@ -16,7 +16,7 @@ from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping
-from hudi_jobs.filesystem import located, statuses_below
+from hudi_jobs.filesystem import exact, located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key
 from hudi_jobs.table import HudiTable
@@ -25,7 +25,7 @@ _SCANNER = "KeyScanner"
 _METADATA_TABLE = ".hoodie/metadata"
 _RECORD_INDEX = 5
 _THREADS = 2  # each may hold a row group of a file
-_RECURSIVELY = True
+_META = "/.hoodie/"
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,30 @@ def files_below(context: TaskContext, folder: str) -> list[File]:
     return sorted(found, key=lambda file: file.path)
 
 
+def located_path(context: TaskContext, folder: str) -> str:
+    """Return a folder as the paths of its files begin."""
+    filesystem, place = located(context.spark, folder)
+    return str(filesystem.makeQualified(place).toString())
+
+
+def is_data(path: str) -> bool:
+    """Tell whether a file lies in the table itself, and not in Hudi's own folder."""
+    return _META not in path
+
+
+def is_log(path: str) -> bool:
+    """Tell whether a file is a log file of the table, by its name."""
+    name = path.rpartition("/")[2]
+    return is_data(path) and name.startswith(".") and ".log." in name
+
+
+def unsearched_logs(files: Iterable[File], keys: Keys) -> set[str]:
+    """Return the log files of the table where keys are too short for a search in bytes: only that would find them."""
+    if keys.are_all_in_bytes:
+        return set()
+    return {file.path for file in files if is_log(file.path)}
+
+
 def search(context: TaskContext, files: Iterable[File], keys: Keys) -> Search:
     """Look for the keys in every byte of some files, and among the record keys of those that are Parquet."""
     with stage("The files of the table cannot be searched", otherwise=FailureReason.HUDI_ERROR):
@@ -82,7 +106,7 @@ def _with_record_keys(spark: SparkSession, files: Collection[File], keys: Keys) 
     wanted = {file.path for file in files if file.name.endswith(".parquet") and file.size}
     if not wanted:
         return set()
-    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*sorted(wanted))
+    rows = spark.newSession().read.schema(f"{RECORD_KEY} STRING").parquet(*map(exact, sorted(wanted)))
     return among(wanted, with_key(rows.withColumn("file", sf.col("_metadata.file_name")), keys))
 
 

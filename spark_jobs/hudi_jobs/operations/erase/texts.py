@@ -1,0 +1,56 @@
+"""Keys in texts: in a record of the quarantine, and in the names of files and folders."""
+
+import re
+from collections.abc import Iterator
+
+from hudi_jobs.operations.erase.keys import Keys
+
+_ESCAPE = re.compile(r"(\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})$")
+_LONGEST_ESCAPE = 6
+"""How JSON and URLs spell other characters: no letter of these is one of the text."""
+
+
+class WholeTexts:
+    """Finds a key in a text where it stands as a whole, as `KeyScanner` does: of very many keys as fast as of one."""
+
+    def __init__(self, keys: Keys) -> None:
+        texts = [text.decode() for text in keys.in_bytes]
+        self._length = min(map(len, texts), default=0)
+        self._by_beginning: dict[str, list[str]] = {}
+        for text in texts:
+            self._by_beginning.setdefault(text[: self._length], []).append(text)
+
+    def are_in(self, line: str) -> bool:
+        """Tell whether one of them is in a line."""
+        if not self._by_beginning:
+            return False
+        length, known = self._length, self._by_beginning
+        return any(
+            line.startswith(text, start) and _stands_alone(line, start, start + len(text))
+            for start in range(len(line) - length + 1)
+            for text in known.get(line[start : start + length], ())
+        )
+
+
+def _stands_alone(line: str, start: int, end: int) -> bool:
+    follows = _is_word(line[end : end + 1]) or (line[end : end + 1] == "." and _is_word(line[end + 1 : end + 2]))
+    before = line[max(start - _LONGEST_ESCAPE, 0) : start]
+    return not follows and (not _is_word(before[-1:]) or _ESCAPE.search(before) is not None)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or (character != "" and character in "_-@")
+
+
+def before_the_name(path: str, below: str, texts: WholeTexts) -> str | None:
+    """Return what of a path may be shown, where a name in it below a folder holds a key; None where none does."""
+    names = path.removeprefix(below).split("/")
+    first = next((place for place, name in enumerate(names) if any(map(texts.are_in, _without_ends(name)))), None)
+    return None if first is None else f"{path[: len(path) - len('/'.join(names[first:]))]}..."
+
+
+def _without_ends(name: str) -> Iterator[str]:
+    """Yield a name, and what is left of it without each of its endings."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
