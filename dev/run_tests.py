@@ -79,14 +79,14 @@ IN_FULL: Mapping[str, Mapping[str, str]] = {
 
 END_TO_END: Sequence[Sequence[Sequence[str]]] = (
     (
-        ("ingestion", "services", "shared_table"),
-        ("examples", "class_policy", "deletion", "savepoints", "operations", "driver_kills"),
-        ("continuous", "streams", "streams_chaos"),
+        ("ingestion", "services", "shared_table", "bad_input"),
+        ("examples", "operations", "deletion"),
+        ("continuous", "streams", "savepoints", "class_policy", "driver_kills", "streams_chaos"),
     ),
-    (("bad_input", "operator_kills", "afterwards"),),
+    (("outages", "operator_kills", "afterwards"),),
 )
 """The files of end-to-end tests. The parts of a row run beside one another, since drivers that come one after the other
-keep one core busy. The last row takes away what the others need: the store and the operator."""
+keep one core busy, and take about as long. The last row takes away what the others need: the store and the operator."""
 
 STARTED = time.monotonic()
 

@@ -191,6 +191,18 @@ class Tenant:
         table.apply({key: value for key, value in declared.items() if value is not None})
         return table
 
+    def filled(self, name: str, *, batches: int = 1, **spec: Any) -> Table:
+        """Declare a table, and fill it by so many runs with ten rows each."""
+        # The file is there before the table, which so needs no second run for it.
+        Table(self.stage, self.name, name).deliver(range(10))
+        table = self.table(name, **spec)
+        table.wait_ready(runs=1)
+        for batch in range(1, batches):
+            table.deliver(range(batch * 10, batch * 10 + 10))
+            assert table.ingest_now()["outcome"] == "Succeeded"
+        assert len(table.commits()) == batches
+        return table
+
 
 @dataclass
 class Table:
