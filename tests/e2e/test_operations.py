@@ -1,6 +1,6 @@
 """Operations in the cluster: a table goes back, beside a driver and after approval, and not where it cannot.
 
-It is also served, mended, taken to another version, and forgets a record.
+Another one is served, mended, taken to another version, and forgets a record, and so does the table that reads it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from io import BytesIO
 
+import pyarrow.parquet as pq
 import pytest
+from tests.e2e.savepoint import Savepoint
 from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, Tenant, live_of
 
 from hudi_jobs.contract import OperationKind
@@ -21,6 +23,8 @@ CLASS = "e2e-operations"
 MANUAL = "e2e-operations-by-approval"
 WHOLE = "e2e-operations-of-all-kinds"
 ALLOWED = ["Restore", "Rollback"]
+LONG = range(47110000, 47110010)
+KEY = 47110007
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,11 @@ def tenant(stage: Stage) -> Tenant:
     stage.make_class(CLASS, job={"drainTimeout": "1m"}, operations={"allowed": ALLOWED})
     stage.make_class(MANUAL, operations={"allowed": ALLOWED, "approval": "Manual"})
     reports = "s3a://landing/{namespace}/reports"
-    stage.make_class(WHOLE, operations={"allowed": [one.value for one in OperationKind], "reportPath": reports})
+    stage.make_class(
+        WHOLE,
+        allowedSourcePaths=["s3a://landing/{namespace}", "s3a://lake/{namespace}"],
+        operations={"allowed": [one.value for one in OperationKind], "reportPath": reports},
+    )
     return stage.tenant("operations")
 
 
@@ -66,17 +74,6 @@ class Operation:
 
     def approve(self) -> None:
         self.table.kubectl("patch", "hop", self.name, "--type=merge", '--patch={"spec":{"approved":true}}')
-
-
-def ingested(tenant: Tenant, name: str, *, batches: int, **spec: Any) -> Table:
-    """A table with so many commits of ten rows each."""
-    declared: dict[str, Any] = {"tableClassName": CLASS, "cleaning": {"mode": "Disabled"}, **spec}
-    table = tenant.table(name, **declared)
-    for batch in range(batches):
-        table.deliver(range(batch * 10, batch * 10 + 10))
-        table.ingest_now()  # finds nothing to do where the first run of the table has read the file by then
-        assert len(table.commits()) == batch + 1
-    return table
 
 
 def wait_for(table: Table, *, rows: int) -> None:
@@ -119,100 +116,134 @@ def test_a_table_goes_back_and_its_driver_reads_what_was_removed_again(tenant: T
     table.patch({"spec": {"suspend": True}})
 
 
-def test_without_reading_again_ingestion_goes_on_where_it_was(tenant: Tenant) -> None:
-    table = ingested(tenant, "forward", batches=3)
-    operation = Operation(table, "forward")
-    operation.apply(restore={"instant": table.commits()[1], "reingest": False})
-    report = operation.wait("Succeeded")["report"]
-    assert (report["rowsBefore"], report["rowsExpected"], report["rowsAfter"]) == (30, 20, 20)
-    table.deliver(range(30, 40))
-    assert table.ingest_now()["outcome"] == "Succeeded"
-    assert table.ids() == Counter((*range(20), *range(30, 40)))
-    table.wait_ready()
+@pytest.fixture(scope="module")
+def manual(tenant: Tenant) -> Table:
+    """A table whose operations wait for approval, of two commits with ten rows each."""
+    return tenant.filled("by-approval", batches=2, tableClassName=MANUAL, cleaning={"mode": "Disabled"})
 
 
-def test_a_suspended_table_is_rolled_back_after_approval(tenant: Tenant) -> None:
-    table = ingested(tenant, "approved", batches=2, tableClassName=MANUAL)
-    table.patch({"spec": {"suspend": True}})
-    first, latest = table.commits()
-    preview, operation = Operation(table, "preview"), Operation(table, "approved")
+def test_a_suspended_table_is_rolled_back_after_approval(manual: Table) -> None:
+    before = manual.ids()
+    manual.patch({"spec": {"suspend": True}})
+    first, latest = manual.commits()
+    preview, operation = Operation(manual, "preview"), Operation(manual, "approved")
     preview.apply(rollback={"instant": latest}, dryRun=True)
     assert preview.wait("Succeeded")["report"]["target"] == first
-    assert table.commits() == [first, latest], "nothing was written"
+    assert manual.commits() == [first, latest], "nothing was written"
 
     operation.apply(rollback={"instant": latest})
     operation.wait("AwaitingApproval")
-    assert table.ids() == Counter(range(20))
+    assert manual.ids() == before
     operation.approve()
     assert operation.wait("Succeeded")["report"]["verified"] is True
-    assert table.ids() == Counter(range(10))
-    table.patch({"spec": {"suspend": False}})
-    assert table.ingest_now()["outcome"] == "Succeeded"
-    assert table.ids() == Counter(range(20)), "what was rolled back is read again"
+    assert manual.ids() == Counter(range(10))
+    manual.patch({"spec": {"suspend": False}})
+    assert manual.ingest_now()["outcome"] == "Succeeded"
+    assert manual.ids() == before, "what was rolled back is read again"
 
 
-def test_what_cannot_be_done_is_refused_and_changes_nothing(tenant: Tenant) -> None:
-    table = ingested(tenant, "refused", batches=2)
-    table.stage.cluster.apply(
-        {
-            "apiVersion": "hudi-operator.io/v1alpha1",
-            "kind": "HudiSavepoint",
-            "metadata": {"name": "newest", "namespace": table.namespace},
-            "spec": {"tableRef": {"name": table.name}, "latest": True, "keepForever": True},
-        }
-    )
-    first, latest = table.commits()
-    table.wait(
-        lambda status: [
-            one for one in status.get("savepoints") or () if one.get("instant") == latest and "since" in one
-        ],
-        what="a savepoint on the newest commit",
-    )
-    nowhere, refused = Operation(table, "nowhere"), Operation(table, "refused")
+def test_without_reading_again_ingestion_goes_on_where_it_was(manual: Table) -> None:
+    operation = Operation(manual, "forward")
+    operation.apply(restore={"instant": manual.commits()[0], "reingest": False}, approved=True)
+    report = operation.wait("Succeeded")["report"]
+    assert (report["rowsBefore"], report["rowsExpected"], report["rowsAfter"]) == (20, 10, 10)
+    manual.deliver(range(20, 30))
+    assert manual.ingest_now()["outcome"] == "Succeeded"
+    assert manual.ids() == Counter((*range(10), *range(20, 30)))
+    manual.wait_ready()
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing(manual: Table) -> None:
+    before, commits = manual.ids(), manual.commits()
+    first, latest = commits[0], commits[-1]
+    savepoint = Savepoint(manual, "newest")
+    savepoint.apply(latest=True, keepForever=True)
+    assert savepoint.wait("Ready", "True")["instant"] == latest
+    nowhere, refused = Operation(manual, "nowhere"), Operation(manual, "refused")
     nowhere.apply(restore={"instant": "20200101000000000"})
     assert nowhere.wait("Failed")["reason"] == "InstantNotFound"
-    refused.apply(restore={"instant": first})
+    refused.apply(restore={"instant": first}, approved=True)
     status = refused.wait("Failed")
     assert (status["reason"], status["begun"]) == ("OperationRefused", False)
     assert latest in status["message"]
-    assert table.commits() == [first, latest]
-    assert table.ingest_now()["outcome"] in {"Succeeded", "NothingToDo"}
-    assert table.ids() == Counter(range(20))
+    assert manual.commits() == commits
+    assert manual.ids() == before
+    manual.wait_ready()
 
 
-def test_a_table_is_served_mended_taken_to_another_version_and_forgets_a_record(tenant: Tenant) -> None:
-    table = ingested(tenant, "whole", batches=3, tableClassName=WHOLE, metadataTable=METADATA_TABLE)
-
-    def base_files() -> list[str]:
-        files = table.stage.store.files(table.folder)
-        return [file for file in files if file.endswith(".parquet") and "/.hoodie/" not in file]
-
-    assert len(base_files()) == 3
-    clean = {"service": "Cleaning", "cleaning": {"policy": "KeepLatestCommits", "retainCommits": 1}}
-    Operation(table, "clean").apply(runService=clean)
-    Operation(table, "clean").wait("Succeeded")
-    assert len(base_files()) == 2
-
-    Operation(table, "mend").apply(repair={"rebuildMetadataTable": {}})
-    assert Operation(table, "mend").wait("Succeeded")["report"]["verified"] is True
-
-    Operation(table, "downgrade").apply(downgrade={"tableVersion": 8})
-    report = Operation(table, "downgrade").wait("Succeeded")["report"]
-    assert (report["versionBefore"], report["versionAfter"], report["verified"]) == (9, 8, True)
-    table.wait(lambda status: status["timeline"]["tableVersion"] == 8, what="the status shows the version")
-
-    record = {"keys": [{"id": "7"}]}
-    Operation(table, "forget").apply(erase=record)
-    refused = Operation(table, "forget").wait("Failed")
-    assert refused["reason"] == "OperationRefused", "the savepoint from before the downgrade keeps the record"
-    Operation(table, "forget-everywhere").apply(erase=record | {"releaseSavepoints": True})
-    report = Operation(table, "forget-everywhere").wait("Succeeded")["report"]
-    assert (report["rowsBefore"], report["rowsAfter"], report["verified"]) == (30, 29, True)
-    proof = json.loads(table.stage.store.get(report["erased"]["reportFile"].removeprefix("s3a://")))
-    assert proof["operation"] == f"{table.namespace}/forget-everywhere"
-    assert len(base_files()) == 1
-
-    table.deliver(range(30, 40))
+@pytest.fixture(scope="module")
+def whole(tenant: Tenant) -> Table:
+    """A table of two commits, the later with keys that are long enough to be looked for in bytes."""
+    table = tenant.filled("whole", tableClassName=WHOLE, metadataTable=METADATA_TABLE, cleaning={"mode": "Disabled"})
+    table.deliver(LONG)
     assert table.ingest_now()["outcome"] == "Succeeded"
-    assert table.ids() == Counter({*range(40)} - {7})
-    assert table.condition("ForeignWriter") == {}
+    return table
+
+
+def base_files(table: Table) -> list[str]:
+    """The base files of a table, of every version."""
+    files = table.stage.store.files(table.folder)
+    return [file for file in files if file.endswith(".parquet") and "/.hoodie/" not in file]
+
+
+def holding(table: Table, key: int) -> list[str]:
+    """The files below a table that hold a key, somewhere in their bytes or in a column of a Parquet file."""
+
+    def holds(file: str) -> bool:
+        try:
+            content = table.stage.store.get(f"lake/{file}")
+        except FileNotFoundError:
+            return False  # the mark of an empty folder
+        found = str(key).encode() in content
+        return found or (file.endswith(".parquet") and str(key) in str(pq.read_table(BytesIO(content)).to_pydict()))
+
+    return [file for file in table.stage.store.files(f"{table.folder}/") if holds(file)]
+
+
+def test_a_table_is_served_mended_and_taken_to_another_version(whole: Table) -> None:
+    assert len(base_files(whole)) == 2
+    clean = {"service": "Cleaning", "cleaning": {"policy": "KeepLatestFileVersions", "retainFileVersions": 1}}
+    Operation(whole, "clean").apply(runService=clean)
+    Operation(whole, "clean").wait("Succeeded")
+    assert len(base_files(whole)) == 1
+
+    Operation(whole, "mend").apply(repair={"rebuildMetadataTable": {}})
+    assert Operation(whole, "mend").wait("Succeeded")["report"]["verified"] is True
+
+    Operation(whole, "downgrade").apply(downgrade={"tableVersion": 8})
+    report = Operation(whole, "downgrade").wait("Succeeded")["report"]
+    assert (report["versionBefore"], report["versionAfter"], report["verified"]) == (9, 8, True)
+    whole.wait(lambda status: status["timeline"]["tableVersion"] == 8, what="the status shows the version")
+
+
+def test_a_record_is_forgotten_by_a_table_and_the_one_that_reads_it_and_both_go_on(
+    tenant: Tenant, whole: Table
+) -> None:
+    following = {"source": {"hudi": {"path": f"s3a://{whole.folder}"}}, "operation": "Upsert"}
+    reader = tenant.table("reader", tableClassName=WHOLE, ingestion=following, cleaning={"mode": "Disabled"})
+    reader.wait_ready(runs=1)
+    assert reader.ids() == whole.ids() == Counter((*range(10), *LONG))
+    assert holding(whole, KEY)
+    assert holding(reader, KEY)
+
+    # The savepoint from before a downgrade keeps the record.
+    erase = {"keys": [{"id": str(KEY)}], "releaseSavepoints": True, "cascade": True}
+    operation = Operation(whole, "forget")
+    operation.apply(erase=erase)
+    (further,) = operation.wait("Succeeded")["cascade"]
+    assert (further["table"], further["phase"]) == (reader.name, "Succeeded")
+    left = Counter((*range(10), *LONG)) - Counter([KEY])
+    for one in (operation, Operation(reader, further["operation"])):
+        report = one.status()["report"]
+        assert (report["rowsBefore"], report["rowsAfter"], report["verified"]) == (20, 19, True)
+        proof = json.loads(tenant.stage.store.get(report["erased"]["reportFile"].removeprefix("s3a://")))
+        assert proof["operation"] == f"{tenant.name}/{one.name}"
+        assert holding(one.table, KEY) == []
+        assert one.table.ids() == left
+        assert len(base_files(one.table)) == 1
+
+    whole.deliver(range(30, 40))
+    for table in (whole, reader):
+        assert table.ingest_now()["outcome"] == "Succeeded"
+        assert table.ids() == left + Counter(range(30, 40))
+        assert table.condition("ForeignWriter") == {}
