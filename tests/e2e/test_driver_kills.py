@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 from tests.e2e.processes import DriverProcess, image_that_stops_at, remove_images
 from tests.e2e.stage import METADATA_TABLE, WITHOUT_SERVICES, Stage, Table
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.phases import Phase
 
 pytestmark = pytest.mark.e2e
 
 CLASS = "e2e-killed"
+WRITING = "writing"
+"""While Hudi writes, the first time: what is then in the store is not committed."""
+
+MOMENTS = (Phase.STARTED, Phase.READ, WRITING, Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME)
+TRIED: tuple[str, ...] = MOMENTS if ALL else (WRITING, Phase.BEFORE_OUTCOME)
+"""`tests/spark_jobs/test_kill.py` tries the others without a cluster."""
+
+COMMITTED = {Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME}
 
 
 @pytest.fixture(autouse=True)
@@ -23,46 +32,48 @@ def _forget_images() -> Iterator[None]:
     remove_images()
 
 
-def test_a_driver_killed_at_five_moments_leaves_every_row_exactly_once(stage: Stage) -> None:
+def test_a_driver_killed_at_any_moment_leaves_every_row_exactly_once(stage: Stage) -> None:
     # Insert: a file that is read twice would double its rows.
-    stage.make_class(CLASS, sparkImage=image_that_stops_at(Phase.STARTED))
+    stage.make_class(CLASS, **image_for(TRIED[0]))
     table = stage.tenant("killed").table(
         "killed", tableClassName=CLASS, metadataTable=METADATA_TABLE, **WITHOUT_SERVICES
     )
     table.deliver(range(100))
+    committed = failed = 0
+    for moment, following in zip(TRIED, (*TRIED[1:], None), strict=True):
+        if committed:
+            table.deliver(range(committed * 100, committed * 100 + 100))
+            table.kubectl("annotate", "ht", table.name, f"hudi-operator.io/requested-at={moment}", "--overwrite")
+        committed, failed = committed + (moment in COMMITTED), failed + (moment not in COMMITTED)
+        kill_at(moment, table, then=following, failed=failed)
+        assert table.ids() == Counter(range(committed * 100)), moment
 
-    kill_when_stopped(table, then=image_that_stops_at(Phase.READ), failed=1)
-    kill_when_stopped(table, then=None, failed=2)
-    assert table.commits() == []
-    kill_while_hudi_writes(table, then=image_that_stops_at(Phase.AFTER_COMMIT), failed=3)
-    assert table.commits() == []
-    kill_when_stopped(table, then=image_that_stops_at(Phase.BEFORE_OUTCOME), failed=3)
-    assert table.ids() == Counter(range(100))
-
-    table.deliver(range(100, 200))
-    table.kubectl("annotate", "ht", table.name, "hudi-operator.io/requested-at=now", "--overwrite")
-    kill_when_stopped(table, then=None, failed=3)
-    afterwards = table.ingest_now()
-
-    assert afterwards["outcome"] == "NothingToDo"
-    assert table.ids() == Counter(range(200))
+    assert table.ingest_now()["outcome"] == "NothingToDo"
+    assert table.ids() == Counter(range(committed * 100))
     status = table.wait_ready()
     assert status["timeline"]["pendingCount"] == 0
     outcomes = Counter((run["outcome"], run.get("reason")) for run in status["history"])
-    assert outcomes == {("Failed", "DriverDied"): 3, ("Succeeded", None): 2}
-    assert len(table.jobs()) == 6
+    assert outcomes == {("Failed", "DriverDied"): failed, ("Succeeded", None): committed}
+    assert len(table.jobs()) == len(TRIED) + 1
 
 
-def kill_when_stopped(table: Table, *, then: str | None, failed: int) -> None:
-    """Kill the driver where its image stops it; the next run has the image `then`, or the ordinary one."""
+def image_for(moment: str | None) -> dict[str, str]:
+    """What a class says of the image of drivers that stop at a moment, where they do so by themselves."""
+    return {"sparkImage": image_that_stops_at(Phase(moment))} if moment not in {None, WRITING} else {}
+
+
+def kill_at(moment: str, table: Table, *, then: str | None, failed: int) -> None:
+    """Kill the driver where its image stops it, or while Hudi writes; `then` is when the next one is killed."""
     driver = DriverProcess(table.stage, table)
-    driver.await_stop()
+    if moment == WRITING:
+        freeze_while_hudi_writes(table, driver)
+    else:
+        driver.await_stop()
     kill(table, driver, then=then, failed=failed)
 
 
-def kill_while_hudi_writes(table: Table, *, then: str, failed: int) -> None:
-    """Kill the driver when the store shows an instant that is inflight and not completed."""
-    driver = DriverProcess(table.stage, table)
+def freeze_while_hudi_writes(table: Table, driver: DriverProcess) -> None:
+    """Stop the driver when the store shows an instant that is inflight, the first of the table."""
     timeline = f"{table.folder}/.hoodie/timeline/"
     table.stage.eventually(
         lambda: any(file.endswith(".inflight") for file in table.stage.store.files(timeline)),
@@ -72,12 +83,11 @@ def kill_while_hudi_writes(table: Table, *, then: str, failed: int) -> None:
     )
     driver.freeze()
     assert table.commits() == [], "the driver was faster than the test: it had committed before it was killed"
-    kill(table, driver, then=then, failed=failed)
 
 
 def kill(table: Table, driver: DriverProcess, *, then: str | None, failed: int) -> None:
     """Kill the driver, and wait until the operator has drawn its conclusion."""
-    table.stage.make_class(CLASS, **({"sparkImage": then} if then else {}))
+    table.stage.make_class(CLASS, **image_for(then))
     driver.kill()
 
     def concluded(status: dict[str, Any]) -> bool:

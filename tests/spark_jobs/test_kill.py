@@ -1,6 +1,6 @@
 """A driver that dies at any moment: the next run leaves every input row in the table exactly once.
 
-The end-to-end tests kill a driver at every phase, so only some are tried here without `HUDI_JOBS_TRIALS=all`.
+Without `HUDI_JOBS_TRIALS=all` only some moments are tried; the end-to-end tests try two more, one while Hudi writes.
 """
 
 from collections.abc import Callable
