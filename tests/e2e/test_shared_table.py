@@ -16,6 +16,7 @@ from tests.e2e.shared_writer import ForeignWriter
 from tests.e2e.stage import METADATA_TABLE, PATIENCE, Document, Stage, Table, condition_of
 from tests.e2e.time_travel import NOW, read_at
 from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
+from tests.spark_jobs.trials import ALL
 
 from toolkit.zookeeper import ADDRESS, ZooKeeper
 
@@ -25,6 +26,9 @@ SECONDS = float(os.environ.get("HUDI_JOBS_WRITER_SECONDS", "30"))
 """How long the writer writes at least, from its first batch on."""
 
 SERVICES = ("Compaction", "Clustering", "Cleaning")
+DONE = {"Succeeded"} if ALL else {"Succeeded", "Conflict"}
+"""A clustering that loses to the writer has been beside it as well; how often it does so is chance."""
+
 FIRST = ("first", 0)
 """The row that the operator's own ingestion brings."""
 
@@ -99,15 +103,13 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
 
     def has_served() -> bool:
         runs.update({run["job"]: run for run in table.status()["history"]})
-        done = {run["service"] for run in runs.values() if run["outcome"] == "Succeeded"}
+        done = {run["service"] for run in runs.values() if run["outcome"] in DONE}
         return time.monotonic() - begun > SECONDS and done.issuperset(SERVICES)
 
     def explain() -> str:
         return f"{table.explain()}\n---\n{writer.explain()}"
 
-    stage.eventually(
-        has_served, what="every service succeeds", seconds=SECONDS + 2 * PATIENCE, pause=2, explain=explain
-    )
+    stage.eventually(has_served, what="every service has run", seconds=SECONDS + 2 * PATIENCE, pause=2, explain=explain)
     reports = writer.end()
     table.patch({"spec": {"suspend": True}})
     status = table.wait(is_still(table.document()["metadata"]["generation"]), what="nothing runs any more")
