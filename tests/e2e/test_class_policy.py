@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.stage import Stage, Table, Tenant
+from tests.spark_jobs.trials import ALL
 
 from toolkit.cluster import CommandFailed
 
@@ -97,14 +98,18 @@ def test_neither_sql_nor_its_rows_reach_another_tenant_from_a_driver_or_its_exec
     attacker.stage.make_class("e2e-once", retry={"maxAttempts": 1})
     script = "SELECT TRANSFORM(id) USING 'env' AS (value STRING) FROM source"
     statements = {
-        "script": f"WITH t AS ({script}) SELECT 1 AS id, value FROM t",
         "reading": f"SELECT id, value FROM csv.`s3a://{victim.landing}`",
+        "script": f"WITH t AS ({script}) SELECT 1 AS id, value FROM t",
         "writing": f"INSERT OVERWRITE DIRECTORY 's3a://{victim.landing}' USING csv SELECT * FROM source",
     }
-    tried: dict[str, Any] = {"tableClassName": "e2e-once", "execution": IN_CLUSTER}
-    tables = [attacker.table(name, ingestion={"transform": {"sql": sql}}, **tried) for name, sql in statements.items()]
+
+    def declare(name: str, sql: str, **spec: Any) -> Table:
+        return attacker.table(name, tableClassName="e2e-once", ingestion={"transform": {"sql": sql}}, **spec)
+
+    # All of them, and many more, are tried in tests/spark_jobs/test_query_rules.py.
+    tables = [declare(name, sql) for name, sql in list(statements.items())[: None if ALL else 1]]
     sql = f"SELECT *, '/../../../{victim.namespace}/accounts/part=p1' AS part FROM source"
-    values = attacker.table("values", partitionBy=["part"], ingestion={"transform": {"sql": sql}}, **tried)
+    values = declare("values", sql, partitionBy=["part"], execution=IN_CLUSTER)
     for table in (*tables, values):
         table.deliver(TEN)
 
