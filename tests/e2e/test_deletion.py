@@ -9,51 +9,78 @@ import time
 from collections import Counter
 
 import pytest
-from tests.e2e.stage import METADATA_TABLE, Stage, Table
+from tests.e2e.stage import METADATA_TABLE, Stage, Table, Tenant
 
 from toolkit.cluster import OPERATOR_NAMESPACE
 
 pytestmark = pytest.mark.e2e
 
+DOOMED = "e2e-doomed"
 TEN = range(10)
 TWENTY = range(10, 20)
 
 
-def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(stage: Stage) -> None:
-    tenant = stage.tenant("deletion")
-    first = tenant.table("phoenix")
-    first.deliver(TEN)
-    first.wait_ready()
-    data = data_files(first)
-    uid = first.document()["metadata"]["uid"]
+@pytest.fixture(scope="module")
+def phoenix(stage: Stage) -> Table:
+    """A table whose data stays, with ten rows."""
+    return stage.tenant("deletion").filled("phoenix")
+
+
+@pytest.fixture(scope="module")
+def doomed(stage: Stage) -> Table:
+    """A table whose data goes with it, with ten rows and a class of its own."""
+    return declare_doomed(stage.tenant("removal"), stage.make_class(DOOMED))
+
+
+def declare_doomed(tenant: Tenant, class_name: str) -> Table:
+    return tenant.filled("flights", tableClassName=class_name, deletionPolicy="Delete", metadataTable=METADATA_TABLE)
+
+
+def test_a_deleted_table_stops_its_job_and_its_successor_goes_on_where_it_was(stage: Stage, phoenix: Table) -> None:
+    data = data_files(phoenix)
+    uid = phoenix.document()["metadata"]["uid"]
     assert claims(stage, uid)
 
-    first.deliver(TWENTY)
-    request_run(first)
-    first.running_pod()
-    delete(first)
+    phoenix.deliver(TWENTY)
+    request_run(phoenix)
+    phoenix.running_pod()
+    delete(phoenix)
 
     assert claims(stage, uid) == []
     # A Job that ended before it could be stopped goes with its owner.
-    stage.eventually(lambda: not first.jobs(), what="all Jobs are gone")
-    stage.eventually(lambda: not first.pods(), what="all pods are gone")
-    assert ("Normal", "DataRetained") in first.events()
-    assert data <= data_files(first)
-    before = first.ids()
+    stage.eventually(lambda: not phoenix.jobs(), what="all Jobs are gone")
+    stage.eventually(lambda: not phoenix.pods(), what="all pods are gone")
+    assert ("Normal", "DataRetained") in phoenix.events()
+    assert data <= data_files(phoenix)
+    before = phoenix.ids()
     assert before in (Counter(TEN), Counter(range(20)))
 
-    second = tenant.table("phoenix")
+    second = Tenant(stage, phoenix.namespace).table("phoenix")
     second.wait_ready(runs=1 if before == Counter(TEN) else 0)
     assert second.document()["metadata"]["uid"] != uid
     assert second.ids() == Counter(range(20))
     assert len(second.commits()) == 2
 
 
-def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage) -> None:
-    tenant = stage.tenant("removal")
-    doomed = tenant.table("flights", deletionPolicy="Delete", metadataTable=METADATA_TABLE)
-    doomed.deliver(TEN)
-    doomed.wait_ready()
+def test_a_namespace_with_a_running_job_can_be_deleted_and_the_data_stays(stage: Stage, phoenix: Table) -> None:
+    rows = phoenix.ids()
+    phoenix.patch({"spec": {"deletionPolicy": "Delete"}})
+    phoenix.deliver(range(20, 30))
+    request_run(phoenix)
+    phoenix.running_pod()
+    uid = phoenix.document()["metadata"]["uid"]
+    stage.cluster.kubectl("delete", "namespace", phoenix.namespace, "--wait=false")
+
+    stage.eventually(
+        lambda: stage.cluster.get("namespaces", phoenix.namespace) is None,
+        what="the namespace is gone",
+        explain=lambda: str(stage.cluster.get("namespaces", phoenix.namespace)),
+    )
+    stage.eventually(lambda: claims(stage, uid) == [], what="the claim is gone")
+    assert rows - phoenix.ids() == Counter()
+
+
+def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage, doomed: Table) -> None:
     neighbour = f"{doomed.folder}-2/keep.txt"
     stage.store.put(neighbour, b"not the table's")
     uid = doomed.document()["metadata"]["uid"]
@@ -68,11 +95,26 @@ def test_deleted_data_is_gone_and_nothing_beside_it(stage: Stage) -> None:
     assert stage.store.get(neighbour) == b"not the table's"
     assert claims(stage, uid) == []
 
-    successor = tenant.table("flights", deletionPolicy="Delete", metadataTable=METADATA_TABLE)
-    successor.wait_ready(runs=1)
-    status = successor.status()
-    assert [run["service"] for run in status["history"]] == ["Ingestion"]
+    successor = declare_doomed(Tenant(stage, doomed.namespace), DOOMED)
+    assert [run["service"] for run in successor.status()["history"]] == ["Ingestion"]
     assert successor.ids() == Counter(range(20))
+
+
+def test_a_table_without_its_class_can_be_deleted_and_its_data_only_with_it(stage: Stage, doomed: Table) -> None:
+    kept = Tenant(stage, doomed.namespace).table("kept", tableClassName=DOOMED, managementPolicy="Observe")
+    kept.wait_reason("TableNotFound")
+    stage.cluster.kubectl("delete", "htc", DOOMED)
+
+    delete(kept)
+    # As Argo CD does it: what the table owns goes before the table.
+    doomed.kubectl("delete", "ht", doomed.name, "--wait=false", "--cascade=foreground")
+    condition = doomed.wait_reason("DeletionBlocked")
+    assert DOOMED in condition["message"]
+    assert stage.store.files(f"{doomed.folder}/") != []
+
+    stage.make_class(DOOMED)
+    stage.eventually(lambda: doomed.document() == {}, what="the table is gone", explain=doomed.explain)
+    assert stage.store.files(f"{doomed.folder}/") == []
 
 
 def test_a_running_job_outlives_suspension_and_a_changed_spec_and_nothing_starts_until_it_may(stage: Stage) -> None:
@@ -103,47 +145,6 @@ def test_a_running_job_outlives_suspension_and_a_changed_spec_and_nothing_starts
     delete(table)
     assert ("Warning", "DataRetained") in table.events()
     assert table.ids() == Counter(range(20))
-
-
-def test_a_table_without_its_class_can_be_deleted_and_its_data_only_with_it(stage: Stage) -> None:
-    tenant = stage.tenant("classless")
-    class_name = stage.make_class(f"doomed-{tenant.name[-5:]}")
-    kept = tenant.table("kept", tableClassName=class_name, managementPolicy="Observe")
-    doomed = tenant.table("doomed", tableClassName=class_name, deletionPolicy="Delete")
-    doomed.deliver(TEN)
-    doomed.wait_ready()
-    kept.wait_reason("TableNotFound")
-    stage.cluster.kubectl("delete", "htc", class_name)
-
-    delete(kept)
-    # As Argo CD does it: what the table owns goes before the table.
-    doomed.kubectl("delete", "ht", doomed.name, "--wait=false", "--cascade=foreground")
-    condition = doomed.wait_reason("DeletionBlocked")
-    assert class_name in condition["message"]
-    assert stage.store.files(f"{doomed.folder}/") != []
-
-    stage.make_class(class_name)
-    stage.eventually(lambda: doomed.document() == {}, what="the table is gone", explain=doomed.explain)
-    assert stage.store.files(f"{doomed.folder}/") == []
-
-
-def test_a_namespace_with_a_running_job_can_be_deleted_and_the_data_stays(stage: Stage) -> None:
-    table = stage.tenant("vanishing").table("vanishing", deletionPolicy="Delete")
-    table.deliver(TEN)
-    table.wait_ready()
-    table.deliver(TWENTY)
-    request_run(table)
-    table.running_pod()
-    uid = table.document()["metadata"]["uid"]
-    stage.cluster.kubectl("delete", "namespace", table.namespace, "--wait=false")
-
-    stage.eventually(
-        lambda: stage.cluster.get("namespaces", table.namespace) is None,
-        what="the namespace is gone",
-        explain=lambda: str(stage.cluster.get("namespaces", table.namespace)),
-    )
-    stage.eventually(lambda: claims(stage, uid) == [], what="the claim is gone")
-    assert Counter(TEN) - table.ids() == Counter()
 
 
 def request_run(table: Table) -> None:
