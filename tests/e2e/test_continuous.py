@@ -88,7 +88,6 @@ def test_table_services_run_inside_the_driver_of_a_serialized_table_and_it_goes_
     assert {run["service"] for run in status["history"]} == {"Cleaning"}, "the driver has not ended for it"
     assert failed(status) == []
     fed.feed()
-    assert len(fed.table.jobs()) == 1
 
 
 def test_another_spec_ends_the_driver_and_the_next_one_has_it_so_services_and_a_savepoint_have_their_turn(
