@@ -24,7 +24,7 @@ def test_a_table_is_compacted_clustered_and_cleaned_while_it_is_ingested(tenant:
         ingestion={"operation": "Upsert"},
         compaction={"trigger": {"deltaCommits": 2}},
         clustering={"mode": "Async", "trigger": {"commits": 2}, "execution": {"sortColumns": ["id"]}},
-        cleaning={"retainCommits": 1},
+        cleaning={"retainCommits": 1, "trigger": {"commits": 3}},
     )
     table.deliver(range(40))
     table.wait_ready(runs=1)
