@@ -6,6 +6,7 @@ import copy
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def rewrite(path: Path, change: Callable[[Document], None]) -> None:
         fastavro.writer(stream, reader.writer_schema, records)
 
 
+def in_its_first_operation(document: Document, *, field: str, value: object) -> None:
+    document["operations"][0][field] = value
+
+
 def everything(lake: Any) -> dict[Path, bytes]:
     """All files outside of the source and of the operator's own folder."""
     left = ("in", ".hudi-operator", ".heartbeat", ".temp")
@@ -69,8 +74,7 @@ def refused_by_all(lake: Any, victim: Path) -> None:
     refused(lake, lake.ingest(), before, victim)
 
 
-@pytest.mark.parametrize("field", ["partitionPath", "dataFilePath", "deltaFilePaths", "bootstrapFilePath"])
-def test_a_compaction_of_files_of_another_table_is_not_executed(lake: Any, victim: Path, field: str) -> None:
+def test_a_compaction_of_files_of_another_table_is_not_executed(lake: Any, victim: Path) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
     planned = lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)
@@ -82,9 +86,12 @@ def test_a_compaction_of_files_of_another_table_is_not_executed(lake: Any, victi
         "bootstrapFilePath": str(victim),
     }
     (plan,) = timeline(lake).glob("*.compaction.requested")
-    rewrite(plan, lambda document: document["operations"][0].update({field: hostile[field]}))
-    before = everything(lake)
-    refused(lake, lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=planned.instant), before, victim)
+    sound = plan.read_bytes()
+    for field, value in hostile.items():
+        plan.write_bytes(sound)
+        rewrite(plan, partial(in_its_first_operation, field=field, value=value))
+        before = everything(lake)
+        refused(lake, lake.serve(Service.COMPACTION, mode=RunMode.EXECUTE, instant=planned.instant), before, victim)
 
 
 @pytest.mark.parametrize("field", ["partitionPath", "dataFilePath"])
@@ -103,8 +110,7 @@ def test_a_clustering_of_files_of_another_table_is_not_executed(lake: Any, victi
     refused_by_all(lake, victim)
 
 
-@pytest.mark.parametrize("kind", ["a path", "a name", "a partition"])
-def test_a_clean_of_files_of_another_table_is_not_executed(lake: Any, victim: Path, kind: str) -> None:
+def test_a_clean_of_files_of_another_table_is_not_executed(lake: Any, victim: Path) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}}
     fill(lake, 3)
     options = lake.hudi_options(Service.CLEANING)
@@ -112,18 +118,22 @@ def test_a_clean_of_files_of_another_table_is_not_executed(lake: Any, victim: Pa
         assert client.plan_clean() is not None
     (plan,) = timeline(lake).glob("*.clean.requested")
 
-    def change(document: Document) -> None:
-        if kind == "a partition":
-            document["partitionsToBeDeleted"] = ["../hostile-b/victim"]
-        elif kind == "a name":
-            document["filePathsToBeDeletedPerPartition"]["../hostile-b/victim/p=p1"] = [
-                {"filePath": victim.name, "isBootstrapBaseFile": False}
-            ]
-        else:
-            document["filePathsToBeDeletedPerPartition"][""][0]["filePath"] = f"file:{victim}"
+    sound = plan.read_bytes()
 
-    rewrite(plan, change)
-    refused_by_all(lake, victim)
+    def a_partition(document: Document) -> None:
+        document["partitionsToBeDeleted"] = ["../hostile-b/victim"]
+
+    def a_name(document: Document) -> None:
+        hostile = {"filePath": victim.name, "isBootstrapBaseFile": False}
+        document["filePathsToBeDeletedPerPartition"]["../hostile-b/victim/p=p1"] = [hostile]
+
+    def a_path(document: Document) -> None:
+        document["filePathsToBeDeletedPerPartition"][""][0]["filePath"] = f"file:{victim}"
+
+    for change in (a_partition, a_name, a_path):
+        plan.write_bytes(sound)
+        rewrite(plan, change)
+        refused_by_all(lake, victim)
 
 
 def hostile_record(lake: Any, model: str, document: Document, path: Path) -> None:
@@ -199,44 +209,44 @@ def test_what_hudi_plans_from_a_partition_that_leads_out_is_not_executed_and_is_
     assert all(path.is_relative_to(timeline(lake)) for path in after.keys() - before.keys())
 
 
-@pytest.mark.parametrize("option", ["partition.selected", "cluster.begin.partition", "cluster.end.partition"])
-def test_partitions_that_lead_out_of_the_table_are_not_planned(lake: Any, victim: Path, option: str) -> None:
+def test_partitions_that_lead_out_of_the_table_are_not_planned(lake: Any, victim: Path) -> None:
     add(lake, 2)
     before = everything(lake)
-    options = {
-        f"hoodie.clustering.plan.strategy.{option}": "../hostile-b/victim/p=p1",
-        "hoodie.clustering.plan.partition.filter.mode": "SELECTED_PARTITIONS",
-    }
-    result = lake.serve(Service.CLUSTERING, options=options)
-    assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST), result
-    assert "leads out of the table" in result.message
-    assert everything(lake) == before
-    assert victim.exists()
+    for option in ("partition.selected", "cluster.begin.partition", "cluster.end.partition"):
+        options = {
+            f"hoodie.clustering.plan.strategy.{option}": "../hostile-b/victim/p=p1",
+            "hoodie.clustering.plan.partition.filter.mode": "SELECTED_PARTITIONS",
+        }
+        result = lake.serve(Service.CLUSTERING, options=options)
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INVALID_REQUEST), result
+        assert "leads out of the table" in result.message
+        assert everything(lake) == before
+        assert victim.exists()
 
 
-@pytest.mark.parametrize(
-    ("table", "entry", "reason"),
-    [
-        ("table", "hoodie.timeline.history.path=../../../hostile-b/victim", FailureReason.PATH_OUTSIDE_TABLE),
-        ("table", "hoodie.archivelog.folder=/hostile-b/victim", FailureReason.PATH_OUTSIDE_TABLE),
-        ("table", "hoodie.bootstrap.base.path=s3a\\://lake/hostile-b/victim", FailureReason.TABLE_MISMATCH),
-        ("table/.hoodie/metadata", "hoodie.timeline.history.path=file\\:/hostile-b", FailureReason.PATH_OUTSIDE_TABLE),
-    ],
-)
-def test_a_table_whose_properties_lead_out_of_it_is_left_alone(
-    lake: Any, victim: Path, table: str, entry: str, reason: FailureReason
-) -> None:
+OUTSIDE = FailureReason.PATH_OUTSIDE_TABLE
+LEADING_OUT = [
+    ("table", "hoodie.timeline.history.path=../../../hostile-b/victim", OUTSIDE),
+    ("table", "hoodie.archivelog.folder=/hostile-b/victim", OUTSIDE),
+    ("table", "hoodie.bootstrap.base.path=s3a\\://lake/hostile-b/victim", FailureReason.TABLE_MISMATCH),
+    ("table/.hoodie/metadata", "hoodie.timeline.history.path=file\\:/hostile-b", OUTSIDE),
+]
+
+
+def test_a_table_whose_properties_lead_out_of_it_is_left_alone(lake: Any, victim: Path) -> None:
     lake.metadata_table = True
     fill(lake, 1)
-    properties = lake.folder / table / ".hoodie/hoodie.properties"
-    key = entry.partition("=")[0]
-    lines = [line for line in properties.read_text().splitlines() if not line.startswith(key)]
-    properties.write_text("\n".join([*lines, entry, ""]))
-    properties.with_name(f".{properties.name}.crc").unlink(missing_ok=True)
-    for service in (Service.ARCHIVAL, Service.CLEANING):
-        result = lake.serve(service)
-        assert (result.outcome, result.reason) == (Outcome.FAILED, reason), result
-    assert victim.read_bytes() == b"not yours"
+    for table, entry, reason in LEADING_OUT:
+        properties = lake.folder / table / ".hoodie/hoodie.properties"
+        sound, key = properties.read_text(), entry.partition("=")[0]
+        lines = [line for line in sound.splitlines() if not line.startswith(key)]
+        properties.write_text("\n".join([*lines, entry, ""]))
+        properties.with_name(f".{properties.name}.crc").unlink(missing_ok=True)
+        for service in (Service.ARCHIVAL, Service.CLEANING):
+            result = lake.serve(service)
+            assert (result.outcome, result.reason) == (Outcome.FAILED, reason), (entry, result)
+        assert victim.read_bytes() == b"not yours"
+        properties.write_text(sound)
 
 
 @pytest.mark.parametrize(("mode", "refuses"), [("Inline", True), ("Async", False)])

@@ -84,18 +84,17 @@ def test_each_operation_does_what_it_says(
     assert lake.ingest(**TYPED, operation=operation).outcome is Outcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize("operation", ["Upsert", "Insert", "BulkInsert", "Delete", "InsertOverwrite"])
-def test_rows_that_the_transform_leaves_out_still_move_the_checkpoint(lake: Any, operation: str) -> None:
+def test_rows_that_the_transform_leaves_out_still_move_the_checkpoint(lake: Any) -> None:
     lake.table = {"orderingFields": ["at"]}
     lake.put("a.csv", FIRST)
     succeeded(lake.ingest(**TYPED))
-    lake.put("b.csv", CORRECTION, at=60)
     nothing = {"transformSql": "SELECT * FROM source WHERE false"}
-    second = succeeded(lake.ingest(**TYPED, **nothing, operation=operation))
-    assert second.rows_read == 2
-    if operation != "InsertOverwrite":
-        assert lake.rows("id") == [(1,), (2,), (3,)]
-    assert lake.ingest(**TYPED, operation=operation).outcome is Outcome.NOTHING_TO_DO
+    for number, operation in enumerate(("Upsert", "Insert", "BulkInsert", "Delete", "InsertOverwrite"), start=1):
+        lake.put(f"{number}.csv", CORRECTION, at=60 * number)
+        assert succeeded(lake.ingest(**TYPED, **nothing, operation=operation)).rows_read == 2
+        if operation != "InsertOverwrite":
+            assert lake.rows("id") == [(1,), (2,), (3,)], operation
+        assert lake.ingest(**TYPED, operation=operation).outcome is Outcome.NOTHING_TO_DO, operation
 
 
 def test_a_first_run_without_rows_creates_the_table_and_moves_the_checkpoint(lake: Any) -> None:
@@ -201,28 +200,25 @@ def test_a_column_that_only_newer_files_have_is_not_lost(lake: Any, file_format:
     assert lake.rows("id", "gate") == [(1, None), (2, "B7")]
 
 
-@crossed(
-    ("table_type", ["CopyOnWrite", "MergeOnRead"]),
-    (
-        "old, new, expected",
-        [
-            ("1", "2147483648L", [(1, 1), (2, 2147483648)]),
-            ("2147483648L", "2", [(1, 2147483648), (2, 2)]),
-            ("CAST(1.5 AS FLOAT)", "2.5D", [(1, 1.5), (2, 2.5)]),
-            ("named_struct('a', 1)", "named_struct('a', 2, 'b', 'x')", [(1, (1, None)), (2, (2, "x"))]),
-            ("array(2147483648L)", "array(2)", [(1, [2147483648]), (2, [2])]),
-        ],
-    ),
-)
-def test_accepted_changes_of_a_type_keep_old_and_new_values(
-    lake: Any, table_type: str, old: str, new: str, expected: list[tuple[Any, ...]]
-) -> None:
+CHANGES: list[tuple[str, str, Any, Any]] = [
+    ("1", "2147483648L", 1, 2147483648),
+    ("2147483648L", "2", 2147483648, 2),
+    ("CAST(1.5 AS FLOAT)", "2.5D", 1.5, 2.5),
+    ("named_struct('a', 1)", "named_struct('a', 2, 'b', 'x')", (1, None), (2, "x")),
+    ("array(2147483648L)", "array(2)", [2147483648], [2]),
+]
+"""What a column has in the first file and in the second one, and what is read of both in the end."""
+
+
+@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+def test_accepted_changes_of_a_type_keep_old_and_new_values(lake: Any, table_type: str) -> None:
     lake.table = {"type": table_type}
-    for number, value in enumerate((old, new), start=1):
+    for number in (1, 2):
         lake.put(f"{number}.csv", f"id\n{number}\n", at=number)
-        sql = f"SELECT CAST(id AS INT) AS id, {value} AS v FROM source"
-        succeeded(lake.ingest(transformSql=sql))
-    assert lake.rows("id", "v") == expected
+        values = ", ".join(f"{change[number - 1]} AS v{place}" for place, change in enumerate(CHANGES))
+        succeeded(lake.ingest(transformSql=f"SELECT CAST(id AS INT) AS id, {values} FROM source"))
+    columns = (f"v{place}" for place in range(len(CHANGES)))
+    assert lake.rows("id", *columns) == [(1, *(old for _, _, old, _ in CHANGES)), (2, *(new for *_, new in CHANGES))]
 
 
 def test_what_a_killed_first_write_left_behind_does_not_block_the_table(lake: Any) -> None:

@@ -58,10 +58,21 @@ def planned_partitions(lake: Any, result: TaskResult) -> set[str]:
     return {one["partitionPath"] for group in groups for one in group["slices"]}
 
 
-def planner(lake: Any, service: Service) -> Plan:
-    """Return what makes a plan for a spec, reads it, and puts the table back as it was."""
+def keeper(lake: Any) -> Callable[[], None]:
+    """Keep the table as it is, and return what puts it back."""
     table, kept = lake.folder / "table", lake.folder / "kept"
     shutil.copytree(table, kept)
+
+    def put_back() -> None:
+        shutil.rmtree(table)
+        shutil.copytree(kept, table)
+
+    return put_back
+
+
+def planner(lake: Any, service: Service) -> Plan:
+    """Return what makes a plan for a spec, reads it, and puts the table back as it was."""
+    put_back = keeper(lake)
 
     def plan(spec: Document) -> set[str]:
         lake.spec = spec
@@ -69,8 +80,7 @@ def planner(lake: Any, service: Service) -> Plan:
         if result.outcome is Outcome.NOTHING_TO_DO:
             return set()
         partitions = planned_partitions(lake, succeeded(result))
-        shutil.rmtree(table)
-        shutil.copytree(kept, table)
+        put_back()
         return partitions
 
     return plan
@@ -151,18 +161,16 @@ def test_a_clustering_of_chosen_partitions_looks_at_those_that_were_not_written_
     assert plan({"clustering": {"plan": SIZES}}) == {MONTHS[0]}
 
 
-@pytest.mark.parametrize(
-    "execution",
-    [
-        {"sortColumns": ["v"]},
-        {"sortColumns": ["v", "id"], "layout": "ZOrder"},
-        {"sortColumns": ["v", "id"], "layout": "Hilbert"},
-        {"strategy": "SingleSparkJob", "sortColumns": ["v"]},
-        {},
-    ],
-    ids=lambda execution: " ".join(map(str, execution.values())) or "as they are",
-)
-def test_a_clustering_lays_rows_out_as_it_says(lake: Any, execution: Document) -> None:
+EXECUTIONS: list[Document] = [
+    {"sortColumns": ["v"]},
+    {"sortColumns": ["v", "id"], "layout": "ZOrder"},
+    {"sortColumns": ["v", "id"], "layout": "Hilbert"},
+    {"strategy": "SingleSparkJob", "sortColumns": ["v"]},
+    {},
+]
+
+
+def test_a_clustering_lays_rows_out_as_it_says(lake: Any) -> None:
     lake.table, lake.spec = {"partitionBy": ["month"]}, {"fileSizing": {"smallFileLimit": 0}}
     for _ in range(2):
         write_months(lake, 1)
@@ -170,36 +178,41 @@ def test_a_clustering_lays_rows_out_as_it_says(lake: Any, execution: Document) -
     commits = {
         row[0] for row in lake.spark.read.format("hudi").load(lake.base_path).select("_hoodie_commit_time").collect()
     }
-    lake.spec |= {"clustering": {"plan": SIZES, "execution": execution}}
+    put_back = keeper(lake)
+    for execution in EXECUTIONS:
+        lake.spec |= {"clustering": {"plan": SIZES, "execution": execution}}
 
-    result = succeeded(lake.serve(Service.CLUSTERING))
+        result = succeeded(lake.serve(Service.CLUSTERING))
 
-    assert lake.rows() == before
-    (file,) = Path(lake.base_path).glob(f"{MONTHS[0]}/*_{result.instant}.parquet")
-    values = pq.read_table(file).column("v").to_pylist()
-    linear = execution.get("sortColumns") is not None and "layout" not in execution
-    assert (values == sorted(values)) == linear
-    assert set(pq.read_table(file).column("_hoodie_commit_time").to_pylist()) == commits
+        assert lake.rows() == before, execution
+        (file,) = Path(lake.base_path).glob(f"{MONTHS[0]}/*_{result.instant}.parquet")
+        values = pq.read_table(file).column("v").to_pylist()
+        linear = execution.get("sortColumns") is not None and "layout" not in execution
+        assert (values == sorted(values)) == linear, execution
+        assert set(pq.read_table(file).column("_hoodie_commit_time").to_pylist()) == commits, execution
+        put_back()
 
 
-@pytest.mark.parametrize(
-    ("cleaning", "deleted"),
-    [
-        ({"retainCommits": 1}, 2),
-        ({"retainCommits": 3}, None),
-        ({"policy": "KeepLatestFileVersions", "retainFileVersions": 1}, 3),
-        ({"policy": "KeepLatestFileVersions", "retainFileVersions": 3}, 1),
-        ({"policy": "KeepLatestByHours", "retainHours": 1}, None),
-    ],
-    ids=str,
-)
-def test_cleaning_keeps_what_its_policy_says(lake: Any, cleaning: Document, deleted: int | None) -> None:
+CLEANINGS: list[tuple[Document, int | None]] = [
+    ({"retainCommits": 1}, 2),
+    ({"retainCommits": 3}, None),
+    ({"policy": "KeepLatestFileVersions", "retainFileVersions": 1}, 3),
+    ({"policy": "KeepLatestFileVersions", "retainFileVersions": 3}, 1),
+    ({"policy": "KeepLatestByHours", "retainHours": 1}, None),
+]
+"""With how many of the four versions of a file each deletes."""
+
+
+def test_cleaning_keeps_what_its_policy_says(lake: Any) -> None:
     for number in range(4):
         ingest(lake, f"id,v\n1,{number}\n")
-    lake.spec = {"cleaning": cleaning}
-    result = lake.serve(Service.CLEANING)
-    assert result.outcome is (Outcome.NOTHING_TO_DO if deleted is None else Outcome.SUCCEEDED), result
-    assert result.files_deleted == deleted
+    put_back = keeper(lake)
+    for cleaning, deleted in CLEANINGS:
+        lake.spec = {"cleaning": cleaning}
+        result = lake.serve(Service.CLEANING)
+        assert result.outcome is (Outcome.NOTHING_TO_DO if deleted is None else Outcome.SUCCEEDED), (cleaning, result)
+        assert result.files_deleted == deleted, cleaning
+        put_back()
 
 
 @pytest.mark.parametrize(

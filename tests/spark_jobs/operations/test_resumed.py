@@ -25,21 +25,25 @@ def restores(lake: Any) -> int:
     return len(History(lake.spark, Timeline(lake.spark, table)).restores())
 
 
-@pytest.mark.parametrize("step", ["prepare", "restore", "roll_back_what_stayed", "commit_checkpoint", "rows_now"])
-def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+STEPS = ("prepare", "restore", "roll_back_what_stayed", "commit_checkpoint", "rows_now")
+
+
+def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.metadata_table = True
     fill(lake, 2)
-    expected, target = rows(lake), commits(lake)[-1]
-    fill(lake, 1, first=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(f"hudi_jobs.operations.going_back.{step}", fail)
-        result = operate(lake, target)
-    assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
-    phase = report_of(result).phase
-    assert phase is (OperationPhase.VERIFYING if step == "rows_now" else OperationPhase.RUNNING)
-    done(operate(lake, target))
-    assert rows(lake) == rows(lake, metadata=True) == expected
-    assert restores(lake) == 1, "it is restored once"
+    expected = rows(lake)
+    for number, step in enumerate(STEPS, start=1):
+        target = commits(lake)[-1]
+        fill(lake, 1, first=1 + number)
+        with monkeypatch.context() as patch:
+            patch.setattr(f"hudi_jobs.operations.going_back.{step}", fail)
+            result = operate(lake, target, uid=f"uid-{step}")
+        assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
+        phase = report_of(result).phase
+        assert phase is (OperationPhase.VERIFYING if step == "rows_now" else OperationPhase.RUNNING), step
+        done(operate(lake, target, uid=f"uid-{step}"))
+        assert rows(lake) == rows(lake, metadata=True) == expected, step
+        assert restores(lake) == number, "it is restored once"
 
 
 def test_a_run_that_cannot_be_checked_says_that_an_earlier_one_has_recorded(
