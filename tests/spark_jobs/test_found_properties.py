@@ -118,14 +118,14 @@ def read(lake: Any, *, metadata: bool) -> dict[str, str]:
 
 
 def managed(lake: Any) -> dict[str, str]:
-    """Ingest, run every service, ingest again; return what must be read."""
+    """Ingest, run every service, ingest again, in full with every service after that; return what must be read."""
     expected, done = {row["id"]: "three" for row in rows(6, "")}, set()
     for number, at in enumerate((0, 10)):
         put(lake, f"{number}.json", rows(4, f"new {number}", first=4), at=at)
         result = lake.ingest(files=JSON_FILES, operation="Upsert")
         assert result.outcome is Outcome.SUCCEEDED, result
         expected |= {row["id"]: f"new {number}" for row in rows(4, "", first=4)}
-        for service in services(lake):
+        for service in services(lake) if ALL or number == 0 else ():
             result = lake.serve(service)
             assert result.outcome is not Outcome.FAILED, (service, result)
             done |= {service} if result.outcome is Outcome.SUCCEEDED else set()
@@ -226,10 +226,8 @@ def test_a_table_of_spark_sql_is_managed_and_stays_what_it_is(lake: Any) -> None
     )
     try:
         lake.table["type"] = "MergeOnRead"
-        for row in rows(6, "three"):
-            lake.spark.sql(
-                f"INSERT INTO flights SELECT '{row['id']}', '{row['day']}', {row['at']}, 1, 'three', '{row['part']}'"
-            )
+        lines = (f"('{row['id']}', '{row['day']}', {row['at']}, 1, 'three', '{row['part']}')" for row in rows(6, ""))
+        lake.spark.sql(f"INSERT INTO flights VALUES {', '.join(lines)}")
     finally:
         lake.spark.sql("DROP TABLE flights")
     before = properties(lake)

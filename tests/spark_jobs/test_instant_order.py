@@ -100,7 +100,7 @@ def require_order(lake: Any) -> None:
     assert flat == sorted(flat), flat
 
 
-@pytest.mark.parametrize("table_type", TYPES)
+@pytest.mark.parametrize("table_type", TYPES if ALL else TYPES[1:])
 @pytest.mark.parametrize("name", ["Asia/Tokyo", *(["America/New_York", "Asia/Kathmandu"] if ALL else [])])
 def test_updates_of_a_table_in_local_time_are_seen(
     lake: Any, other_tool: OtherTool, table_type: str, name: str
@@ -161,7 +161,7 @@ def data_files(lake: Any) -> list[str]:
     return sorted(str(path) for path in (lake.folder / "table").rglob("*") if ".hudi-operator" not in str(path))
 
 
-@pytest.mark.parametrize("table_type", TYPES)
+@pytest.mark.parametrize("table_type", TYPES if ALL else TYPES[1:])
 def test_a_clock_that_is_far_behind_writes_nothing(lake: Any, skewed: Skewed, table_type: str) -> None:
     lake.spec = {"compaction": {"trigger": {"deltaCommits": 1}}, "cleaning": {"retainCommits": 1}}
     for value in range(1, 4):
@@ -179,7 +179,7 @@ def test_a_clock_that_is_far_behind_writes_nothing(lake: Any, skewed: Skewed, ta
     require_rows(lake, dict.fromkeys(range(4), 3))
 
 
-@pytest.mark.parametrize("table_type", TYPES)
+@pytest.mark.parametrize("table_type", TYPES if ALL else TYPES[:1])
 def test_a_clock_that_is_little_behind_waits(
     lake: Any, skewed: Skewed, table_type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

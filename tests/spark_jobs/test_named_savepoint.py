@@ -7,6 +7,7 @@ import pytest
 from tests.spark_jobs.conftest import Program
 from tests.spark_jobs.test_metadata_table import write
 from tests.spark_jobs.test_savepoint import adopted, newest, savepoints, serve, values
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import (
     SAVEPOINT_USER,
@@ -61,8 +62,7 @@ def clean(lake: Any, **options: str) -> TaskResult:
     return result
 
 
-@pytest.mark.parametrize("concurrency", ConcurrencyMode)
-@pytest.mark.parametrize("version", [6, 9])
+@crossed(("version", [6, 9]), ("concurrency", [*ConcurrencyMode]))
 def test_it_is_made_once_found_again_and_removed(lake: Any, version: int, concurrency: ConcurrencyMode) -> None:
     last = adopted(lake, version)
     made = change(lake, MAKE, last, concurrency=concurrency)
@@ -96,11 +96,9 @@ def test_restoring_to_it_gives_every_row_after_cleanings_that_keep_one_commit(la
     assert values(lake) == [3] * 10
 
 
-@pytest.mark.parametrize("version", [6, 9])
-@pytest.mark.parametrize(
-    "policy",
-    [{"commits.retained": "1"}, {"policy": "KEEP_LATEST_FILE_VERSIONS", "fileversions.retained": "1"}],
-    ids=["commits", "versions"],
+@crossed(
+    ("version", [6, 9]),
+    ("policy", [{"commits.retained": "1"}, {"policy": "KEEP_LATEST_FILE_VERSIONS", "fileversions.retained": "1"}]),
 )
 def test_a_commit_whose_files_a_clean_has_removed_gets_none(lake: Any, version: int, policy: dict[str, str]) -> None:
     first = adopted(lake, version, "CopyOnWrite")
@@ -167,8 +165,7 @@ def test_somebody_elses_is_neither_taken_for_it_nor_is_that_of_a_takeover_remove
     assert [instant for instant, _ in savepoints(lake)] == [last]
 
 
-@pytest.mark.parametrize("version", [6, 9])
-@pytest.mark.parametrize("work", SavepointWork)
+@crossed(("version", [6, 9]), ("work", [*SavepointWork]))
 def test_what_a_run_that_was_killed_had_only_begun_is_made_or_removed_by_the_next(
     lake: Any, version: int, work: SavepointWork
 ) -> None:
@@ -190,7 +187,7 @@ def test_beside_other_writers_one_that_somebody_has_just_begun_is_left_alone(lak
     assert (result.outcome, begun.exists()) == (Outcome.CONFLICT, True), result
 
 
-@pytest.mark.parametrize("phase", [Phase.MARKED, Phase.AFTER_COMMIT])
+@pytest.mark.parametrize("phase", [Phase.MARKED, Phase.AFTER_COMMIT] if ALL else [Phase.MARKED])
 def test_a_driver_that_is_killed_leaves_one_savepoint_after_the_next_run(
     lake: Any, phase: Phase, tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, Service, TableOwner
 
@@ -36,8 +37,7 @@ def expected(commits: int) -> list[tuple[str, ...]]:
     return [("1", "AA", str(commits - 1)), *added]
 
 
-@pytest.mark.parametrize("partitioned", [True, False])
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
+@crossed(("table_type", ["CopyOnWrite", "MergeOnRead"]), ("partitioned", [True, False]))
 def test_the_operators_folder_is_no_part_of_the_table(lake: Any, table_type: str, partitioned: bool) -> None:
     lake.owner, lake.metadata_table = OWNER, False
     lake.table = {"type": table_type} | ({"partitionBy": ["carrier"]} if partitioned else {})

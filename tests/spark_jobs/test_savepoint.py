@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.test_metadata_table import write
+from tests.spark_jobs.trials import crossed
 
 from hudi_jobs.contract import Outcome, SavepointStep, SavepointTask, Service, TableOwner, TaskResult
 from hudi_jobs.services.client import write_client
@@ -82,8 +83,7 @@ def test_it_is_made_before_the_first_service_and_restoring_to_it_gives_every_row
     assert version_of(lake) == version
 
 
-@pytest.mark.parametrize("metadata", [True, False], ids=["with a metadata table", "without one"])
-@pytest.mark.parametrize("version", [6, 9])
+@crossed(("version", [6, 9]), ("metadata", [True, False]))
 def test_the_commands_of_the_page_on_services_restore_to_it_and_delete_it(
     lake: Any, version: int, metadata: bool
 ) -> None:

@@ -68,6 +68,8 @@ def test_all_that_is_done_to_a_table_leaves_its_version_and_its_rows(
         for line in text.split():
             key, _, ts, value = line.split(",")
             wanted |= {key: value} if int(ts) >= 10 or not ordering else {}
+        if not ALL and number <= len(rounds):
+            continue
         for service in (Service.COMPACTION, Service.CLUSTERING, Service.CLEANING, Service.ARCHIVAL):
             if service is Service.COMPACTION and table_type == "CopyOnWrite":
                 continue

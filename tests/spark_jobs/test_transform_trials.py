@@ -15,8 +15,8 @@ from tests.spark_jobs.watched import Watch, watching
 
 pytestmark = pytest.mark.spark
 
-HOSTILE = 3_000 if ALL else 250
-HARMLESS = 500 if ALL else 60
+HOSTILE = 3_000 if ALL else 150
+HARMLESS = 500 if ALL else 30
 RUN = 4 if ALL else 6
 
 

@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, operate, pending, rows
 from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service
 
 pytestmark = [pytest.mark.spark]
 
-TYPES = pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+TYPES = ["CopyOnWrite", "MergeOnRead"]
 
 
-@TYPES
+@pytest.mark.parametrize("kind", TYPES if ALL else TYPES[1:])
 def test_the_rows_of_the_target_are_there_again_and_ingestion_reads_on_from_it(lake: Any, kind: str) -> None:
     lake.table, lake.metadata_table = {"type": kind, "partitionBy": []}, True
     fill(lake, 2)
@@ -46,7 +47,7 @@ def test_it_goes_back_over_a_completed_compaction(lake: Any) -> None:
     succeeded(lake.serve(Service.COMPACTION))
 
 
-@TYPES
+@pytest.mark.parametrize("kind", TYPES if ALL else TYPES[:1])
 def test_it_goes_back_over_a_completed_clustering(lake: Any, kind: str) -> None:
     lake.table, lake.spec, lake.metadata_table = {"type": kind}, SMALL, True
     add(lake, 3)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.operations.journal import RECORD_FILE
@@ -84,9 +84,11 @@ def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
     assert operate(lake, target).reason is FailureReason.NOT_VERIFIED, "a repetition compares again"
 
 
-@pytest.mark.parametrize("concurrency", ConcurrencyMode)
-@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
-@pytest.mark.parametrize("version", [6, 9] if ALL else [6])
+@crossed(
+    ("version", [6, 9] if ALL else [6]),
+    ("kind", ["CopyOnWrite", "MergeOnRead"]),
+    ("concurrency", [*ConcurrencyMode]),
+)
 def test_tables_of_both_versions_go_back_with_and_without_a_lock(
     lake: Any, version: int, kind: str, concurrency: ConcurrencyMode
 ) -> None:

@@ -114,7 +114,15 @@ class Followed:
         return found
 
 
-@pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
+
+
+def sampled(kind: str) -> pytest.MarkDecorator:
+    """Make the table `either` of this type alone by default, and of both in full."""
+    return pytest.mark.parametrize("either", KINDS if ALL else [kind], indirect=True)
+
+
+@pytest.fixture(params=KINDS)
 def either(request: pytest.FixtureRequest, upstream: Followed) -> Followed:
     """An upstream table of either type."""
     upstream.kind = request.param

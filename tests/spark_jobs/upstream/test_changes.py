@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.erasing import erase, erased
 from tests.spark_jobs.trials import crossed
+from tests.spark_jobs.upstream.conftest import KINDS, sampled
 
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
 from hudi_jobs.ingestion.sources.hudi.source import Hudi
@@ -14,9 +15,8 @@ from hudi_jobs.operations.erase.keys import digest_of
 
 pytestmark = pytest.mark.spark
 
-KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 
-
+@sampled("COPY_ON_WRITE")
 def test_a_commit_that_was_requested_first_and_completes_last_is_read(either: Any) -> None:
     either.write([(1, "a", "there", 1)])
     slow = either.write([(2, "b", "slow", 1)])
@@ -33,6 +33,7 @@ def test_a_commit_that_was_requested_first_and_completes_last_is_read(either: An
     assert either.followed() == either.rows()
 
 
+@sampled("MERGE_ON_READ")
 def test_nothing_is_missing_after_cleaning_and_archival_went_past_what_was_read(either: Any) -> None:
     either.write([(one, "d", "first", 0) for one in range(5)])
     either.follow()
@@ -143,6 +144,7 @@ def test_removed_rows_are_seen_in_the_archive_too(upstream: Any) -> None:
     assert instant in upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
 
 
+@sampled("MERGE_ON_READ")
 def test_rows_that_were_removed_before_the_first_run_are_nobodys_business(either: Any) -> None:
     either.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     deleted_by_key(either)
@@ -200,6 +202,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Any:
     return do
 
 
+@sampled("MERGE_ON_READ")
 def test_a_commit_that_completes_while_a_run_reads_comes_with_the_next_one(either: Any, meanwhile: Any) -> None:
     either.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     meanwhile(lambda: either.write([(1, "d", "meanwhile", 2)]))

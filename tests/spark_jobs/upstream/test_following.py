@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.spark_jobs.upstream.conftest import sampled
 
 from hudi_jobs.contract import Outcome
 from hudi_jobs.contract.instants import wall_time
@@ -64,6 +65,7 @@ def test_compaction_and_clustering_of_the_upstream_table_bring_no_row_again(eith
     assert either.followed() == either.rows()
 
 
+@sampled("MERGE_ON_READ")
 def test_what_comes_after_the_first_run_is_all_that_latest_reads(either: Any) -> None:
     either.write([(1, "d", "before", 1), (2, "d", "before", 1)])
     first = either.follow(starting_commit="Latest")
@@ -74,6 +76,7 @@ def test_what_comes_after_the_first_run_is_all_that_latest_reads(either: Any) ->
     assert either.followed() == [(2, "d", "after", 2), (3, "d", "after", 2)]
 
 
+@sampled("COPY_ON_WRITE")
 def test_so_many_commits_are_read_in_a_run_as_it_may_the_oldest_first(either: Any) -> None:
     either.write([(0, "d", "0", 0)])
     either.follow()
