@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
+from tests.spark_jobs.beside import Beside
 from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import (
@@ -276,6 +278,11 @@ class Program:
         self.process.wait(timeout=300)
         return decode_outcome(self.outcome_file.read_text())
 
+    def end(self) -> TaskResult:
+        """Ask the driver to end, as Kubernetes does, and return its one result."""
+        os.kill(self.process.pid, signal.SIGTERM)
+        return self.finish().results[0]
+
     @property
     def log(self) -> str:
         """Everything that the driver and its JVM have said."""
@@ -298,6 +305,13 @@ def program(tmp_path: Path, spark_conf: dict[str, str], installed_spark: Path) -
     for running in started:
         if running.process.poll() is None:
             running.kill()
+
+
+@pytest.fixture
+def beside(spark: SparkSession) -> Iterator[Callable[[JobRequest], Beside]]:
+    """Start a driver on a request in a thread; one that still runs at the end of the test is stopped."""
+    with ExitStack() as stack:
+        yield lambda request: stack.enter_context(Beside(request, spark))
 
 
 @pytest.fixture
@@ -358,6 +372,12 @@ class Trial:
         assert planned.outcome is Outcome.SUCCEEDED, planned
         self.instant = planned.instant
 
+    def request(self, run: str, *, concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED) -> JobRequest:
+        """What a driver is told that is to execute the plan, or to make one where there is none."""
+        planned = {"mode": RunMode.EXECUTE, "instant": self.instant} if self.instant else {}
+        request: JobRequest = self.lake.service_request(self.service, run=run, concurrency=concurrency, **planned)
+        return request.model_copy(update={"spark_conf": self.conf})
+
     def start(
         self,
         program: Callable[..., Any],
@@ -366,10 +386,8 @@ class Trial:
         concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED,
         **environment: str,
     ) -> Any:
-        """Start a driver that is to execute the plan, or to make one where there is none."""
-        planned = {"mode": RunMode.EXECUTE, "instant": self.instant} if self.instant else {}
-        request = self.lake.service_request(self.service, run=run, concurrency=concurrency, **planned)
-        return program(request.model_copy(update={"spark_conf": self.conf}), **environment)
+        """Start a driver as a program."""
+        return program(self.request(run, concurrency=concurrency), **environment)
 
     def found(self) -> tuple[Any, ...]:
         """What its own session reads: rows, distinct keys, and a sum."""

@@ -1,8 +1,6 @@
 """A driver that ingests batch after batch: each batch is one commit, and nothing is lost or doubled between them."""
 
 import json
-import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +10,11 @@ import pytest
 from tests.spark_jobs.trials import LEASE
 
 from hudi_jobs import as_found
-from hudi_jobs.contract import FailureReason, JobOutcome, Outcome, Progress, ProgressState, decode_progress
+from hudi_jobs.contract import FailureReason, Outcome, Progress, ProgressState, decode_progress
+from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import write
+from hudi_jobs.phases import Phase
 
 pytestmark = pytest.mark.spark
 
@@ -68,8 +68,7 @@ def test_each_batch_is_one_commit_and_waiting_makes_none(lake: Any, program: Cal
     polls = progress_of(lake).polls
     before = lake.instants()
     time.sleep(3)
-    os.kill(running.process.pid, signal.SIGTERM)
-    [result] = running.finish().results
+    result = running.end()
 
     assert lake.instants() == before, "waiting makes no commit"
     assert (result.outcome, result.batches, result.rows_read, result.files_read) == (Outcome.SUCCEEDED, 3, 4, 3)
@@ -84,20 +83,22 @@ def test_each_batch_is_one_commit_and_waiting_makes_none(lake: Any, program: Cal
 
 @pytest.mark.parametrize(("drain", "survives"), [(120, True), (0, False)])
 def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
-    lake: Any, program: Callable[..., Any], drain: float, survives: bool
+    lake: Any, monkeypatch: pytest.MonkeyPatch, drain: float, survives: bool
 ) -> None:
-    lake.lease = LEASE
-    lake.put("1.csv", csv(1), at=1)
-    running = program(lake.request(continuous={**QUICK, "drain_seconds": drain}), HUDI_JOB_PAUSE_AT="read:2")
-    running.wait_until(has_committed(lake, 1))
     # Jobs are cancelled twice a second, so what is to be cancelled has to take longer than that.
-    second = (2,) if survives else range(10, 400_010)
-    lake.put("2.csv", csv(*second), at=2)
-    running.wait_until(running.has_stopped)
-    os.kill(running.process.pid, signal.SIGTERM)
-    os.kill(running.process.pid, signal.SIGCONT)
-    lake.put("3.csv", csv(3), at=3)
-    [result] = running.finish().results
+    second = (2,) if survives else range(10, 100_010)
+    for number, ids_of_file in ((1, (1,)), (2, second), (3, (3,))):
+        lake.put(f"{number}.csv", csv(*ids_of_file), at=number)
+    driver = Driver(lake.request(maxFiles=1, continuous={**QUICK, "drain_seconds": drain}), lambda _: lake.spark)
+    reached: list[Phase] = []
+
+    def asked_in_the_second_batch(phase: Phase) -> None:
+        reached.append(phase)
+        if phase is Phase.READ and reached.count(phase) == 2:
+            driver.stop()
+
+    monkeypatch.setattr("hudi_jobs.ingestion.run.reach", asked_in_the_second_batch)
+    [result] = driver.run().results
 
     if survives:
         assert (result.outcome, result.batches) == (Outcome.SUCCEEDED, 2), result
@@ -165,12 +166,10 @@ def test_every_batch_keeps_the_rows_that_it_quarantined(lake: Any) -> None:
     assert kept == ["B1", "B2"]
 
 
-def test_a_second_run_leaves_the_table_to_the_first(lake: Any, program: Callable[..., Any]) -> None:
+def test_a_second_run_leaves_the_table_to_the_first(lake: Any, beside: Callable[..., Any]) -> None:
     lake.lease = LEASE
     lake.put("1.csv", csv(1), at=1)
-    running = program(lake.request(continuous=QUICK))
+    running = beside(lake.request(continuous=QUICK))
     running.wait_until(has_committed(lake, 1))
     assert lake.ingest().outcome is Outcome.FENCED
-    os.kill(running.process.pid, signal.SIGTERM)
-    outcome: JobOutcome = running.finish()
-    assert outcome.results[0].outcome is Outcome.SUCCEEDED
+    assert running.end().outcome is Outcome.SUCCEEDED

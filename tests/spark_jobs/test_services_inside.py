@@ -1,7 +1,5 @@
 """Table services beside the batches of a continuous ingestion, in its own process: rows stay exact whatever happens."""
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -32,9 +30,8 @@ def versions(number: int) -> str:
 class Stream:
     """A table with a continuous driver, and the files that arrive for it."""
 
-    def __init__(self, lake: Any, program: Callable[..., Any]) -> None:
+    def __init__(self, lake: Any) -> None:
         self.lake = lake
-        self._program = program
         self._files = 0
         lake.lease = LEASE
         lake.table = {"type": "MergeOnRead", "orderingFields": ["v"]}
@@ -49,8 +46,9 @@ class Stream:
         self.run = request.run
         return request.model_copy(update={"beside": served})
 
-    def start(self) -> None:
-        self.running = self._program(self.request())
+    def start(self, how: Callable[..., Any]) -> None:
+        """Start the continuous driver, as a program of its own or in a thread of this one."""
+        self.running = how(self.request())
 
     def arrive(self) -> None:
         self._files += 1
@@ -95,8 +93,7 @@ class Stream:
         self.running.wait_until(has_committed(self.lake, batches))
 
     def end(self) -> TaskResult:
-        os.kill(self.running.process.pid, signal.SIGTERM)
-        result: TaskResult = self.running.finish().results[0]
+        result: TaskResult = self.running.end()
         return result
 
     def require_exact(self) -> None:
@@ -117,14 +114,16 @@ def _no_session(_: object) -> Any:
 
 
 @pytest.fixture
-def stream(lake: Any, program: Callable[..., Any]) -> Stream:
-    return Stream(lake, program)
+def stream(lake: Any) -> Stream:
+    return Stream(lake)
 
 
-def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(stream: Stream) -> None:
+def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(
+    stream: Stream, beside: Callable[..., Any]
+) -> None:
     stream.lake.options["hoodie.clustering.plan.strategy.sort.columns"] = "nowhere"
     stream.arrive()
-    stream.start()
+    stream.start(beside)
     stream.wait_for(1)
     assert progress_of(stream.lake).takes
     results = {}
@@ -144,13 +143,13 @@ def test_ingestion_goes_on_while_services_run_beside_it_and_when_one_fails(strea
 
 @pytest.mark.parametrize("service", [Service.COMPACTION, *((Service.CLUSTERING,) if ALL else ())])
 def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_run_settles_once(
-    stream: Stream, service: Service
+    stream: Stream, program: Callable[..., Any], service: Service
 ) -> None:
     inflight = f"{service.lower()}.inflight"
     if service is Service.CLUSTERING:
         stream.spread()
     stream.arrive()
-    stream.start()
+    stream.start(program)
     stream.wait_for(1)
     stream.arrive()
     stream.wait_for(2)
@@ -211,7 +210,7 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
     stream.require_exact()
 
 
-def test_keys_that_come_back_beside_a_compaction_are_there_once(stream: Stream) -> None:
+def test_keys_that_come_back_beside_a_compaction_are_there_once(stream: Stream, beside: Callable[..., Any]) -> None:
     marked = "SELECT id, v, gone = 'yes' AS _hoodie_is_deleted FROM source"
     stream.lake.ingestion |= {"transformSql": marked}
 
@@ -221,7 +220,7 @@ def test_keys_that_come_back_beside_a_compaction_are_there_once(stream: Stream) 
 
     stream.lake.spec |= {"fileSizing": {"smallFileLimit": "0"}}
     arrive(1, "no")
-    stream.start()
+    stream.start(beside)
     stream.wait_for(1)
     arrive(2, "yes")
     stream.wait_for(2)

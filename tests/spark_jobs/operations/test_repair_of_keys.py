@@ -17,9 +17,11 @@ from tests.spark_jobs.operations.asked import (
 )
 from tests.spark_jobs.operations.test_repair import told
 from tests.spark_jobs.test_services import notes, succeeded
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 
-from hudi_jobs.contract import CHECKPOINT_KEY, OperationPhase, Outcome, RepairStep, Service
+from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.phases import Phase
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -123,11 +125,11 @@ SEEN_OUTSIDE = frozenset({"requested", "inflight"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phase", [each if each == "changed" else pytest.param(each, marks=IN_FULL) for each in KILLED])
+@IN_FULL
+@pytest.mark.parametrize("phase", KILLED)
 def test_the_next_run_finishes_what_a_killed_one_has_begun(lake: Any, program: Callable[..., Any], phase: str) -> None:
     lake.lease = LEASE
-    table(lake, "MergeOnRead", "GlobalRecordLevel" if ALL else "Simple", version=9, metadata=True)
-    expected = sorted(STAYING if ALL else [*STAYING, ("x", "left", 5, 1)])
+    table(lake, "MergeOnRead", "GlobalRecordLevel", version=9, metadata=True)
     made = len(commits(lake))
 
     def begun() -> bool:
@@ -138,8 +140,26 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(lake: Any, program: C
     running.wait_until(begun if phase in SEEN_OUTSIDE else running.has_stopped)
     running.kill()
 
-    report = done(mend(lake, DOUBLES))
+    finished_once(lake, made, sorted(STAYING))
 
+
+def test_the_next_run_finishes_what_one_that_broke_off_has_changed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table(lake, "MergeOnRead", "Simple", version=9, metadata=True)
+    made = len(commits(lake))
+
+    def break_off(phase: Phase) -> None:
+        if phase is Phase.CHANGED:
+            raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "The store does not answer.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hudi_jobs.operations.repair.deduplicate.reach", break_off)
+        assert mend(lake, DOUBLES).reason is FailureReason.STORAGE_UNAVAILABLE
+    finished_once(lake, made, sorted([*STAYING, ("x", "left", 5, 1)]))
+
+
+def finished_once(lake: Any, made: int, expected: list[tuple[Any, ...]]) -> None:
+    """Run the repair to its end, after so many commits."""
+    report = done(mend(lake, DOUBLES))
     assert report.phase is OperationPhase.DONE
     assert (pending(lake), len(commits(lake))) == ([], made + 1)
     assert rows(lake) == rows(lake, metadata=True) == expected

@@ -1,7 +1,5 @@
 """A driver that dies at any moment, in both modes: the next one leaves the rows of the upstream table, all of them."""
 
-import os
-import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 from tests.spark_jobs.test_continuous import QUICK, has_committed, progress_of, sequences
 from tests.spark_jobs.test_continuous_kill import committed_by
 from tests.spark_jobs.test_kill import PHASES, appeared, unfinished
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome
 
@@ -31,7 +29,7 @@ def write(upstream: Any, number: int) -> None:
 @pytest.mark.parametrize(
     ("kind", "moments"),
     [
-        ("MERGE_ON_READ", MOMENTS if ALL else ("recorded", "writing", "after-commit")),
+        ("MERGE_ON_READ", MOMENTS if ALL else ("writing",)),
         *((kind, MOMENTS) for kind in ("COPY_ON_WRITE",) if ALL),
     ],
 )
@@ -67,13 +65,11 @@ def test_all_rows_are_in_the_table_after_a_kill_at_each_moment(
     assert upstream.follow().outcome is Outcome.NOTHING_TO_DO
 
 
-@pytest.mark.parametrize("moments", [LATER if ALL else ("recorded", "between-batches")])
-def test_all_rows_are_in_the_table_after_a_kill_in_a_later_batch(
-    upstream: Any, program: Callable[..., Any], moments: tuple[str, ...]
-) -> None:
+@IN_FULL
+def test_all_rows_are_in_the_table_after_a_kill_in_a_later_batch(upstream: Any, program: Callable[..., Any]) -> None:
     lake = upstream.lake
     lake.metadata_table, lake.lease = True, LEASE
-    for number, moment in enumerate(moments):
+    for number, moment in enumerate(LATER):
         write(upstream, 2 * number)
         request = lake.request(**upstream.task(continuous={**QUICK, "min_interval_seconds": 0.1}))
         running = program(request, HUDI_JOB_PAUSE_AT=f"{moment}:2")
@@ -86,19 +82,18 @@ def test_all_rows_are_in_the_table_after_a_kill_in_a_later_batch(
 
 
 def test_a_continuous_driver_commits_what_comes_and_makes_no_commit_while_nothing_does(
-    upstream: Any, program: Callable[..., Any]
+    upstream: Any, beside: Callable[..., Any]
 ) -> None:
     upstream.lake.lease = LEASE
     write(upstream, 0)
-    running = program(upstream.lake.request(**upstream.task(continuous=QUICK)))
+    running = beside(upstream.lake.request(**upstream.task(continuous=QUICK)))
     running.wait_until(has_committed(upstream.lake, 1))
     for number in (1, 2):
         write(upstream, number)
         running.wait_until(has_committed(upstream.lake, number + 1))
     polls, before = progress_of(upstream.lake).polls, upstream.lake.instants()
     running.wait_until(lambda: progress_of(upstream.lake).polls > polls + 2)
-    os.kill(running.process.pid, signal.SIGTERM)
-    [result] = running.finish().results
+    result = running.end()
 
     assert (result.outcome, result.batches) == (Outcome.SUCCEEDED, 3)
     assert upstream.lake.instants() == before
