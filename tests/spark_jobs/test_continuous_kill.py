@@ -19,9 +19,9 @@ MOMENTS = (*PHASES, "writing", "committing")
 @pytest.mark.parametrize(
     ("operation", "table_type", "moments"),
     [
-        ("Insert", "CopyOnWrite", MOMENTS if ALL else ("committing", "between-batches")),
-        ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("after-commit",)),
-        ("Upsert", "MergeOnRead", MOMENTS if ALL else ("writing",)),
+        ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("committing",)),
+        ("Upsert", "MergeOnRead", MOMENTS if ALL else ("between-batches",)),
+        *((operation, "CopyOnWrite", MOMENTS) for operation in ("Insert",) if ALL),
     ],
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_batch(

@@ -59,8 +59,8 @@ def unfinished(lake: Any) -> set[str]:
     ("operation", "table_type", "moments"),
     [
         ("Insert", "CopyOnWrite", MOMENTS if ALL else ("after-commit",)),
-        ("BulkInsert", "MergeOnRead", ("committing", "after-commit") if ALL else ("committing",)),
         ("Upsert", "MergeOnRead", ("writing",)),
+        *((operation, "MergeOnRead", ("committing", "after-commit")) for operation in ("BulkInsert",) if ALL),
     ],
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome
 from hudi_jobs.ingestion import run as ingestion_module
@@ -46,6 +46,7 @@ def test_a_driver_that_was_overtaken_after_it_read_the_checkpoint_writes_nothing
     assert table.rows() == ROWS
 
 
+@IN_FULL
 def test_a_driver_that_runs_on_after_its_pod_was_deleted_by_force_keeps_the_table(
     table: Any, program: Callable[..., Any]
 ) -> None:

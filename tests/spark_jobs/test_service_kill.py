@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_jobs.table import HudiTable
@@ -19,8 +19,8 @@ EVERY_MOMENT = ("planned", "inflight", "writing", "committing", "after-commit")
     ("service", "moments"),
     [
         (Service.COMPACTION, EVERY_MOMENT if ALL else ("writing",)),
-        (Service.CLUSTERING, EVERY_MOMENT if ALL else ("committing", "after-commit")),
         (Service.CLEANING, ("requested", "inflight", "after-commit") if ALL else ("inflight",)),
+        *((service, EVERY_MOMENT) for service in (Service.CLUSTERING,) if ALL),
     ],
 )
 def test_the_next_run_settles_what_a_killed_driver_left(
@@ -57,9 +57,9 @@ def kill_at(moment: str, table: Any, program: Callable[..., Any]) -> None:
 
 def test_a_killed_archival_is_finished_by_the_next(lake: Any, program: Callable[..., Any]) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
-    lake.metadata_table = True  # nothing is archived that it has not taken in
+    commits = 12 if lake.metadata_table else 6  # nothing is archived that a metadata table has not taken in
     options = lake.hudi_options(Service.INGESTION)
-    for number in range(12):
+    for number in range(commits):
         rows = lake.spark.sql(f"SELECT 'a' AS id, {number} AS v")
         rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)
     archive = lake.folder / "table/.hoodie/timeline/history"
@@ -75,15 +75,14 @@ def test_a_killed_archival_is_finished_by_the_next(lake: Any, program: Callable[
     history = table.meta.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants().getInstants()
     archived = [str(instant.requestedTime()) for instant in history]
     active = [commit.instant for commit in table.commits()]
-    assert len(active) < 12
+    assert len(active) < commits
     assert sorted(archived + active) == sorted({*archived, *active})
-    assert len(archived + active) == 12
-    assert lake.rows("v") == [(11,)]
+    assert len(archived + active) == commits
+    assert lake.rows("v") == [(commits - 1,)]
 
 
-@pytest.mark.parametrize(
-    "service", [Service.COMPACTION, Service.CLUSTERING, Service.CLEANING] if ALL else [Service.CLUSTERING]
-)
+@IN_FULL
+@pytest.mark.parametrize("service", [Service.COMPACTION, Service.CLUSTERING, Service.CLEANING])
 def test_a_dead_write_is_rolled_back_before_a_service_runs(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], service: Service
 ) -> None:

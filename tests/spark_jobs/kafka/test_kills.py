@@ -31,7 +31,7 @@ def kill_at(moment: str, stream: Any, program: Callable[..., Any], operation: st
 @pytest.mark.parametrize(
     ("operation", "table_type", "moments"),
     [
-        ("Insert", "CopyOnWrite", MOMENTS if ALL else ("writing", "after-commit")),
+        ("Insert", "CopyOnWrite", MOMENTS if ALL else ("writing",)),
         *((operation, "MergeOnRead", MOMENTS) for operation in ("BulkInsert", "Upsert") if ALL),
     ],
 )

@@ -133,7 +133,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
 ) -> None:
     declare(lake, kind, before, metadata=True)
     lake.lease = LEASE
-    few = {6: ("recorded", "moving", "after-commit"), 9: ("prepared", "moved", "changed")}[before]
+    few = ("moving", "after-commit")
     fill(lake, 3, rows=500)
     lake.spec.pop("tableVersion")
     for number, moment in enumerate(MOMENTS if ALL else few, start=3):
@@ -159,6 +159,8 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
         assert versions(lake) == [str(after)] * 2, moment
         assert report.target in savepoints(lake), moment
         assert lake.ingest().outcome is Outcome.NOTHING_TO_DO, moment
+        if moment == few[-1] and not ALL:
+            break
         done(change(lake, after, before, uid=f"{uid}-back"))
         assert rows(lake) == expected, moment
         if kind == "MergeOnRead":
