@@ -82,8 +82,12 @@ def test_the_metadata_of_a_table_is_not_deleted_on_its_own(table: Any) -> None:
 
 
 @pytest.mark.s3
-def test_a_table_on_s3_is_deleted(trial: Callable[[Service, str], Any]) -> None:
-    table = trial(Service.CLEANING, "s3")
-    result = table.lake.serve(Service.DELETION)
+def test_a_table_on_s3_is_deleted(lake: Any, s3: Any) -> None:
+    s3.create_bucket(Bucket="deleted")
+    lake.use_store("deleted", s3.meta.endpoint_url)
+    rows = lake.spark.sql("SELECT '1' AS id")
+    rows.write.format("hudi").options(**lake.hudi_options(Service.INGESTION)).mode("append").save(lake.base_path)
+    assert s3.list_objects_v2(Bucket="deleted")["KeyCount"]
+    result = lake.serve(Service.DELETION)
     assert result.outcome is Outcome.SUCCEEDED, result
-    assert table._s3.list_objects_v2(Bucket=table.lake.root.removeprefix("s3a://"))["KeyCount"] == 0
+    assert s3.list_objects_v2(Bucket="deleted")["KeyCount"] == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract import FailureReason, JobRequest, Outcome
+from hudi_jobs.contract import FailureReason, JobRequest, Outcome, Service
 from hudi_jobs.driver import Driver
 from hudi_jobs.jvm import classes, hadoop_configuration
 
@@ -45,11 +45,14 @@ def test_a_new_driver_may_begin_with_the_compaction_of_the_metadata_table(
         return list(lake.folder.glob("table/.hoodie/metadata/.hoodie/timeline/*.commit"))
 
     lake.metadata_table = True
-    for number in range(9):
-        lake.put(f"{number}.csv", f"id,carrier\n{number},AA\n", at=number)
-        assert not compactions()
-        result = lake.ingest() if number < 8 else program(lake.request()).finish().results[0]
-        assert result.outcome is Outcome.SUCCEEDED, result
+    options = lake.hudi_options(Service.INGESTION)
+    for number in range(8):
+        rows = lake.spark.sql(f"SELECT '{number}' AS id, 'AA' AS carrier")
+        rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)
+    assert not compactions()
+    lake.put("8.csv", "id,carrier\n8,AA\n")
+    result = program(lake.request()).finish().results[0]
+    assert result.outcome is Outcome.SUCCEEDED, result
     assert compactions()
 
 

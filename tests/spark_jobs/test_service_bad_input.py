@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.trials import LEASE
 
 from hudi_jobs.contract import FailureReason, Outcome, Service
 from hudi_jobs.failures import TaskFailed
@@ -154,6 +155,7 @@ def test_a_service_in_a_store_that_is_full_and_gets_room_again(
 
 
 def test_an_ingestion_into_a_store_that_is_full_and_gets_room_again(small_lake: Any) -> None:
+    small_lake.lease = LEASE  # there is no room to give it back
     small_lake.put("a.csv", "id\n1\n")
     assert small_lake.ingest().outcome is Outcome.SUCCEEDED
     small_lake.put("b.csv", "id\n" + "".join(f"{number}\n" for number in range(2, 20_000)), at=1)

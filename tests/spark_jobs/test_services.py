@@ -131,7 +131,7 @@ def test_ingestion_finds_its_checkpoint_behind_services_and_in_the_archive(lake:
     foreign = {"hoodie.table.name": "flights", "hoodie.datasource.write.recordkey.field": "id"}
     foreign["hoodie.metadata.enable"] = str(lake.metadata_table).lower()
     off = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false", "hoodie.compact.inline": "true"}
-    for number in range(12):
+    for number in range(6):
         rows = lake.spark.sql(f"SELECT 'x{number}' AS id, '0' AS v")
         rows.write.format("hudi").options(**foreign, **off).mode("append").save(lake.base_path)
     lake.serve(Service.CLEANING)
@@ -155,10 +155,10 @@ def test_cleaning_deletes_what_no_retained_commit_needs(lake: Any) -> None:
 
 def test_archival_moves_instants_and_says_how_many(lake: Any) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
-    fill(lake, 12)
+    fill(lake, 5)
     result = succeeded(lake.serve(Service.ARCHIVAL))
     left = len(list(timeline(lake).glob("[0-9]*_*.commit")))
-    assert result.instants_archived == 12 - left > 0
+    assert result.instants_archived == 5 - left > 0
     assert lake.serve(Service.ARCHIVAL).outcome is Outcome.NOTHING_TO_DO
     assert lake.ingest().outcome is Outcome.NOTHING_TO_DO
 

@@ -147,7 +147,8 @@ def test_the_table_is_the_databases_after_every_run(
         assert result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}, result
         followed.require_same()
     followed.do("UPDATE TABLE_ SET note = 'after' WHERE id IN (1, 4)", messages=2)
-    followed.run()
+    if ALL:
+        followed.run()
     # Under another key the large values can only come with the event.
     followed.do("ALTER TABLE TABLE_ REPLICA IDENTITY FULL", "UPDATE TABLE_ SET id = 10 WHERE id = 1", messages=3)
     followed.run()

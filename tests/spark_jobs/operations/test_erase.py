@@ -34,7 +34,8 @@ from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-COMMITS = 40 if ALL else 24
+COMMITS, INDEXED = (40, 7) if ALL else (14, 4)
+"""How many commits there are before the erasure, and how many of them, the last ones, write indexes too."""
 
 
 def savepoint(lake: Any, instant: str) -> None:
@@ -59,7 +60,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
         upsert(lake, number, extra=(whole,))
         if number == COMMITS // 3:
             succeeded(lake.serve(Service.COMPACTION))
-        if number == COMMITS - 7:
+        if number == COMMITS - INDEXED:
             succeeded(lake.serve(Service.CLEANING))
             succeeded(lake.serve(Service.ARCHIVAL))
             lake.metadata_table, lake.options = True, INDEXES  # which costs the most
@@ -109,7 +110,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
     assert told["report"]["erased"]["digest"] == proof.digest
     assert told["requestedBy"] == {"name": "anna", "verified": True}
     assert list(archive.glob("*.parquet")), "the archive stays"
-    upsert(lake, 41)
+    upsert(lake, COMMITS)
 
 
 def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_clean(
