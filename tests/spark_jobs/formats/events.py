@@ -80,6 +80,11 @@ FIELDS: list[dict[str, Any]] = [
 ]
 
 
+def only(*names: str) -> list[dict[str, Any]]:
+    """Some of the fields: Spark compiles code for each column of a schema, and for each schema anew."""
+    return [field for field in FIELDS if field["field"] in names]
+
+
 def schema_of(fields: list[dict[str, Any]]) -> dict[str, Any]:
     """The schema that Kafka Connect's JSON converter puts before an event."""
     row = {"type": "struct", "fields": fields, "optional": True, "name": "shop.public.orders.Value"}

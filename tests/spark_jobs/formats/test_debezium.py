@@ -89,7 +89,8 @@ def test_schemas_inside_of_events_give_columns_their_types(topic: Topic) -> None
         "paid": True,
     }
     topic.put(with_schema(postgres("c", row, lsn=3)))
-    found = rows_of(unwrapped(topic, ddl=None))[0]
+    result = unwrapped(topic, ddl=None)
+    found = rows_of(result)[0]
     at = dt.datetime.fromisoformat("2024-11-23T22:13:20")
     assert found[CORRUPT_RECORD] is None
     assert {name: found[name] for name in row} == {
@@ -102,7 +103,7 @@ def test_schemas_inside_of_events_give_columns_their_types(topic: Topic) -> None
         "any_number": "-0.045",
         "days": [dt.date(1970, 1, 1), None],
     }
-    kinds = dict(unwrapped(topic, ddl=None).frame.dtypes)
+    kinds = dict(result.frame.dtypes)
     assert (kinds["id"], kinds["price"], kinds["ratio"]) == ("int", "decimal(12,2)", "float")
 
 
@@ -121,12 +122,14 @@ def test_values_that_do_not_fit_their_type_are_bad_records(topic: Topic) -> None
         with_schema(postgres("c", {"id": 2, "any_number": {"scale": -1, "value": encoded(1)}}, lsn=2)),
         with_schema(postgres("c", {"id": 3, "zoned": "infinity"}, lsn=3)),
         with_schema(postgres("c", {"id": "x"}, lsn=4)),
-        with_schema(postgres("c", {"id": 5, "any_number": {"scale": 0, "value": encoded(0)}}, lsn=5)),
+        with_schema(postgres("c", {"id": 5, "doc": "much"}, lsn=5)),
+        with_schema(postgres("c", {"id": 6, "at3": 2**62}, lsn=6)),
+        with_schema(postgres("c", {"id": 7, "any_number": {"scale": 0, "value": encoded(0)}}, lsn=7)),
     )
-    rows = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP"))
-    assert [row[CORRUPT_RECORD] is not None for row in rows] == [True, True, True, True, False]
-    assert [row["id"] for row in rows] == [None, None, None, None, 5]
-    assert rows[4]["any_number"] == "0"
+    rows = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"))
+    assert [row[CORRUPT_RECORD] is not None for row in rows] == [*[True] * 6, False]
+    assert [row["id"] for row in rows] == [*[None] * 6, 7]
+    assert rows[6]["any_number"] == "0"
 
 
 def test_a_column_of_a_later_schema_is_null_before(topic: Topic) -> None:
