@@ -7,7 +7,7 @@ import os
 IS_WHOLE = os.environ.get("MODEL_BUDGET") == "all"
 """Set for the long run, which every change of the decision should have seen once."""
 
-STATES = 100_000 if IS_WHOLE else 1_500
+STATES = 100_000 if IS_WHOLE else 700
 """States that are visited of each scenario."""
 
 DEVIATIONS = 2 if IS_WHOLE else 1
