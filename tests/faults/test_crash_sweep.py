@@ -17,7 +17,7 @@ from tests.faults.sweep import Point, sweep, undisturbed
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 
 CRASHES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)
-BOUNDED = {"live": 8, "delete_while_running": 4}
+BOUNDED = {"live": 4, "delete_while_running": 2}
 """How many points are drawn where not all are swept."""
 
 
