@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable
+from typing import TypeAlias
 
 import pytest
+from tests.faults.lifecycle import EndState, Scenario, delete_while_running, live
+from tests.faults.rules import Call
+from tests.faults.sweep import undisturbed
+
+Reference: TypeAlias = tuple[EndState, list[Call]]
+LIVES = (live, delete_while_running)
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +30,17 @@ def seed(record_property: Callable[[str, object], None]) -> int:
     record_property("seed", drawn)
     print(f"FAULTS_SEED={drawn}")  # noqa: T201 - shown with a failure
     return drawn
+
+
+@pytest.fixture(scope="session")
+def references(
+    cluster: None,  # noqa: ARG001 - it must be there
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[Scenario, Reference]:
+    """The end of each life without faults, and the writes on the way."""
+    folder = tmp_path_factory.mktemp("references")
+
+    async def lived() -> list[Reference]:
+        return await asyncio.gather(*(undisturbed(one, folder / one.__name__) for one in LIVES))
+
+    return dict(zip(LIVES, asyncio.run(lived()), strict=True))

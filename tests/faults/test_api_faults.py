@@ -5,21 +5,18 @@ The clocks of all programs are ten minutes apart, in another way for each life o
 
 from __future__ import annotations
 
-import asyncio
 import random
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from tests.faults.arena import arena
-from tests.faults.lifecycle import EndState, live
-from tests.faults.rules import Call, Fault, Rule, WatchFaults, none, sometimes
+from tests.faults.conftest import Reference
+from tests.faults.lifecycle import Scenario, live
+from tests.faults.rules import Fault, Rule, WatchFaults, none, sometimes
 from tests.faults.skew import Skew, skews
-from tests.faults.sweep import Point, differences, sweep, undisturbed
+from tests.faults.sweep import Point, differences, sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
-
-Reference: TypeAlias = tuple[EndState, list[Call]]
 
 ANSWERS = (Fault.LOST_REPLY, Fault.CONFLICT, Fault.EXPIRED, Fault.THROTTLED, Fault.SERVER_ERROR)
 
@@ -37,34 +34,34 @@ BOUNDED_WATCHES = ("cut every second", "no events at all", "everything at once")
 
 @pytest.mark.parametrize("number", range(5))
 async def test_refused_and_unanswered_calls_change_nothing_in_the_end(
-    number: int, reference: Reference, tmp_path: Path, seed: int, *, full: bool
+    number: int, references: dict[Scenario, Reference], tmp_path: Path, seed: int, *, full: bool
 ) -> None:
     if number and not full:
         pytest.skip("one seed is enough when not everything is swept")
     skew = next(skews(full=full, start=seed + number))
-    await check(reference, tmp_path, seed=seed, skew=skew, rule=sometimes(ANSWERS, probability=0.1, seed=seed))
+    await check(references, tmp_path, seed=seed, skew=skew, rule=sometimes(ANSWERS, probability=0.1, seed=seed))
 
 
 @pytest.mark.parametrize("kind", WATCHES)
 async def test_watches_that_cannot_be_trusted_change_nothing_in_the_end(
-    kind: str, reference: Reference, tmp_path: Path, seed: int, *, full: bool
+    kind: str, references: dict[Scenario, Reference], tmp_path: Path, seed: int, *, full: bool
 ) -> None:
     if kind not in BOUNDED_WATCHES and not full:
         pytest.skip("the worst are enough when not everything is swept")
     skew = next(skews(full=full, start=seed + [*WATCHES].index(kind)))
-    await check(reference, tmp_path, seed=seed, skew=skew, watch_faults=WATCHES[kind])
+    await check(references, tmp_path, seed=seed, skew=skew, watch_faults=WATCHES[kind])
 
 
 async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_twice(
-    reference: Reference, tmp_path: Path, seed: int, *, full: bool
+    references: dict[Scenario, Reference], tmp_path: Path, seed: int, *, full: bool
 ) -> None:
-    end, writes = reference
+    end, writes = references[live]
     everywhere = range(1, len(writes) + 1)
     jobs = [number for number in everywhere if writes[number - 1].target == "jobs"]
     # A call that stalls for longer than the client waits takes effect after it has been given up.
     draw = random.Random(seed)
-    stalled = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
-    lost = everywhere if full else [draw.choice(jobs), draw.choice(everywhere)]
+    stalled = everywhere if full else [draw.choice(jobs)]
+    lost = everywhere if full else [draw.choice(jobs)]
     places = [(number, Fault.STALL) for number in stalled] + [(number, Fault.LOST_REPLY) for number in lost]
     apart = skews(full=full, start=seed)
     points = [Point(write=number, fault=fault, skew=next(apart)) for number, fault in places]
@@ -76,14 +73,8 @@ async def test_a_write_that_takes_effect_without_an_answer_or_late_is_not_done_t
     assert not swept.unmet
 
 
-@pytest.fixture(scope="module")
-def reference(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Reference:  # noqa: ARG001 - it must be there
-    """The end of a life without faults, and the writes on the way."""
-    return asyncio.run(undisturbed(live, tmp_path_factory.mktemp("reference") / "undisturbed"))
-
-
 async def check(
-    reference: Reference,
+    references: dict[Scenario, Reference],
     folder: Path,
     *,
     seed: int,
@@ -97,5 +88,5 @@ async def check(
         if watch_faults is not None:
             place.proxy.watch_faults = watch_faults
         end = await live(place)
-    wrong = differences(reference[0], end)
+    wrong = differences(references[live][0], end)
     assert not wrong, "\n".join((*wrong, str(place.proxy.injected), str(skew)))

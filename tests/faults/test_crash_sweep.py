@@ -9,10 +9,11 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.faults.conftest import Reference
 from tests.faults.lifecycle import Scenario, delete_while_running, live
 from tests.faults.rules import Fault
 from tests.faults.skew import skews
-from tests.faults.sweep import Point, sweep, undisturbed
+from tests.faults.sweep import Point, sweep
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(7200)]
 
@@ -21,12 +22,11 @@ BOUNDED = {"live": 4, "delete_while_running": 2}
 """How many points are drawn where not all are swept."""
 
 
-@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("scenario", [live, delete_while_running], ids=lambda scenario: scenario.__name__)
 async def test_killed_at_any_write_the_operator_comes_to_the_same_end(
-    scenario: Scenario, tmp_path: Path, seed: int, *, full: bool
+    scenario: Scenario, references: dict[Scenario, Reference], tmp_path: Path, seed: int, *, full: bool
 ) -> None:
-    reference, writes = await undisturbed(scenario, tmp_path / "undisturbed")
+    reference, writes = references[scenario]
     assert not reference.wrong(), reference.wrong()
     places = [(number, fault) for number in range(1, len(writes) + 1) for fault in CRASHES]
     if not full:

@@ -49,6 +49,8 @@ class Defect:
     """Functions and values that are replaced, by their path."""
     deviations: int = 1
     budget: int = 12_000
+    by: str = ""
+    """The one happening that shows it, where it takes long to find among all those of the scenario."""
 
     @contextmanager
     def put_back(self) -> Iterator[Scenario]:
@@ -60,10 +62,12 @@ class Defect:
             rules = replace(self.scenario.rules, **dict.fromkeys(self.without, False))
             yield replace(self.scenario, rules=rules)
 
-    def find(self, *, seed: int = 0) -> Report:
-        """Search for it, and for nothing else."""
+    def find(self, *, seed: int = 0, quickly: bool = False) -> Report:
+        """Search for it, and for nothing else; `quickly` among histories with the happening that shows it alone."""
         with self.put_back() as scenario:
-            return search(scenario, deviations=self.deviations, budget=self.budget, only=self.says, seed=seed)
+            happenings = frozenset({self.by}) if quickly and self.by else scenario.happenings
+            narrowed = replace(scenario, happenings=happenings)
+            return search(narrowed, deviations=self.deviations, budget=self.budget, only=self.says, seed=seed)
 
 
 def _old_name(
@@ -175,6 +179,7 @@ DEFECTS = (
         name="another tool's live plan is taken over",
         scenario=scenarios.SHARED,
         says="the live clustering of another tool is rolled back",
+        by="tool",
         without=("leaves_live_plans",),
         old=((f"{_PLANNING}.writers.unfinished.Watch.left_alone_until", _left_alone_by_nobody),),
     ),
@@ -182,6 +187,7 @@ DEFECTS = (
         name="a pod that runs on commits beside the next run",
         scenario=scenarios.PROCESSES,
         says="acknowledged rows are doubled",
+        by="pod force-deleted",
         without=("ingestion_holds_lease", "rereads_checkpoint"),
     ),
     Defect(
@@ -213,30 +219,35 @@ DEFECTS = (
         name="a file that is dated before the newest is passed over",
         scenario=scenarios.FILES,
         says="it does not come to rest: input is not ingested",
+        by="late file",
         without=("records_files",),
     ),
     Defect(
         name="a dead write of ours is forgotten with the tenth failure",
         scenario=scenarios.UNREADABLE,
         says="is taken for another writer's",
+        by="driver dies",
         old=((f"{_PLANNING}.writers.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="a write by a clock that is minutes off is another writer's",
         scenario=scenarios.CLOCKS,
         says="is taken for another writer's",
+        by="operator skewed",
         old=((f"{_PLANNING}.writers.foreign._completed", _completed_or_inflight),),
     ),
     Defect(
         name="a foreign commit becomes old when a run of ours ends after it",
         scenario=scenarios.STRANGERS_FROM_THE_START,
         says="a run starts beside another writer",
+        by="tool",
         old=((f"{_PLANNING}.writers.foreign._BEFORE_ALL", None),),
     ),
     Defect(
         name="a clean of another tool is not looked at",
         scenario=scenarios.STRANGERS,
         says="a run starts beside another writer",
+        by="tool",
         old=((f"{_PLANNING}.writers.foreign._completed", _commits_alone),),
     ),
     Defect(
@@ -277,6 +288,7 @@ DEFECTS = (
         name="a sidecar holds the Job of a driver that has ended",
         scenario=scenarios.PODS,
         says="it does not come to rest: a driver runs",
+        by="pod trouble",
         old=(("hudi_operator.control.jobs.job_view.pod_has_ended", _only_ended_pods_have_ended),),
     ),
     Defect(
@@ -315,12 +327,14 @@ DEFECTS = (
         name="a continuous driver that stands still is not noticed",
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="it does not come to rest",
+        by="driver hangs",
         old=((f"{_PLANNING}.services.stopping._stands_still", _for_nothing),),
     ),
     Defect(
         name="a continuous driver works on by the spec before",
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="a driver works by an earlier spec",
+        by="spec edited",
         old=((f"{_PLANNING}.services.stopping._reasons", _for_nothing),),
     ),
     Defect(
