@@ -66,7 +66,8 @@ from hudi_operator.timeline.rules.counters import COMMITS
 from hudi_operator.timeline.rules.file_sizes import summarise_files
 
 CRD = Path(__file__).parents[2] / "crds" / "hudi-operator.io_huditables.yaml"
-SCHEMA = yaml.safe_load(CRD.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+DEFINITION = yaml.load(CRD.read_text(), yaml.CSafeLoader)
+SCHEMA = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
 MOST_BYTES = 256 * 1024
 
 PENDING = [

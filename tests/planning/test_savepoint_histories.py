@@ -22,6 +22,7 @@ from hudi_operator.planning.status.savepoint_status import decide_savepoint
 from hudi_operator.timeline import CleanSummary, Timeline
 
 STEPS = 120
+SEEDS = range(20)
 OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 """Others commit and clean as they like."""
 
@@ -217,7 +218,7 @@ class History:
                 self.reconcile()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_happens_no_resource_has_two_savepoints_and_none_takes_anothers(seed: int) -> None:
     history = History(Random(seed))
     for _ in range(STEPS):
@@ -236,7 +237,7 @@ def test_whatever_happens_no_resource_has_two_savepoints_and_none_takes_anothers
 
 
 def test_the_histories_are_worth_the_name() -> None:
-    histories = [History(Random(seed)) for seed in range(40)]
+    histories = [History(Random(seed)) for seed in SEEDS]
     states: set[str] = set()
     decided: dict[str, set[str]] = {}
     for history in histories:
@@ -247,5 +248,5 @@ def test_the_histories_are_worth_the_name() -> None:
             if named is not None and named.work is SavepointWork.MAKE:
                 decided.setdefault(f"{id(history)} {named.uid}", set()).add(named.instant)
     assert any(len(instants) > 1 for instants in decided.values()), "another commit is chosen"
-    assert sum(len(history.made) for history in histories) > 40
-    assert sum(history.released for history in histories) > 40
+    assert sum(len(history.made) for history in histories) > len(SEEDS)
+    assert sum(history.released for history in histories) > len(SEEDS)

@@ -82,10 +82,9 @@ def test_a_run_that_is_asked_to_end_says_how_far_it_came(lake: Any, monkeypatch:
     fill(lake, 0, 3)
     driver = Driver(request(lake, commits(lake)[0]), lambda _: lake.spark)
 
-    def asked_to_end(*given: Any) -> Any:
-        prepared = prepare(*given)
+    def asked_to_end(*given: Any) -> None:
+        prepare(*given)
         driver.stop()
-        return prepared
 
     monkeypatch.setattr("hudi_jobs.operations.going_back.prepare", asked_to_end)
     (result,) = driver.run().results
