@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.test_metadata_table import write
-from tests.spark_jobs.trials import crossed
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, SavepointStep, SavepointTask, Service, TableOwner, TaskResult
 from hudi_jobs.services.client import write_client
@@ -60,7 +60,7 @@ def version_of(lake: Any) -> int:
     return int(table.meta.getTableConfig().getTableVersion().versionCode())
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("version", [6, 9] if ALL else [6])
 def test_it_is_made_before_the_first_service_and_restoring_to_it_gives_every_row(lake: Any, version: int) -> None:
     last = adopted(lake, version)
 
@@ -104,7 +104,7 @@ def test_the_commands_of_the_page_on_services_restore_to_it_and_delete_it(
     assert values(lake) == [3] * 10
 
 
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("version", [6, 9] if ALL else [9])
 def test_it_is_removed_by_a_run_that_does_nothing_else_and_never_somebody_elses(lake: Any, version: int) -> None:
     last = adopted(lake, version, "CopyOnWrite")
     assert serve(lake, Service.CLEANING, SavepointStep.KEEP).savepoint == last
