@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import CHECKPOINT_KEY, RUN_KEY, ConcurrencyMode, Outcome, RunMode, Service, TaskResult
 from hudi_jobs.table import HudiTable
@@ -103,6 +103,7 @@ def test_planning_and_executing_are_separate_steps(lake: Any, service: Service) 
     assert lake.serve(service, mode=RunMode.EXECUTE, instant="20200101000000000").outcome is Outcome.NOTHING_TO_DO
 
 
+@IN_FULL
 def test_a_plan_that_is_pending_is_executed_before_a_new_one_is_made(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)
@@ -110,6 +111,7 @@ def test_a_plan_that_is_pending_is_executed_before_a_new_one_is_made(lake: Any) 
     assert succeeded(lake.serve(Service.COMPACTION)).instant == planned.instant
 
 
+@IN_FULL
 def test_beside_other_writers_a_plan_that_a_run_of_this_table_has_left_is_executed_first(lake: Any) -> None:
     lake.table = {"type": "MergeOnRead"}
     fill(lake, 3)

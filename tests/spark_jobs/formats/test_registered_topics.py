@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.formats.messages import protobuf_value
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
 from toolkit.streams import KafkaBroker, SchemaRegistry
@@ -93,6 +94,7 @@ def test_a_topic_whose_schema_evolves_becomes_one_table(orders: Orders) -> None:
     assert orders.ingest().outcome is Outcome.NOTHING_TO_DO
 
 
+@IN_FULL
 def test_values_that_are_none_of_their_schema_are_refused_or_quarantined(orders: Orders) -> None:
     known = orders.register(V2)
     good = orders.order(known, V2, id=1, note="a")
@@ -113,6 +115,7 @@ def test_values_that_are_none_of_their_schema_are_refused_or_quarantined(orders:
     assert orders.rows("id", "note") == [(1, "a")]
 
 
+@IN_FULL
 def test_a_message_inside_of_another_becomes_a_table(orders: Orders) -> None:
     known = orders.register(V2)
     orders.value["messageType"] = "shop.Order.Line"
@@ -121,6 +124,7 @@ def test_a_message_inside_of_another_becomes_a_table(orders: Orders) -> None:
     assert orders.rows("id", "of") == [(7, "x")]
 
 
+@IN_FULL
 def test_a_registry_that_is_down_fails_the_run_and_the_next_one_reads_all(orders: Orders) -> None:
     known = orders.register(V1)
     orders.send(orders.order(known, V1, id=1))

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PHASES = ("recorded", "prepared", "restored", "after-commit", "verified", "before-outcome")
 MOMENTS = (*PHASES, "requested", "inflight", "undoing")
-FEW = ("inflight", "after-commit")
+FEW = ("inflight",)
 """At the others `test_resumed.py` has a run fail, and not die."""
 
 
