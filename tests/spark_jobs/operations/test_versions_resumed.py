@@ -137,10 +137,10 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
 ) -> None:
     declare(lake, kind, before, metadata=True)
     lake.lease = LEASE
-    few = ("moving",)
+    moments = MOMENTS if ALL else ("moving",)
     fill(lake, 3, rows=500)
     lake.spec.pop("tableVersion")
-    for number, moment in enumerate(MOMENTS if ALL else few, start=3):
+    for number, moment in enumerate(moments, start=3):
         fill(lake, 1, first=number, rows=500)
         expected, uid = rows(lake), f"uid-{moment}"
         asked = request(
@@ -163,7 +163,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
         assert versions(lake) == [str(after)] * 2, moment
         assert report.target in savepoints(lake), moment
         assert lake.ingest().outcome is Outcome.NOTHING_TO_DO, moment
-        if moment == few[-1] and not ALL:
+        if moment == moments[-1]:
             break
         done(change(lake, after, before, uid=f"{uid}-back"))
         assert rows(lake) == expected, moment
