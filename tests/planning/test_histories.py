@@ -100,7 +100,7 @@ def test_histories_are_worth_the_name() -> None:
 @pytest.mark.parametrize("changes", [{}, OPTIMISTIC], ids=["serialized", "optimistic"])
 def test_a_table_that_is_left_in_peace_comes_to_rest(changes: dict[str, Any]) -> None:
     """After any history, with runs that succeed from now on, nothing stays pending and nothing is due."""
-    for seed in range(4):
+    for seed in range(2):
         simulation = played(seed, **changes)
         simulation.calm()
         assert not simulation.living
