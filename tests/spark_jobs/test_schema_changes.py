@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import FailureReason, Outcome, RunMode, Service, TaskResult
 
@@ -114,10 +114,10 @@ class Rows:
                     assert row[f"a{index}"] == ([] if expected is None else [expected]), what
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
-def test_every_accepted_change_of_type_keeps_every_value(lake: Any, table_type: str) -> None:
+@crossed(("changes", [WIDER, NARROWER]), ("table_type", ["CopyOnWrite", "MergeOnRead"]))
+def test_every_accepted_change_of_type_keeps_every_value(lake: Any, changes: list[Change], table_type: str) -> None:
     lake.table = {"type": table_type, "partitionBy": ["part"]}
-    rows = Rows(lake, [*WIDER, *NARROWER])
+    rows = Rows(lake, changes)
     rows.put(1, 2, 3, partition="x", incoming=False)
     rows.put(5, 6, partition="y", incoming=False)
     rows.put(2, partition="x", incoming=False, shift=1)

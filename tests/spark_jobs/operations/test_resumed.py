@@ -37,11 +37,11 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
         fill(lake, 1, first=1 + number)
         with monkeypatch.context() as patch:
             patch.setattr(f"hudi_jobs.operations.going_back.{step}", fail)
-            result = operate(lake, target, uid=f"uid-{step}")
+            result = operate(lake, target, uid=f"uid-{number}")
         assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
         phase = report_of(result).phase
         assert phase is (OperationPhase.VERIFYING if step == "rows_now" else OperationPhase.RUNNING), step
-        done(operate(lake, target, uid=f"uid-{step}"))
+        done(operate(lake, target, uid=f"uid-{number}"))
         assert rows(lake) == rows(lake, metadata=True) == expected, step
         assert restores(lake) == number, "it is restored once"
 
