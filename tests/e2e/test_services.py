@@ -24,20 +24,23 @@ def test_a_table_is_compacted_clustered_and_cleaned_while_it_is_ingested(tenant:
         ingestion={"operation": "Upsert"},
         compaction={"trigger": {"deltaCommits": 2}},
         clustering={"mode": "Async", "trigger": {"commits": 2}, "execution": {"sortColumns": ["id"]}},
-        cleaning={"retainCommits": 1, "trigger": {"commits": 3}},
+        cleaning={"retainCommits": 1, "trigger": {"commits": 5}},
     )
     table.deliver(range(40))
     table.wait_ready(runs=1)
     table.deliver(range(20), name="corrected.csv", value="corrected-")
     assert table.ingest_now()["outcome"] == "Succeeded"
+    table.wait(lambda status: {"Compaction", "Clustering"} <= done_by(status), what="compacted and clustered")
+    table.deliver(range(40, 50), name="later.csv")
+    assert table.ingest_now()["outcome"] == "Succeeded"
 
     at_rest = table.wait(served, what="all services have run, and nothing is due")
 
-    rows = [{"id": n, "value": f"{'corrected-' if n < 20 else 'v'}{n}"} for n in range(40)]
+    rows = [{"id": n, "value": f"{'corrected-' if n < 20 else 'v'}{n}"} for n in range(50)]
     assert read_with_spark([table], "id", "value") == [rows]
     assert at_rest["timeline"]["pendingCount"] == 0
     actions = Counter(instant["action"] for instant in at_rest["timeline"]["instants"])
-    assert actions["deltacommit"] == 2
+    assert actions["deltacommit"] == 3
     assert min(actions["commit"], actions["replacecommit"], actions["clean"]) >= 1
     conditions = {one["type"]: one["status"] for one in at_rest["conditions"]}
     assert {name: conditions.get(name) for name in ("Ready", "Ingested", "Compacted", "Clustered", "Cleaned")} == (
@@ -59,6 +62,10 @@ SERVICE_OF = {
 
 def served(status: Document) -> bool:
     """Whether each service has done something, and nothing runs or is due."""
-    done = {run["service"] for run in status.get("history") or () if run["outcome"] == "Succeeded"}
     due = any(service.get("due") for service in status["services"].values())
-    return set(SERVICE_OF.values()) <= done and not due and not status.get("activeJobs")
+    return set(SERVICE_OF.values()) <= done_by(status) and not due and not status.get("activeJobs")
+
+
+def done_by(status: Document) -> set[str]:
+    """The services that have done something."""
+    return {run["service"] for run in status.get("history") or () if run["outcome"] == "Succeeded"}
