@@ -1,7 +1,7 @@
 """One run of an operation: the table, the lease on it, and the kind of what is to be done."""
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import FailureReason, TableOperation, TaskResult
+from hudi_jobs.contract import FailureReason, OperationPhase, OperationReport, TableOperation, TaskResult
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
@@ -10,7 +10,7 @@ from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.journal import RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS, Kind
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.work import Work
+from hudi_jobs.operations.work import Work, succeeded
 from hudi_jobs.services.preparation import open_table
 from hudi_jobs.table import HudiTable
 
@@ -70,6 +70,10 @@ def _journal(context: TaskContext) -> Journal:
 
 def _dry(context: TaskContext, operation: TableOperation, kind: Kind) -> TaskResult:
     """Check the operation and say what it would do. A lease would be written, so none is taken."""
+    would = kind.would_before(context, operation)
+    if would is not None:
+        context.operation.append(OperationReport(phase=OperationPhase.CHECKING))
+        return succeeded(context, f"Would {would}; nothing was written.")
     opened = _Opened(context)
     opened.open()
     table = opened.table()

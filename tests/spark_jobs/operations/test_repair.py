@@ -193,20 +193,28 @@ def test_a_metadata_table_is_made_beside_nothing_that_is_pending(lake: Any) -> N
     assert files(lake) == before
 
 
-@pytest.mark.parametrize("is_there", [pytest.param(False, marks=IN_FULL), True], ids=["missing", "damaged"])
-def test_the_properties_are_written_again_from_their_backup(lake: Any, is_there: bool) -> None:
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda _: None,
+    "damaged": lambda sound: sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1"),
+    "broken off": lambda sound: b"\n".join(line for line in sound.splitlines() if b"checksum" not in line),
+    "empty": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("damage", [pytest.param("missing", marks=IN_FULL), "damaged", "broken off", "empty"])
+def test_the_properties_are_written_again_from_their_backup(lake: Any, damage: str) -> None:
     fill(lake, 2)
     folder, expected = lake.folder / "table/.hoodie", rows(lake)
     file, backup = folder / "hoodie.properties", folder / "hoodie.properties.backup"
     sound = file.read_bytes()
-    damage = sound.replace(b"hoodie.table.checksum=", b"hoodie.table.checksum=1") if is_there else None
+    damaged = DAMAGES[damage](sound)
     assert "is sound" in refusal(mend(lake, PROPERTIES))
     for name in (".hoodie.properties.crc", ".hoodie.properties.backup.crc"):
         (folder / name).unlink(missing_ok=True)
     backup.write_bytes(sound)
     file.unlink()
-    if damage is not None:
-        file.write_bytes(damage)
+    if damaged is not None:
+        file.write_bytes(damaged)
     assert "a moment ago" in refusal(mend(lake, PROPERTIES))
     for path in folder.glob("hoodie.properties*"):
         os.utime(path, (LONG_AGO, LONG_AGO))
@@ -214,11 +222,12 @@ def test_the_properties_are_written_again_from_their_backup(lake: Any, is_there:
     done(mend(lake, PROPERTIES))
     assert (rows(lake), b"hoodie.table.checksum" in file.read_bytes()) == (expected, True)
     copy = lake.folder / "table/.hudi-operator/removed/uid-of-once/hoodie.properties"
-    assert (copy.read_bytes() if copy.exists() else None) == damage
+    assert (copy.read_bytes() if copy.exists() else None) == damaged
     fill(lake, 1, first=2)
     file.write_bytes(b"")
     backup.write_bytes(sound.replace(b"flights", b"another"))
-    assert mend(lake, PROPERTIES, uid="no-backup").outcome is Outcome.FAILED, "a backup that is damaged is none"
+    assert "write .hoodie/hoodie.properties by hand" in refusal(mend(lake, PROPERTIES, uid="no-backup"))
+    assert file.read_bytes() == b""
 
 
 KILLED = ("recorded", "prepared", "after-commit", "verified", "before-outcome")

@@ -36,7 +36,7 @@ def _look(work: Work) -> Found:
             f"The table has version {work.table.version}, where log files belong to the compaction that is pending: "
             "without its plan readers would miss their base files. Upgrade the table with the tool that wrote it."
         )
-    checksum = checksum_of(work, files[0])
+    checksum = checksum_of(work.context, files[0])
     if can_be_read(work.context.spark, timeline.meta, named.instant):
         raise refused(f"The plan of the {named.action} {named.instant} can be read; have it finished, or rolled back.")
     what = f"remove the plan of the {named.action} {named.instant}, which cannot be read, and keep a copy of it"
@@ -45,16 +45,16 @@ def _look(work: Work) -> Found:
 
 def _mend(work: Work, record: RepairRecord) -> None:
     file = str(record.file)
-    if is_there(work, file):
-        keep_copy(work, file, str(record.checksum))
+    if is_there(work.context, file):
+        keep_copy(work.context, file, str(record.checksum))
         reach(Phase.PREPARED)
-        remove(work, file)
+        remove(work.context, file)
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
     if record.instant in {each.instant for each in load_timeline(work.context).begun()}:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"The plan of {record.instant} is still there.")
-    require_copy(work, str(record.file), str(record.checksum))
+    require_copy(work.context, str(record.file), str(record.checksum))
 
 
 REMOVE_CORRUPT_PLAN = Step(_look, _mend, _require_mended)

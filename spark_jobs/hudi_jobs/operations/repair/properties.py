@@ -1,14 +1,20 @@
 """RestoreProperties: `hoodie.properties` is written again from its backup, where it is missing or damaged.
 
 Hudi keeps a backup while it writes the file, and removes it afterwards (`HoodieTableConfig.modify`). Its own `recover`
-does the work, and its readers take the backup meanwhile. An empty file, or one without a checksum, they do not open.
+does the work, and its readers take the backup meanwhile. An empty file, or one that breaks off before its checksum,
+keeps them from opening the table (`HoodieTableConfig`), so such a file is moved aside before.
 """
 
 from hudi_jobs.classification import stage
-from hudi_jobs.contract import FailureReason
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
+from hudi_jobs.contract.table_properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located
-from hudi_jobs.jvm import JavaObject, classes
+from hudi_jobs.gates.index_gate import declared
+from hudi_jobs.jvm import JavaObject, classes, texts
+from hudi_jobs.lease.owner import require_not_owned_elsewhere
+from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
 from hudi_jobs.operations.repair.copies import checksum_of, is_there, keep_copy, remove, require_copy
@@ -21,28 +27,27 @@ from hudi_jobs.services.preparation import load_timeline
 
 _FILE, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 _CHECKSUM = "hoodie.table.checksum"
+_WOULD = f"write {_FILE} from its backup, and keep a copy of what is there"
 
 
 def _look(work: Work) -> Found:
     require_nobody_at_work(busy(work.context, load_timeline(work.context)))
-    if _is_sound(work, _FILE):
+    if _is_sound(work.context, _FILE):
         raise refused(f"{_FILE} is sound: its checksum is that of what it says.")
-    if not _is_sound(work, _BACKUP):
+    if not _is_sound(work.context, _BACKUP):
         raise refused(f"{_BACKUP} is not there, or its checksum is not that of what it says; write {_FILE} by hand.")
-    others = Others(work.context)
-    if any(others.was_written_lately(file) for file in (_FILE, _BACKUP)):
-        raise refused(f"{_FILE} or its backup was written a moment ago, so a tool may be at it; wait some minutes.")
-    damaged = {"file": _FILE, "checksum": checksum_of(work, _FILE)} if is_there(work, _FILE) else {}
-    return Found(f"write {_FILE} from its backup, and keep a copy of what is there", damaged)
+    _require_left_alone(work.context)
+    damaged = {"file": _FILE, "checksum": checksum_of(work.context, _FILE)} if is_there(work.context, _FILE) else {}
+    return Found(_WOULD, damaged)
 
 
 def _mend(work: Work, record: RepairRecord) -> None:
-    if _is_sound(work, _FILE):
+    if _is_sound(work.context, _FILE):
         return
-    if record.checksum is not None and is_there(work, _FILE):
-        keep_copy(work, _FILE, record.checksum)
+    if record.checksum is not None and is_there(work.context, _FILE):
+        keep_copy(work.context, _FILE, record.checksum)
         reach(Phase.PREPARED)
-        remove(work, _FILE)
+        remove(work.context, _FILE)
     meta = work.table.meta
     config = classes(work.context.spark).org.apache.hudi.common.table.HoodieTableConfig
     with stage(f"{_FILE} cannot be written", otherwise=FailureReason.HUDI_ERROR):
@@ -50,28 +55,82 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
-    if not _is_sound(work, _FILE):
+    if not _is_sound(work.context, _FILE):
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not write {_FILE} again; see the driver's log.")
     if record.checksum is not None:
-        require_copy(work, _FILE, record.checksum)
+        require_copy(work.context, _FILE, record.checksum)
 
 
-def _is_sound(work: Work, file: str) -> bool:
+def set_unreadable_aside(context: TaskContext, operation: TableOperation) -> None:
+    """Move a file aside that keeps Hudi from opening the table at all; its readers take the backup from then on.
+
+    Nobody can have the table open anew meanwhile, and who has it open does not read the file again. Raises
+    `TaskFailed`, with nothing written, where the backup cannot take its place.
+    """
+    if not _is_unreadable(context, operation):
+        return
+    _require_backup(context)
+    require_not_owned_elsewhere(open_table_files(context.spark, context.task.table.base_path), context.task)
+    keep_copy(context, _FILE, checksum_of(context, _FILE))
+    remove(context, _FILE)
+
+
+def would_set_aside(context: TaskContext, operation: TableOperation) -> str | None:
+    """Return what would be done to a table that cannot be opened; None where it can, or another step is asked for."""
+    if not _is_unreadable(context, operation):
+        return None
+    _require_backup(context)
+    return _WOULD
+
+
+def _is_unreadable(context: TaskContext, operation: TableOperation) -> bool:
+    if operation.repair is None or operation.repair.step is not RepairStep.RESTORE_PROPERTIES:
+        return False
+    with stage(f"{_FILE} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
+        return is_there(context, _FILE) and not _opens(_properties(context, _FILE))
+
+
+def _opens(properties: JavaObject) -> bool:
+    return all(properties.getProperty(key) for key in ("hoodie.table.name", "hoodie.table.type", _CHECKSUM))
+
+
+def _require_backup(context: TaskContext) -> None:
+    """Raise `TaskFailed` where the backup is not sound, not of this table, or may just be written."""
+    if not _is_sound(context, _BACKUP):
+        raise refused(f"{_BACKUP} is not there, or its checksum is not that of what it says; write {_FILE} by hand.")
+    _require_left_alone(context)
+    found = differences(
+        texts(context.spark, _properties(context, _BACKUP)),
+        declared(context.task),
+        ingests=False,
+        keeps_operations=False,
+    )
+    if any(one.stops for one in found):
+        raise refused(f"{_BACKUP} is not as declared. {differences_message(found)}")
+
+
+def _require_left_alone(context: TaskContext) -> None:
+    others = Others(context)
+    if any(others.was_written_lately(file) for file in (_FILE, _BACKUP)):
+        raise refused(f"{_FILE} or its backup was written a moment ago, so a tool may be at it; wait some minutes.")
+
+
+def _is_sound(context: TaskContext, file: str) -> bool:
     """Tell whether a file holds the properties of a table, with the checksum that Hudi gives them."""
-    jvm = classes(work.context.spark)
+    jvm = classes(context.spark)
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
-        if not is_there(work, file):
+        if not is_there(context, file):
             return False
-        properties = _properties(work, file)
-    if not all(properties.getProperty(key) for key in ("hoodie.table.name", "hoodie.table.type", _CHECKSUM)):
+        properties = _properties(context, file)
+    if not _opens(properties):
         return False
     stored, config = str(properties.getProperty(_CHECKSUM)), jvm.org.apache.hudi.common.table.HoodieTableConfig
     return stored.isascii() and stored.isdigit() and bool(int(stored) == config.generateChecksum(properties))
 
 
-def _properties(work: Work, file: str) -> JavaObject:
-    jvm = classes(work.context.spark)
-    filesystem, path = located(work.context.spark, work.table.base_path, file)
+def _properties(context: TaskContext, file: str) -> JavaObject:
+    jvm = classes(context.spark)
+    filesystem, path = located(context.spark, context.task.table.base_path, file)
     properties = jvm.java.util.Properties()
     stream = filesystem.open(path)
     try:

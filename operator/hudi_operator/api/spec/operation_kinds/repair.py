@@ -67,7 +67,7 @@ class RepairSpec(Model):
     """Remove the index of record keys, and make it again."""
 
     restore_properties: TableRepair | None = None
-    """Write hoodie.properties again from its backup, where it is missing or its checksum is wrong."""
+    """Write hoodie.properties again from its backup, where it is missing, empty, broken off or damaged."""
 
     remove_orphan_files: OrphanFilesRepair | None = None
     """Remove data files that no instant accounts for, as dead writers leave them."""
