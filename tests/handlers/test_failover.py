@@ -134,13 +134,16 @@ async def test_after_a_crash_of_the_leader_the_other_acts_within_twenty_seconds(
         assert await two.leader() is second
 
 
-async def test_a_leader_that_is_told_to_stop_hands_over_at_once(pair: Callable[..., Any]) -> None:
+async def test_a_leader_that_is_told_to_stop_hands_over_at_once(
+    pair: Callable[..., Any], eventually: Eventually
+) -> None:
     async with pair(LEASE_SECONDS="600") as two:
         first, second = await two.roles()
         first.process.send_signal(signal.SIGTERM)
         await two.serves("after")
-        assert await two.leader() is second
         assert await first.process.wait() == 0
+        await eventually(two.leader)
+        assert await two.leader() is second
         assert "lease released" in first.events
 
 
