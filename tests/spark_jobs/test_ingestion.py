@@ -257,14 +257,6 @@ def test_a_delete_needs_no_more_than_the_columns_that_find_the_row(lake: Any) ->
     assert lake.rows("id") == [(1,), (3,)]
 
 
-@pytest.mark.parametrize("table_type", ["CopyOnWrite", "MergeOnRead"])
-def test_a_row_without_an_ordering_value_is_written(lake: Any, table_type: str) -> None:
-    lake.table = {"type": table_type, "orderingFields": ["at"]}
-    lake.put("a.csv", FIRST + "9,ZZ,1,\n")
-    succeeded(lake.ingest(**TYPED))
-    assert lake.rows("id") == [(1,), (2,), (3,), (9,)]
-
-
 def test_the_checkpoint_is_found_behind_commits_that_have_none(lake: Any) -> None:
     lake.put("a.csv", FIRST)
     succeeded(lake.ingest())
