@@ -53,7 +53,7 @@ from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, requir
 from hudi_jobs.ingestion.sources.registry import source_of
 from hudi_jobs.ingestion.transform import apply_transform
 from hudi_jobs.ingestion.types import cast, nullable
-from hudi_jobs.ingestion.write import COMBINES, write_commit, write_options
+from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes
@@ -222,8 +222,8 @@ class _Run:
         reach(Phase.RECORDED)
         notes = commit_notes(context.run, context.task)
         text = encode_checkpoint(checkpoint)
-        given = context.task.hudi_options | ({COMBINES: "false"} if one_of_each else {})
-        options = write_options(given, operation, notes=notes, checkpoint=text)
+        given = context.task.hudi_options
+        options = write_options(given, operation, notes=notes, checkpoint=text, one_of_each=one_of_each)
         instant = write_commit(context.spark, frame, self._definition, options, notes)
         reach(Phase.AFTER_COMMIT)
         self._batch.after_commit()

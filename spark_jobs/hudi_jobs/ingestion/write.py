@@ -16,13 +16,25 @@ from hudi_jobs.table import HudiTable
 COMBINES = "hoodie.combine.before.upsert"
 """Whether Hudi looks for rows of one key in what an upsert is given, which shuffles all records."""
 
+_PARALLELISM = "hoodie.upsert.shuffle.parallelism"
+
 
 def write_options(
-    options: dict[str, str], operation: WriteOperation, *, notes: dict[str, str], checkpoint: str
+    options: dict[str, str],
+    operation: WriteOperation,
+    *,
+    notes: dict[str, str],
+    checkpoint: str,
+    one_of_each: bool = False,
 ) -> dict[str, str]:
-    """Return the options of one write; `notes` tell its commit from all others."""
+    """Return the options of one write; `notes` tell its commit from all others.
+
+    Of rows that are `one_of_each` key Hudi has none to combine. Who sets the parallelism of that shuffle wants the
+    records spread by it, and keeps it.
+    """
     return {
         **options,
+        **({COMBINES: "false"} if one_of_each and _PARALLELISM not in options else {}),
         "hoodie.datasource.write.operation": operation.hudi_name,
         "hoodie.datasource.write.commitmeta.key.prefix": METADATA_PREFIX,
         CHECKPOINT_KEY: checkpoint,

@@ -88,6 +88,12 @@ def test_what_is_not_certain_is_left_to_hudi(stream: Any, combined: list[bool], 
     assert combined == [True, True]
 
 
+def test_who_sets_the_parallelism_of_the_search_keeps_it(stream: Any, combined: list[bool]) -> None:
+    stream.lake.options = {"hoodie.upsert.shuffle.parallelism": "4"}
+    ingest_twice(stream)
+    assert combined == [True, True]
+
+
 def test_deletes_beside_ordering_values_are_left_to_hudi(stream: Any, combined: list[bool]) -> None:
     stream.source |= {"tombstones": "Delete", "columns": {"offset": "offset"}}
     ingest_twice(stream, orderingFields=["offset"])
