@@ -5,6 +5,8 @@ import os
 import re
 import signal
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
@@ -254,6 +256,17 @@ def _observed(spark: SparkSession, plan: JavaObject) -> Observations:
 def jvm_process() -> JavaObject | None:
     """Return the process that PySpark started for the JVM, or None where there is none."""
     return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+
+
+def open_sockets() -> int:
+    """Return how many sockets the JVM has open; 0 where that is not to be seen."""
+    process = jvm_process()
+    found = 0
+    with suppress(OSError):
+        for file in Path(f"/proc/{os.getppid() if process is None else process.pid}/fd").iterdir():
+            with suppress(OSError):  # it has been closed meanwhile
+                found += str(file.readlink()).startswith("socket:")
+    return found
 
 
 def end_jvm() -> None:

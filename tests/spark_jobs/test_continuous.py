@@ -13,7 +13,8 @@ from hudi_jobs import as_found
 from hudi_jobs.contract import FailureReason, Outcome, Progress, ProgressState, decode_progress
 from hudi_jobs.driver import Driver
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion import write
+from hudi_jobs.ingestion import continuous, write
+from hudi_jobs.jvm import open_sockets
 from hudi_jobs.phases import Phase
 
 pytestmark = pytest.mark.spark
@@ -109,6 +110,15 @@ def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
         assert result.instant is not None
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     assert ids(lake) == [str(number) for number in sorted((1, 3, *second))]
+
+
+def test_a_driver_is_recycled_before_it_has_no_connection_left(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.put("1.csv", csv(1), at=1)
+    assert open_sockets() > 0, "those between Python and the JVM are seen"
+    monkeypatch.setattr(continuous, "open_sockets", lambda: 501)
+    result = lake.ingest(continuous=QUICK)
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert "recycled because it had more than 500 connections open, after 1 batch" in result.message
 
 
 def test_a_driver_is_recycled_when_its_time_is_over(lake: Any) -> None:

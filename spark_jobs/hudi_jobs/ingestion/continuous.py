@@ -25,6 +25,7 @@ from hudi_jobs.ingestion.progress import ProgressWriter
 from hudi_jobs.ingestion.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
 from hudi_jobs.ingestion.sources.registry import source_of
+from hudi_jobs.jvm import open_sockets
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
@@ -32,6 +33,9 @@ from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.preparation import roll_back_writes_after
 
 _LOOKS_EVERY_SECONDS = 1.0
+_MOST_SOCKETS = 500
+"""Half of `fs.s3a.connection.maximum`. Hudi 1.2.0 leaves connections open, ten a commit and more with services beside
+it; without one that is free, every call to the store fails after a minute."""
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
@@ -137,9 +141,12 @@ class _Loop:
     def _why_to_end(self) -> str | None:
         if self._context.stopping.is_set():
             return "The pod was asked to end"
-        is_over = time.monotonic() - self._began >= self._settings.recycle_after_seconds
-        if is_over and (self._context.host is None or self._context.host.wait_until_idle(0)):
+        if self._context.host is not None and not self._context.host.wait_until_idle(0):
+            return None
+        if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
             return "The driver was recycled because recycleAfter had elapsed"
+        if self._context.totals.batches and open_sockets() > _MOST_SOCKETS:
+            return f"The driver was recycled because it had more than {_MOST_SOCKETS} connections open"
         return None
 
     def _ended(self, why: str) -> TaskResult:
