@@ -19,14 +19,7 @@ class Savepoint:
     name: str
 
     def apply(self, **spec: object) -> None:
-        self.table.stage.cluster.apply(
-            {
-                "apiVersion": "hudi-operator.io/v1alpha1",
-                "kind": "HudiSavepoint",
-                "metadata": {"name": self.name, "namespace": self.table.namespace},
-                "spec": {"tableRef": {"name": self.table.name}, **spec},
-            }
-        )
+        self.table.apply_another("HudiSavepoint", self.name, **spec)
 
     def patch(self, **spec: object) -> None:
         self.table.kubectl("patch", "hsp", self.name, "--type=merge", "-p", json.dumps({"spec": spec}))

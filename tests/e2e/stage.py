@@ -222,11 +222,18 @@ class Table:
 
     def apply(self, spec: Document) -> None:
         """Apply a spec."""
+        self._apply("HudiTable", self.name, spec)
+
+    def apply_another(self, kind: str, name: str, **spec: object) -> None:
+        """Apply a resource of another kind that is about the table."""
+        self._apply(kind, name, {"tableRef": {"name": self.name}, **spec})
+
+    def _apply(self, kind: str, name: str, spec: Document) -> None:
         self.stage.cluster.apply(
             {
                 "apiVersion": "hudi-operator.io/v1alpha1",
-                "kind": "HudiTable",
-                "metadata": {"name": self.name, "namespace": self.namespace},
+                "kind": kind,
+                "metadata": {"name": name, "namespace": self.namespace},
                 "spec": spec,
             }
         )

@@ -48,14 +48,7 @@ class Operation:
     name: str
 
     def apply(self, **spec: object) -> None:
-        self.table.stage.cluster.apply(
-            {
-                "apiVersion": "hudi-operator.io/v1alpha1",
-                "kind": "HudiOperation",
-                "metadata": {"name": self.name, "namespace": self.table.namespace},
-                "spec": {"tableRef": {"name": self.table.name}, **spec},
-            }
-        )
+        self.table.apply_another("HudiOperation", self.name, **spec)
 
     def status(self) -> Document:
         found = self.table.stage.cluster.get("hudioperations", self.name, namespace=self.table.namespace)

@@ -96,7 +96,7 @@ def last_of_each(
     if task.operation is not WriteOperation.UPSERT:
         return frame.drop(SEQUENCE)
     ordering = [column_named(name) for name in definition.ordering_fields]
-    same = [*map(column_named, dict.fromkeys(definition.record_key)), *([] if one_of_each else ordering)]
+    same = [*map(column_named, definition.record_key), *([] if one_of_each else ordering)]
     if not _is_global(definition):
         same += [_folder_of(frame.schema, name) for name in definition.partition_by]
     latest = [one.desc() for one in ordering] if one_of_each else []

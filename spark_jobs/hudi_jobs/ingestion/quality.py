@@ -127,7 +127,14 @@ def keep(rows: SourceRows, frame: DataFrame, faults: Faults, *, shuffled: bool) 
         found |= fill_cache(kept)
     read, corrupt, passed_over = found[_SOURCE] if is_whole and _SOURCE in found else _count_source(rows)
     keyless, misplaced, unordered = found[_KEPT]
-    return kept, Counts(read, corrupt, keyless, misplaced, passed_over, unordered)
+    return kept, Counts(
+        read=read,
+        corrupt=corrupt,
+        keyless=keyless,
+        misplaced=misplaced,
+        passed_over=passed_over,
+        unordered=unordered,
+    )
 
 
 def count_unparsable(rows: SourceRows) -> Counts:

@@ -34,9 +34,7 @@ def _look(work: Work) -> Found:
     require_nobody_at_work(busy(work.context, load_timeline(work.context)))
     if _is_sound(work.context, _FILE):
         raise refused(f"{_FILE} is sound: its checksum is that of what it says.")
-    if not _is_sound(work.context, _BACKUP):
-        raise refused(f"{_BACKUP} is not there, or its checksum is not that of what it says; write {_FILE} by hand.")
-    _require_left_alone(work.context)
+    _require_backup(work.context)
     damaged = {"file": _FILE, "checksum": checksum_of(work.context, _FILE)} if is_there(work.context, _FILE) else {}
     return Found(_WOULD, damaged)
 
@@ -98,7 +96,9 @@ def _require_backup(context: TaskContext) -> None:
     """Raise `TaskFailed` where the backup is not sound, not of this table, or may just be written."""
     if not _is_sound(context, _BACKUP):
         raise refused(f"{_BACKUP} is not there, or its checksum is not that of what it says; write {_FILE} by hand.")
-    _require_left_alone(context)
+    others = Others(context)
+    if any(others.was_written_lately(file) for file in (_FILE, _BACKUP)):
+        raise refused(f"{_FILE} or its backup was written a moment ago, so a tool may be at it; wait some minutes.")
     found = differences(
         texts(context.spark, _properties(context, _BACKUP)),
         declared(context.task),
@@ -107,12 +107,6 @@ def _require_backup(context: TaskContext) -> None:
     )
     if any(one.stops for one in found):
         raise refused(f"{_BACKUP} is not as declared. {differences_message(found)}")
-
-
-def _require_left_alone(context: TaskContext) -> None:
-    others = Others(context)
-    if any(others.was_written_lately(file) for file in (_FILE, _BACKUP)):
-        raise refused(f"{_FILE} or its backup was written a moment ago, so a tool may be at it; wait some minutes.")
 
 
 def _is_sound(context: TaskContext, file: str) -> bool:
