@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from io import BytesIO
 
 import pyarrow.parquet as pq
 import pytest
+from tests.e2e.operation import Operation
 from tests.e2e.savepoint import Savepoint
 from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, Tenant, live_of
 
@@ -38,35 +38,6 @@ def tenant(stage: Stage) -> Tenant:
         operations={"allowed": [one.value for one in OperationKind], "reportPath": reports},
     )
     return stage.tenant("operations")
-
-
-@dataclass
-class Operation:
-    """One HudiOperation of a table."""
-
-    table: Table
-    name: str
-
-    def apply(self, **spec: object) -> None:
-        self.table.apply_another("HudiOperation", self.name, **spec)
-
-    def status(self) -> Document:
-        found = self.table.stage.cluster.get("hudioperations", self.name, namespace=self.table.namespace)
-        return (found or {}).get("status") or {}
-
-    def wait(self, phase: str) -> Document:
-        def look() -> Document | None:
-            found = self.status()
-            return found if found.get("phase") == phase else None
-
-        def explain() -> str:
-            return f"{self.status()}\n{self.table.explain()}"
-
-        found: Document = self.table.stage.eventually(look, what=f"{self.name}: {phase}", explain=explain)
-        return found
-
-    def approve(self) -> None:
-        self.table.kubectl("patch", "hop", self.name, "--type=merge", '--patch={"spec":{"approved":true}}')
 
 
 def wait_for(table: Table, *, rows: int) -> None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from tests.e2e.operation import Operation
 from tests.e2e.processes import find_process
 from tests.e2e.shared_writer import ForeignWriter
 from tests.e2e.stage import METADATA_TABLE, PATIENCE, Document, Stage, Table, condition_of
 from tests.e2e.time_travel import NOW, read_at
 from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from toolkit.zookeeper import ADDRESS, ZooKeeper
 
@@ -45,8 +46,13 @@ def zookeeper(stage: Stage) -> Iterator[ZooKeeper]:
 @pytest.fixture(scope="module")
 def table(stage: Stage, zookeeper: ZooKeeper) -> Table:  # noqa: ARG001 - it must not run yet
     """A table with every service, and a file for its own ingestion."""
+    name = stage.make_class(
+        "e2e-shared",
+        operations={"allowed": ["Restore", "Erase"], "reportPath": "s3a://landing/{namespace}/reports"},
+    )
     table = stage.tenant("shared").table(
         "shared",
+        tableClassName=name,
         type="MergeOnRead",
         metadataTable=METADATA_TABLE,
         partitionBy=["part"],
@@ -123,6 +129,32 @@ def test_a_writer_of_another_tool_loses_no_row_beside_the_services(
     assert {run["reason"] for run in runs.values() if run["outcome"] == "Failed"} <= {"LockUnavailable"}
     assert [report.wrong for report in reports] == [0] * len(reports), "after each commit of the writer"
     assert_exact_at_every_instant(found, reports)
+
+
+@IN_FULL
+def test_it_goes_back_and_forgets_once_its_owner_says_that_nobody_else_writes(table: Table) -> None:
+    target = table.commits()[-2]
+    reference = read_at(table, [target], "id", "v")
+    restore = {"instant": target, "newerSavepoints": "Remove"}
+    unsaid, back, forget = (Operation(table, name) for name in ("unsaid", "back", "forget"))
+    unsaid.apply(restore=restore)
+    assert unsaid.wait("Failed")["reason"] == "OtherWriters"
+    assert read_at(table, [], "id", "v")[NOW] == reference[NOW]
+
+    back.apply(restore=restore, acceptOtherWriters=True)
+    assert back.wait("Succeeded")["report"]["verified"] is True
+    rows = read_at(table, [], "id", "v")[NOW]
+    assert rows == reference[target]
+
+    (gone,) = {row for row in rows if row[0] == "7"}
+    forget.apply(erase={"keys": [{"id": gone[0]}]}, acceptOtherWriters=True)
+    assert forget.wait("Succeeded")["report"]["verified"] is True
+    assert read_at(table, [], "id", "v")[NOW] == rows - Counter([gone])
+
+    table.stage.store.put(f"{table.landing}/second.csv", b"id,v,part\nsecond,0,p000\n")
+    table.patch({"spec": {"suspend": False}})
+    assert table.ingest_now()["outcome"] == "Succeeded"
+    assert read_at(table, [], "id", "v")[NOW] == rows - Counter([gone]) + Counter([("second", 0)])
 
 
 def is_still(generation: int) -> Callable[[Document], bool]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.e2e.operation import Operation
 from tests.e2e.processes import DriverProcess, require_node
 from tests.e2e.stage import WITHOUT_SERVICES, Document, Stage, Table, Tenant, condition_of, live_of
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason
 from localcluster.settings import NODE_ADDRESS
@@ -52,7 +53,12 @@ def allowance(broker: KafkaBroker, **more: Any) -> Document:
 @pytest.fixture(scope="module")
 def tenant(stage: Stage, broker: KafkaBroker) -> Tenant:
     tenant = stage.tenant("streams")
-    stage.make_class(CLASS, allowedKafka=[allowance(broker)], job={"drainTimeout": "1m"})
+    stage.make_class(
+        CLASS,
+        allowedKafka=[allowance(broker)],
+        job={"drainTimeout": "1m"},
+        operations={"allowed": ["Restore"]},
+    )
     stage.cluster.apply(
         secret(tenant, "authority", {"ca.crt": broker.credentials.authority.read_text()}), credentials(tenant, PRESENT)
     )
@@ -204,6 +210,29 @@ def test_a_driver_that_goes_on_loses_no_message_when_it_is_killed(orders: Stream
     orders.wait_for(range(60))
     status = table.wait(live_of, what="another driver goes on")
     assert [run["reason"] for run in status["history"] if run["outcome"] == "Failed"] == ["DriverDied"]
+
+
+@IN_FULL
+def test_a_table_that_goes_back_reads_its_topic_again_unless_messages_are_gone(orders: Stream) -> None:
+    table = orders.table
+    before = table.ids()
+    first, *_, target, _ = table.commits()
+    operation = Operation(table, "back")
+    operation.apply(restore={"instant": target})
+    report = operation.wait("Succeeded")["report"]
+    assert (report["target"], report["rowsBefore"], report["verified"]) == (target, before.total(), True)
+    assert report["rowsAfter"] < before.total()
+    orders.wait_for(range(before.total()))
+
+    orders.broker.delete_records(orders.topic, 0, 12)
+    refused = Operation(table, "too-late")
+    refused.apply(restore={"instant": first})
+    status = refused.wait("Failed")
+    assert (status["reason"], status["begun"]) == ("OperationRefused", False)
+    assert f"{orders.topic}-0" in status["message"]
+    after = range(before.total(), before.total() + 10)
+    orders.send(after)
+    orders.wait_for(range(before.total()), after)
 
 
 def test_no_password_is_in_anything_but_its_secret(stage: Stage, tenant: Tenant, orders: Stream) -> None:

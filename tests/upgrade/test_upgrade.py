@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.operation import Operation
 from tests.e2e.stage import WITHOUT_SERVICES, Document, Stage, Table
-from tests.e2e.test_operations import Operation
 
 from toolkit.cluster import OPERATOR_NAMESPACE, ROOT, Cluster
 from toolkit.store import Store
