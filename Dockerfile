@@ -51,8 +51,9 @@ RUN --mount=type=secret,id=ca-bundle \
  && ln -s lib/python3.11/site-packages/pyspark /opt/hudi/spark \
  && mv /opt/hudi/spark/jars /opt/hudi/spark/lib && mkdir /opt/hudi/spark/jars
 COPY --from=jars /jars/ /opt/hudi/spark/lib/
-COPY dev/image/one_class_path.py /build/
-RUN python3 /build/one_class_path.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar
+COPY dev/image/one_class_path.py dev/image/close_inline_reads.py /build/
+RUN python3 /build/one_class_path.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar \
+ && python3 /build/close_inline_reads.py /opt/hudi/spark/lib /opt/hudi/spark/jars/class-path.jar
 
 FROM python AS spark-code
 COPY spark_jobs/hudi_jobs /code/hudi_jobs

@@ -46,8 +46,8 @@ def install_spark(home: Path) -> None:
     shutil.copytree(source / "jars", home / "lib")
     for jar in fetch_jars():
         shutil.copy(jar, home / "lib")
-    command = (sys.executable, _IMAGE / "one_class_path.py", "lib", "jars/class-path.jar")
-    subprocess.run(command, cwd=home, check=True)
+    for program in ("one_class_path.py", "close_inline_reads.py"):
+        subprocess.run((sys.executable, _IMAGE / program, "lib", "jars/class-path.jar"), cwd=home, check=True)
 
 
 def make_archive(home: Path) -> None:
@@ -62,7 +62,7 @@ def make_archive(home: Path) -> None:
 def _digest() -> str:
     java = Path(shutil.which("java") or "java").resolve()
     digest = hashlib.sha256(f"{pyspark.__version__} {java} {java.stat().st_mtime_ns}".encode())
-    for name in ("jars.txt", "one_class_path.py", "train.py"):
+    for name in ("jars.txt", "one_class_path.py", "close_inline_reads.py", "train.py"):
         digest.update((_IMAGE / name).read_bytes())
     return digest.hexdigest()[:12]
 
