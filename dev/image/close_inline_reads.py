@@ -1,9 +1,9 @@
 """Has Hudi 1.2.0 close the log files that it reads single blocks of: `close_inline_reads.py LIBRARY JAR`.
 
-`InLineFsDataInputStream` reads a block of a log file, such as one of the metadata table, as if it was a file of its own.
-Closing it closes an `OffsetAdjustingStream`, which has no `close` and so leaves the log file's stream open
-(apache/hudi#19936, repaired after 1.2.0). On S3 that keeps one connection for each block that was looked into. No
-timeout and no garbage collection gives it back, and in the end the pool of the process has none left.
+`InLineFsDataInputStream` reads a block of a log file, such as one of the metadata table, as if it was a file. To close
+it closes an `OffsetAdjustingStream`, which has no `close` and so leaves the log file's stream open (apache/hudi#19936,
+repaired after 1.2.0). On S3 that keeps one connection for each block that was looked into. No timeout and no garbage
+collection gives it back, and in the end the pool of the process has none left.
 
 The class gets that method in JAR, which goes before all others, and is otherwise as Hudi's own jar has it.
 """
@@ -54,16 +54,18 @@ def with_close(content: bytes) -> bytes:
     steps = struct.pack(">BBHBHB", 0x2A, 0xB4, OUTER, 0xB6, close_outer, 0xB1)
     body = struct.pack(">HHI", 1, 1, len(steps)) + steps + struct.pack(">HH", 0, 0)
     method = struct.pack(">HHHHHI", PUBLIC, close, signature, 1, code, len(body)) + body
-    return b"".join((
-        content[:8],
-        struct.pack(">H", CONSTANTS + len(constants)),
-        content[10:END_OF_CONSTANTS],
-        *constants,
-        content[END_OF_CONSTANTS:METHODS],
-        struct.pack(">H", struct.unpack_from(">H", content, METHODS)[0] + 1),
-        method,
-        content[METHODS + 2 :],
-    ))
+    return b"".join(
+        (
+            content[:8],
+            struct.pack(">H", CONSTANTS + len(constants)),
+            content[10:END_OF_CONSTANTS],
+            *constants,
+            content[END_OF_CONSTANTS:METHODS],
+            struct.pack(">H", struct.unpack_from(">H", content, METHODS)[0] + 1),
+            method,
+            content[METHODS + 2 :],
+        )
+    )
 
 
 if __name__ == "__main__":

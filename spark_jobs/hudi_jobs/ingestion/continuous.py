@@ -2,8 +2,7 @@
 
 Each batch looks at the table anew and is one commit with its checkpoint inside, so a driver that dies at any moment is
 followed by one that continues from there. Between two batches the run looks whether it shall end: the pod was asked to,
-or the time is over after which it gives back what only grows, such as connections and loaded classes. What a batch
-raises ends the run.
+or the time is over after which it gives back what only grows, such as loaded classes. What a batch raises ends the run.
 
 Where the run does table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
 group of a pending clustering. What the batch has begun is then rolled back, and it is read and written once more when
@@ -34,8 +33,12 @@ from hudi_jobs.services.preparation import roll_back_writes_after
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500
-"""Half of `fs.s3a.connection.maximum`. Hudi 1.2.0 leaves connections open, ten a commit and more with services beside
-it; without one that is free, every call to the store fails after a minute."""
+"""Half of `fs.s3a.connection.maximum`; without a connection that is free, every call to the store fails after a minute.
+
+Those that are open between two batches were forgotten. Hudi 1.2.0 as it was published forgets one for each block of a
+log file that it looks into (`InLineFsDataInputStream`), ten a commit and more with services beside it; that of the
+image closes them (dev/image/close_inline_reads.py).
+"""
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
