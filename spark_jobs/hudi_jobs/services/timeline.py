@@ -90,19 +90,32 @@ class Timeline:
         """Compaction plans, oldest first."""
         read = classes(self._spark).org.apache.hudi.common.util.CompactionUtils.getCompactionPlan
         instants = self._active.filterPendingCompactionTimeline().getInstants()
-        return _pending(instants, lambda each: read(self.meta, each.requestedTime()))
+        return _pending(elements(instants), lambda each: read(self.meta, each.requestedTime()))
 
     def pending_clusterings(self) -> list[Pending]:
         """Clustering plans, oldest first."""
         utilities = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils
-        return _pending(utilities.getPendingClusteringInstantTimes(self.meta), self._requested_replace)
+        return _pending(elements(utilities.getPendingClusteringInstantTimes(self.meta)), self._requested_replace)
 
     def begun(self) -> list[Begun]:
-        """Return what has not completed, oldest first; no savepoints, which have the times of their commits."""
-        plans = {each.instant: each for each in (*self.pending_compactions(), *self.pending_clusterings())}
+        """Return what has not completed, oldest first; no savepoints, which have the times of their commits.
+
+        Before table version 8 a clustering is told from a write by its plan alone; one that nobody can read has none.
+        """
+        clusterings = _pending(self._readable_clusterings(), self._requested_replace)
+        plans = {each.instant: each for each in (*self.pending_compactions(), *clusterings)}
         found = self._active.filterInflightsAndRequested().getInstants()
         pairs = sorted({(str(each.requestedTime()), str(each.getAction())) for each in elements(found)})
         return [Begun(time, action, plans.get(time)) for time, action in pairs if action != "savepoint"]
+
+    def _readable_clusterings(self) -> list[JavaObject]:
+        is_clustering = classes(self._spark).org.apache.hudi.common.util.ClusteringUtils.isClusteringInstant
+        found = []
+        for each in elements(self._active.filterPendingReplaceOrClusteringTimeline().getInstants()):
+            with suppress(Py4JJavaError):
+                if is_clustering(self._active, each, self.meta.getInstantGenerator()):
+                    found.append(each)
+        return found
 
     def unfinished_writes(self) -> list[str]:
         """Return the requested times of commits that have begun and not completed, services not counted."""
@@ -222,10 +235,10 @@ class Timeline:
         return _written(timeline, found[0]) if found else None
 
 
-def _pending(instants: JavaObject, read_plan: Callable[[JavaObject], JavaObject]) -> list[Pending]:
+def _pending(instants: list[JavaObject], read_plan: Callable[[JavaObject], JavaObject]) -> list[Pending]:
     found = [
         Pending(str(each.requestedTime()), InstantState(str(each.getState().name())), *_notes_of(each, read_plan))
-        for each in elements(instants)
+        for each in instants
     ]
     return sorted(found, key=lambda pending: pending.instant)
 

@@ -22,7 +22,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.operations.test_boundaries import partitions
-from tests.spark_jobs.test_services import fill, succeeded
+from tests.spark_jobs.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import OperationPhase, Outcome, RepairStep, RunMode, Service
@@ -140,6 +140,26 @@ def test_a_plan_that_cannot_be_read_is_copied_and_removed(lake: Any) -> None:
     succeeded(lake.serve(Service.COMPACTION))
     assert rows(lake) == newest
     assert report_of(succeeded(mend(lake, PLAN, planned))).phase is OperationPhase.DONE
+
+
+def test_a_plan_that_alone_tells_a_clustering_from_a_write_is_removed(lake: Any) -> None:
+    lake.spec = {"tableVersion": 6, "fileSizing": {"smallFileLimit": "0"}}
+    for start in (0, 10):
+        lake.put(f"{start}.csv", csv(start, start + 10, 0), at=start)
+        succeeded(lake.ingest())
+    expected = rows(lake)
+    planned = str(succeeded(lake.serve(Service.CLUSTERING, mode=RunMode.SCHEDULE)).instant)
+    plan = lake.folder / f"table/.hoodie/{planned}.replacecommit.requested"
+    plan.with_name(f".{plan.name}.crc").unlink()
+    plan.write_bytes(b"no plan")
+    age(lake, ".hoodie")
+
+    report = report_of(succeeded(mend(lake, PLAN, planned)))
+
+    assert (report.phase, report.verified) == (OperationPhase.DONE, None), "nobody could read the rows before it"
+    assert (plan.exists(), rows(lake)) == (False, expected)
+    succeeded(lake.serve(Service.CLUSTERING))
+    assert rows(lake) == expected
 
 
 @pytest.mark.slow
