@@ -23,8 +23,8 @@ class TaskContext:
     `affected` gathers what the run does to instants that it did not begin, and `totals` what a continuous run has
     committed, so that a run that fails tells it too; so does `operation`, whose last report is the one that holds.
     `stopping` is set once the pod has been asked to end. `batch` is the number of the batch of a continuous run, from
-    1, and `repeats` counts how often batches have given way. `settled` are compactions that have left no key in log
-    files alone.
+    1, and `repeats` counts how often batches have given way. `made` are the instants of a batch that has not ended
+    well. `settled` are compactions that have left no key in log files alone.
 
     `host` does table services for other runs beside the batches of a continuous one. Such a service has `held`, the
     lease of the run that it is done beside, and both have the same `turns`. A run that does a service by
@@ -40,6 +40,7 @@ class TaskContext:
     stopping: threading.Event = field(default_factory=threading.Event)
     batch: int | None = None
     repeats: int = 0
+    made: list[str] = field(default_factory=list)
     settled: set[str] = field(default_factory=set)
     host: Host | None = None
     held: Lease | None = None

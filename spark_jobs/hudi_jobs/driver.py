@@ -158,8 +158,10 @@ class Driver:
             result = result.model_copy(update=context.totals.figures)
         if context.operation:
             result = result.model_copy(update={"operation": context.operation[-1]})
-        made = _made_since(made_before, _newest_made(spark))
-        result = result.model_copy(update={"affected": tuple(context.affected[:MOST_AFFECTED]), "newest_instant": made})
+        newest = _made_since(made_before, _newest_made(spark))
+        affected = tuple(context.affected[:MOST_AFFECTED])
+        told = {"affected": affected, "newest_instant": newest, "made": tuple(context.made)}
+        result = result.model_copy(update=told)
         _LOGGER.info("task ends", extra={"fields": {**fields, "outcome": result.outcome, "message": result.message}})
         return result
 

@@ -74,6 +74,8 @@ def test_a_new_table_starts_its_first_run_at_once() -> None:
         "base_instant": None,
         "pending": [],
         "abandoned": [],
+        "left_behind": None,
+        "dead": None,
         "instant": None,
         "run_mode": None,
         "plan_bytes": None,

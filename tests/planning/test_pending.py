@@ -90,6 +90,7 @@ def test_a_pending_instant_is_named_with_its_age_and_what_it_blocks() -> None:
         "since": at(NOW - minutes(45.5)),
         "blocks": "Cleaning by commits and archival stop before it, and with Reject its file groups take no updates.",
         "owner": "ThisTable",
+        "run": None,
         "seen_at": at(NOW),
         "left_alone_until": None,
     }

@@ -41,6 +41,7 @@ def build_request(
     run_mode: RunMode | None = None,
     instant: str | None = None,
     abandoned: tuple[str, ...] | None = None,
+    dead: tuple[str, ...] = (),
     savepoint: SavepointStep | None = None,
     taken_over_at: str | None = None,
     named_savepoint: NamedSavepoint | None = None,
@@ -50,7 +51,8 @@ def build_request(
     """Return the request for one run of one service of one table.
 
     `operator` is the identity of the operator. `run_mode` and `instant` are for compaction and clustering: which
-    pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end.
+    pending plan to execute, or to make a new one. `abandoned` are pending instants that the run may end, `dead` those
+    of them that nobody can write on.
     `savepoint` is what the run does with the savepoint of the takeover, which `taken_over_at` names;
     `named_savepoint` is what a run of the service Savepoint does, `operation` what one of the service Operation does.
     `inside` is the run of the continuous ingestion that the service is handed over to; such an ingestion is told all
@@ -59,6 +61,7 @@ def build_request(
     task = _task(table, table_class, service, operator=operator).model_copy(
         update={
             "abandoned": abandoned,
+            "dead": dead,
             "planned": _planned(run_mode, instant) if makes_plans(service) else None,
             "savepoint": SavepointTask(step=savepoint, taken_over_at=taken_over_at or "") if savepoint else None,
             "named_savepoint": named_savepoint,

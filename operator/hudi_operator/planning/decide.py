@@ -51,13 +51,13 @@ from hudi_operator.planning.services.slots import Started, explained, limit_reac
 from hudi_operator.planning.services.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import Writers, check_writers
+from hudi_operator.planning.writers.leftover import left_behind
 from hudi_operator.planning.writers.ownership import Ownership, check_ownership, own_record
 from hudi_operator.planning.writers.takeover import (
     Takeover,
     check_takeover,
     hidden,
 )
-from hudi_operator.planning.writers.unfinished import left_behind
 from hudi_operator.services.registry import SERVICES
 
 
@@ -180,7 +180,7 @@ def _case(
         table_class=table_class,
         services=asked,
         active=active,
-        left_behind=left_behind(observation, tracked.finished),
+        left_behind=left_behind(observation, tracked.finished, now=now),
         requested=open_request(observation.table),
         circumstances=circumstances,
         now=now,
@@ -216,7 +216,7 @@ def _plan(
         verified_up_to=found.writers.verified_up_to,
         overdue=late,
         active_jobs=started.active,
-        left_behind=left_behind(observation, tracked.finished),
+        left_by=case.left_behind,
         history=found.history,
         finished=tracked.finished,
         rescan=rescan_after(observation, tracked.finished, started.launches),
@@ -263,7 +263,7 @@ def _hidden(observation: Observation, tracked: Tracked, services: ServicesStatus
         operations=operations.entries,
         maintenance=operations.maintenance,
         active_jobs=stopped.active,
-        left_behind=left_behind(observation, tracked.finished),
+        left_by=left_behind(observation, tracked.finished, now=now),
         history=_history(observation.table.status.history, tracked.finished),
         finished=tracked.finished,
         answered=answered_by(observation.table, ()),

@@ -58,7 +58,7 @@ def _explained_again(plan: Plan, run: RunStatus, *, observation: Observation, no
         table_class=table_class,
         services=services,
         active=plan.active_jobs,
-        left_behind=plan.left_behind,
+        left_behind=plan.left_by,
         # The request that the refused run was to answer is answered: the next attempt waits like any other.
         requested=None if plan.answered else open_request(observation.table),
         circumstances=plan.circumstances,

@@ -65,6 +65,7 @@ class Courier:
             mode=planned.mode,
             instant=planned.instant,
             abandoned=(task.abandoned or ())[:MOST_ABANDONED],
+            dead=task.dead[:MOST_ABANDONED],
         )
 
     def result(self) -> TaskResult:
@@ -94,7 +95,7 @@ class Courier:
         """Write the order as soon as the driver is free; return why it is not written, or None."""
         while not self._asked():
             if not self._holder.lives():
-                return self._fenced(f"The run {self._order.driver} does not work on the table any more.")
+                return self._not_begun()
             if self._clock() >= until:
                 return self._fenced(f"The run {self._order.driver} is still at the service of another run.")
             if self._stopping.wait(_LOOKS_EVERY_SECONDS):
@@ -111,7 +112,11 @@ class Courier:
         late = order.state is OrderState.ASKED and self._clock() >= until
         if (late or self._stopping.is_set()) and self._withdrawn(order, version):
             return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
-        return None if self._holder.lives() else self._ended()
+        if self._holder.lives():
+            return None
+        if order.state is not OrderState.ASKED:
+            return self._ended()
+        return self._not_begun() if self._withdrawn(order, version) else None
 
     def _asked(self) -> bool:
         """Write the order unless another one is under way with this driver; tell whether it is there."""
@@ -158,6 +163,15 @@ class Courier:
         raise TaskFailed(
             FailureReason.INTERRUPTED,
             f"The run {self._order.driver} ended while it had this service; the next run settles what was left.",
+        )
+
+    def _not_begun(self) -> TaskResult:
+        """Say that the driver has ended without it, as one does that is recycled: the service is asked for again."""
+        return TaskResult(
+            id=self._task.id,
+            outcome=Outcome.NOTHING_TO_DO,
+            reason=FailureReason.DRIVER_ENDED,
+            message=f"The run {self._order.driver} ended before it began this service, which is done after it.",
         )
 
     def _fenced(self, message: str) -> TaskResult:

@@ -59,7 +59,8 @@ class Host:
         self._cancel = cancel
         self._closing = threading.Event()
         self._cancelled = threading.Event()
-        self._may_begin = threading.Event()
+        self._may_take, self._may_begin = threading.Event(), threading.Event()
+        self._may_take.set()
         self._may_begin.set()
         self._is_idle = threading.Event()
         self._is_idle.set()
@@ -71,7 +72,7 @@ class Host:
     @property
     def takes(self) -> bool:
         """Whether an order would be taken."""
-        return bool(self._tasks) and not self._closing.is_set()
+        return bool(self._tasks) and self._may_take.is_set()
 
     @property
     def serves(self) -> str | None:
@@ -90,6 +91,10 @@ class Host:
     def wait_until_idle(self, seconds: float) -> bool:
         """Wait for the end of the service that is under way; tell whether there is none any more."""
         return self._is_idle.wait(seconds)
+
+    def take_no_more(self) -> None:
+        """Take no further order; the service that is under way goes on, and is answered."""
+        self._may_take.clear()
 
     def let_begin(self, *, may: bool) -> None:
         """Let services begin, or none before a batch that gave way to one has been committed."""
@@ -114,7 +119,7 @@ class Host:
             return
         self._is_idle.clear()
         try:
-            if self._may_begin.is_set() and not self._closing.is_set():
+            if self._may_begin.is_set() and self._may_take.is_set():
                 self._begun += 1
                 self._serves = order.run
                 self._serve(files, order, lease, found[1])
@@ -142,7 +147,7 @@ class Host:
         planned = None
         if template.planned is not None:
             planned = PlannedServiceTask(mode=order.mode, instant=order.instant)
-        task = template.model_copy(update={"planned": planned, "abandoned": order.abandoned})
+        task = template.model_copy(update={"planned": planned, "abandoned": order.abandoned, "dead": order.dead})
         result = self._perform(task, run=order.run, lease=lease, turns=self.turns)
         if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
             why = "The driver ended before the service did; what it has left is settled by the next run."
@@ -170,6 +175,7 @@ class Host:
 
     def close(self, thread: threading.Thread, *, drain_seconds: float) -> None:
         """Take no further order, and let the service that is under way end, or cancel it when its time is over."""
+        self.take_no_more()
         self._closing.set()
         thread.join(drain_seconds)
         deadline = time.monotonic() + _ENDS_WITHIN_SECONDS

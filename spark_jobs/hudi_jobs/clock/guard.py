@@ -8,7 +8,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 
@@ -210,7 +210,13 @@ def _forget_other_zones(spark: SparkSession) -> None:
 
 def newest_made(spark: SparkSession) -> str:
     """Return the newest instant that this JVM has made; what it is before the first one is smaller than any."""
-    return str(_last_instant(spark).get())
+    return newest_of(spark)()
+
+
+def newest_of(spark: SparkSession) -> Callable[[], str]:
+    """Return what tells the newest instant that this JVM has made, in one call to it."""
+    last = _last_instant(spark)
+    return lambda: str(last.get())
 
 
 def _last_instant(spark: SparkSession) -> JavaObject:

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         encode_owner,
     )
     from hudi_jobs.contract.progress import (
+        MOST_MADE,
         PROGRESS_FILE,
         PROGRESS_NAMES,
         Progress,
@@ -124,6 +125,7 @@ __all__ = [
     "MOST_ABANDONED",
     "MOST_AFFECTED",
     "MOST_LISTED",
+    "MOST_MADE",
     "OPERATOR_FILE_LIMIT",
     "OPERATOR_FOLDER",
     "OPERATOR_KEY",

@@ -44,7 +44,8 @@ class OrderState(StrEnum):
 class ServiceOrder(Document):
     """One table service that the run `run` asks the driver of the run `driver` for.
 
-    `attempt` tells two processes of one run apart. `mode`, `instant` and `abandoned` mean what they mean in a task.
+    `attempt` tells two processes of one run apart. `mode`, `instant`, `abandoned` and `dead` mean what they mean in a
+    task.
     """
 
     version: Literal[1] = 1
@@ -56,6 +57,7 @@ class ServiceOrder(Document):
     mode: RunMode = RunMode.SCHEDULE_AND_EXECUTE
     instant: _Instant | None = None
     abandoned: Annotated[tuple[_Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
+    dead: Annotated[tuple[_Instant, ...], Field(max_length=MOST_ABANDONED)] = ()
     result: TaskResult | None = None
 
     def is_same(self, other: "ServiceOrder | None") -> bool:
@@ -75,7 +77,7 @@ def encode_order(order: ServiceOrder) -> bytes:
         if len(content) <= OPERATOR_FILE_LIMIT or order.result is None:
             break
         shortened = order.result.model_copy(update={"message": order.result.message[:length], "affected": ()})
-        content = _dump(order.model_copy(update={"result": shortened, "abandoned": ()}))
+        content = _dump(order.model_copy(update={"result": shortened, "abandoned": (), "dead": ()}))
     return content
 
 

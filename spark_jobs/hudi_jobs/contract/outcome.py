@@ -139,6 +139,9 @@ class FailureReason(StrEnum):
     INTERRUPTED = "Interrupted"
     """The pod was asked to end."""
 
+    DRIVER_ENDED = "DriverEnded"
+    """The continuous driver that was to do a service ended before it began it; nothing has failed."""
+
     HUDI_ERROR = "HudiError"
     """Hudi refused or failed; the log of the driver says more."""
 
@@ -164,7 +167,8 @@ class TaskResult(Document):
     `savepoint` is the savepoint of the operator that protects the table after the run, empty where there is none.
     `operation` says how far an operation came, and what it did; without one the run wrote nothing.
     `newest_instant` is the newest instant that the run's own JVM has made, empty where it has made none: what is
-    pending beyond it is somebody else's. None in both says that it is not known.
+    pending beyond it is somebody else's. None in both says that it is not known. `made` are instants that it has made
+    since its last batch began, where that did not end well: one that is pending is the run's own.
     """
 
     id: Text
@@ -196,6 +200,7 @@ class TaskResult(Document):
     savepoint: str | None = None
     operation: OperationReport | None = None
     newest_instant: str | None = None
+    made: tuple[Text, ...] = ()
     started_at: str | None = None
     finished_at: str | None = None
 
@@ -260,7 +265,7 @@ def _cut(message: str, length: int) -> str:
 
 
 def _without_figures(result: TaskResult) -> TaskResult:
-    return _essential(result).model_copy(update={"affected": result.affected})
+    return _essential(result).model_copy(update={"affected": result.affected, "made": result.made})
 
 
 def _essential(result: TaskResult) -> TaskResult:

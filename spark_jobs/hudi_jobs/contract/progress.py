@@ -18,6 +18,9 @@ PROGRESS_FILE = "progress.json"
 PROGRESS_NAMES = 3
 """How many places of losses it names."""
 
+MOST_MADE = 16
+"""How many instants of one batch it names."""
+
 _GREATEST = 2**53
 _Number = Annotated[int, Field(ge=0, le=_GREATEST)]
 _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
@@ -46,7 +49,8 @@ class Progress(Document):
     `records_skipped` is the sum of what the run found gone of a stream, and `skipped` says where that was last.
     The other figures are those of the last batch, under the names of the task's result.
     `takes` says that table services may be asked of this driver (`order.py`), and `serves` names the run whose service
-    it is at.
+    it is at. `made` are instants that its JVM has made since the batch began that is under way, or was when the run
+    ended: what is pending under such a name is this run's, however it ends.
     """
 
     version: Literal[1] = 1
@@ -72,6 +76,7 @@ class Progress(Document):
     skipped: Annotated[tuple[_Line, ...], Field(max_length=PROGRESS_NAMES)] = ()
     takes: bool = False
     serves: OwnerName | None = None
+    made: Annotated[tuple[_Instant, ...], Field(max_length=MOST_MADE)] = ()
 
 
 def decode_progress(content: bytes) -> Progress | None:

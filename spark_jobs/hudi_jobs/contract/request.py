@@ -218,6 +218,8 @@ class TableTask(Document):
     `abandoned` are pending instants that nobody works on any more, by their requested times: the run may finish or roll
     them back. Of the others only plans that name a run of this table are its business; the rest another tool may be at
     work on. None comes from an operator that does not say: in a serialized table everything unfinished is dead then.
+    Of these, `dead` are those whose own run has named them, and whose process was seen to end: the heartbeat that such
+    a one still shows is that of nobody.
 
     `savepoint` is what a table service does before its own work, `named_savepoint` the work of the service Savepoint,
     `operation` that of the service Operation.
@@ -234,6 +236,7 @@ class TableTask(Document):
     hudi_options: dict[str, str] = Field(default_factory=dict)
     concurrency: ConcurrencyMode = ConcurrencyMode.SERIALIZED
     abandoned: tuple[str, ...] | None = None
+    dead: tuple[str, ...] = ()
     ingestion: IngestionTask | None = None
     planned: PlannedServiceTask | None = None
     savepoint: SavepointTask | None = None

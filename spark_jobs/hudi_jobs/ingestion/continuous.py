@@ -2,7 +2,8 @@
 
 Each batch looks at the table anew and is one commit with its checkpoint inside, so a driver that dies at any moment is
 followed by one that continues from there. Between two batches the run looks whether it shall end: the pod was asked to,
-or the time is over after which it gives back what only grows, such as loaded classes. What a batch raises ends the run.
+or the time is over after which it gives back what only grows, such as loaded classes. Then it takes no
+further table service, and ends once the one that is under way has ended. What a batch raises ends the run.
 
 Where the run does table services for others beside its batches, a batch may lose to one: Hudi refuses to change a file
 group of a pending clustering. What the batch has begun is then rolled back, and it is read and written once more when
@@ -15,11 +16,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from hudi_jobs.beside.host import Host
-from hudi_jobs.clock.guard import newest_made
+from hudi_jobs.clock.guard import newest_made, newest_of
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, FailureReason, IngestionTask, Outcome, ProgressState, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.ingestion.made import MadeInstants
 from hudi_jobs.ingestion.progress import ProgressWriter
 from hudi_jobs.ingestion.quality import require_quarantine
 from hudi_jobs.ingestion.run import OpenedTable, ingest_once, ingestion_of
@@ -39,6 +41,8 @@ Those that are open between two batches were forgotten. Hudi 1.2.0 as it was pub
 log file that it looks into (`InLineFsDataInputStream`), ten a commit and more with services beside it; that of the
 image closes them (dev/image/close_inline_reads.py).
 """
+_LAST_SOCKETS = 750
+"""No batch begins beyond these: a table service that is under way has the rest to itself, and the run then ends."""
 _GAVE_WAY = frozenset({Outcome.CONFLICT, Outcome.FENCED, Outcome.FAILED})
 
 
@@ -50,7 +54,7 @@ def ingest_continuously(context: TaskContext) -> TaskResult:
     files = open_table_files(context.spark, context.task.table.base_path)
 
     def work(lease: Lease) -> TaskResult:
-        progress = ProgressWriter(files, context.run, context.totals, host=context.host)
+        progress = ProgressWriter(files, context.run, context.totals, host=context.host, made=context.made)
         drain = (task.continuous or ContinuousTask()).drain_seconds
         with nullcontext() if context.host is None else context.host.open(files, lease, drain_seconds=drain):
             return _Loop(replace(context, held=lease), task, progress).run()
@@ -66,13 +70,18 @@ class _Loop:
         self._task = task
         self._progress = progress
         self._settings = task.continuous or ContinuousTask()
+        self._made = MadeInstants(context.made, newest_of(context.spark), progress.tell_made)
         self._began = time.monotonic()
+        self._recycles: str | None = None
         self._number = 0
         self._repeats = 0
 
     def run(self) -> TaskResult:
         """Ingest until the run shall end; return what all batches came to."""
         while (why := self._why_to_end()) is None:
+            if (host := self._context.host) is not None and self._is_spent():
+                self._wait_for_service(host)
+                continue
             began = time.monotonic()
             self._progress.write(ProgressState.INGESTING)
             result = self._batch()
@@ -124,8 +133,9 @@ class _Loop:
         session = self._context.spark.newSession()
         context = replace(self._context, spark=session, batch=self._number, repeats=self._repeats)
         opened = OpenedTable(context)
-        opened.open()
-        return ingest_once(context, self._task, source_of(context, self._task), opened.table)
+        with self._made.of_a_batch():
+            opened.open()
+            return ingest_once(context, self._task, source_of(context, self._task), opened.table)
 
     def _wait_for_service(self, host: Host) -> None:
         while not host.wait_until_idle(_LOOKS_EVERY_SECONDS) and not self._context.stopping.is_set():
@@ -144,13 +154,23 @@ class _Loop:
     def _why_to_end(self) -> str | None:
         if self._context.stopping.is_set():
             return "The pod was asked to end"
-        if self._context.host is not None and not self._context.host.wait_until_idle(0):
-            return None
+        self._recycles = self._recycles or self._why_to_recycle()
+        host = self._context.host
+        if host is None or self._recycles is None:
+            return self._recycles
+        host.take_no_more()
+        return self._recycles if host.wait_until_idle(0) else None
+
+    def _why_to_recycle(self) -> str | None:
         if time.monotonic() - self._began >= self._settings.recycle_after_seconds:
             return "The driver was recycled because recycleAfter had elapsed"
         if self._context.totals.batches and open_sockets() > _MOST_SOCKETS:
             return f"The driver was recycled because it had more than {_MOST_SOCKETS} connections open"
         return None
+
+    def _is_spent(self) -> bool:
+        """Tell whether batches leave the connections that are left to the service that is under way."""
+        return self._recycles is not None and open_sockets() > _LAST_SOCKETS
 
     def _ended(self, why: str) -> TaskResult:
         totals = self._context.totals

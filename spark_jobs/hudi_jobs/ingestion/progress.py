@@ -4,8 +4,9 @@ It is a hint to the operator: where it cannot be written, ingestion continues.
 """
 
 import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -34,7 +35,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class ProgressWriter:
-    """The document of one run; `write` is called often and writes seldom."""
+    """The document of one run; `write` is called often and writes seldom.
+
+    `made` are the instants of the batch that is under way; what tells of them is another thread than that of the batch.
+    """
 
     def __init__(
         self,
@@ -43,13 +47,16 @@ class ProgressWriter:
         totals: Totals,
         *,
         host: Host | None = None,
+        made: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
         self._run = run
         self._totals = totals
         self._host = host
+        self._made = made
         self._clock = clock
+        self._lock = threading.Lock()
         self._sequence = 0
         self._polls = 0
         self._polled_at: str | None = None
@@ -64,19 +71,25 @@ class ProgressWriter:
         self._polled_at = _now()
         self.write(ProgressState.WAITING, now=committed or self._polls == 1)
 
-    def write(self, state: ProgressState, *, now: bool = False) -> None:
-        """Write the document if it is time for it."""
-        pause = _SIGN_OF_LIFE_SECONDS if state is self._state else _PAUSE_SECONDS
-        if not now and self._clock() - self._written < pause:
-            return
-        self._written, self._state = self._clock(), state
-        self._sequence += 1
-        try:
-            self._put(encode_progress(self._document(state)))
-        except Exception:
-            _LOGGER.warning("the progress of the run could not be written", exc_info=True)
+    def write(self, state: ProgressState, *, now: bool = False) -> bool:
+        """Write the document if it is time for it; tell whether it was written."""
+        with self._lock:
+            pause = _SIGN_OF_LIFE_SECONDS if state is self._state else _PAUSE_SECONDS
+            if not now and self._clock() - self._written < pause:
+                return False
+            self._written, self._state = self._clock(), state
+            self._sequence += 1
+            try:
+                return self._put(encode_progress(self._document(state)))
+            except Exception:
+                _LOGGER.warning("the progress of the run could not be written", exc_info=True)
+                return False
 
-    def _put(self, content: bytes) -> None:
+    def tell_made(self) -> bool:
+        """Write at once which instants the batch has made that is under way; tell whether they were written."""
+        return self.write(ProgressState.INGESTING, now=True)
+
+    def _put(self, content: bytes) -> bool:
         """Replace the document, whoever wrote the version that is there: the lease is this run's."""
         if not self._known:
             self._look()
@@ -84,8 +97,11 @@ class ProgressWriter:
             self._version = self._files.write(PROGRESS_FILE, content, expected=self._version)
         except VersionConflict:
             self._look()
-            with suppress(VersionConflict):
+            try:
                 self._version = self._files.write(PROGRESS_FILE, content, expected=self._version)
+            except VersionConflict:
+                return False
+        return True
 
     def _look(self) -> None:
         found = self._files.read(PROGRESS_FILE)
@@ -98,7 +114,7 @@ class ProgressWriter:
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
         figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
         base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
-        polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at}
+        polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at, "made": tuple(self._made)}
         if self._host is not None:
             polls |= {"takes": self._host.takes, "serves": self._host.serves}
         with suppress(ValidationError):

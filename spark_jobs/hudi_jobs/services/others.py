@@ -57,8 +57,8 @@ class Others:
         return self.is_alone or self.is_abandoned(each.instant) or (each.plan is not None and self.is_ours(each.plan))
 
     def is_alive(self, instant: str) -> bool:
-        """Tell whether an instant shows a heartbeat (`HoodieHeartbeatClient`)."""
-        return self.was_written_lately(f"{HEARTBEATS}/{instant}")
+        """Tell whether an instant whose writer is not known to be dead shows a heartbeat (`HoodieHeartbeatClient`)."""
+        return instant not in self._context.task.dead and self.was_written_lately(f"{HEARTBEATS}/{instant}")
 
     def was_written_lately(self, path: str) -> bool:
         """Tell whether a file was written so lately that whoever wrote it may be at work, by the clock of the store."""
@@ -105,15 +105,18 @@ class Others:
             return None
         rollbacks = (each.instant for each in timeline.unfinished_rollbacks())
         begun = (*timeline.unfinished_writes(), *rollbacks)
-        found = sorted(time for time in begun if not self.is_abandoned(time) or self.is_alive(time))
-        if not found:
+        unknown = sorted(time for time in begun if not self.is_abandoned(time))
+        alive = sorted(time for time in begun if self.is_abandoned(time) and self.is_alive(time))
+        if not unknown and not alive:
             return None
+        why = "has a heartbeat, so that its writer may live; it is rolled back two minutes after its last one"
+        if unknown:
+            why = "was not left behind by a run of this table, and may be at work; it is rolled back when it is overdue"
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message=f"{', '.join(found[:_NAMED])} was not started by a known run, or has a heartbeat, "
-            "and may be at work; nothing was written. It is rolled back when it is overdue.",
+            message=f"{', '.join((unknown or alive)[:_NAMED])} {why}. Nothing was written.",
         )
 
     def _written_at(self, path: str) -> float | None:

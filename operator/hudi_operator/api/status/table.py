@@ -9,6 +9,7 @@ from hudi_jobs.contract import MOST_AFFECTED, Outcome, RunMode, SavepointStep, S
 from hudi_operator.api.status.acts import AffectedStatus, PendingOwner
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.status.freshness import FreshnessStatus
+from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.live import LiveStatus
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.table_operations import OPERATIONS_SHOWN, NamedOperationJob, TableOperation
@@ -128,6 +129,9 @@ class PendingStatus(RenamedModel):
 
     owner: PendingOwner = PendingOwner.OTHER
     """Who began it: ThisTable, or Other."""
+
+    run: Annotated[str, Field(max_length=63)] | None = None
+    """The run of this table that left it behind."""
 
     seen_at: Timestamp | None = None
     """When the operator first saw it in this state."""
@@ -303,6 +307,12 @@ class ActiveJob(Model):
     abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
     """Pending instants that nobody works on any more, which the Job may finish or roll back."""
 
+    left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Those of them that earlier runs of this table left behind."""
+
+    dead: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
+    """Those of them whose writer was seen to end, whatever heartbeat they still show."""
+
     run_mode: RunMode | None = None
     """How much of a compaction or clustering the Job does."""
 
@@ -393,6 +403,9 @@ class HudiTableStatus(Model):
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] = ()
     """Pending instants that runs of this table began and left behind, as long as they are pending."""
+
+    left_by: Annotated[tuple[LeftInstant, ...], Field(max_length=PENDING_REMEMBERED)] = ()
+    """Which run left each of them, and whether that is known for certain."""
 
     history: Annotated[tuple[RunStatus, ...], Field(max_length=HISTORY_LENGTH)] = ()
     """The newest 10 runs that did or failed to do something, newest first."""

@@ -235,6 +235,7 @@ def build_manifest(
         run_mode=job.run_mode,
         instant=job.instant,
         abandoned=job.abandoned,
+        dead=job.dead or (),
         savepoint=job.savepoint,
         taken_over_at=job.taken_over_at,
         named_savepoint=_asked(NamedSavepoint, job.named_savepoint, table, job),

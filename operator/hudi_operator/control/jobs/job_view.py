@@ -17,6 +17,7 @@ from hudi_operator.control.jobs.pod_view import (
     pod_has_ended,
     start_trouble,
     terminated_of,
+    was_seen_to_end,
 )
 from hudi_operator.jobs.manifest import DRIVER_CONTAINER
 from hudi_operator.jobs.names import (
@@ -118,6 +119,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         message=message or _executors_message(left),
         exit_code=whole_number(terminated, "exitCode"),
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
+        seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, pods)),
         executors=_references(left),
     )
 

@@ -39,6 +39,9 @@ _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
 
+_LOST = "ContainerStatusUnknown"
+"""Reason of a container that the kubelet does not find any more (`status_manager`)."""
+
 _AT_REST = frozenset({"Succeeded", "Failed"})
 """Phases of a pod in which none of its containers runs any more."""
 
@@ -57,6 +60,12 @@ def pod_has_ended(pod: Document) -> bool:
     """
     phase = _phase(pod)
     return phase in _AT_REST or (phase != "Unknown" and bool(terminated_of(pod)))
+
+
+def was_seen_to_end(pod: Document) -> bool:
+    """Whether the kubelet has told how our container in a pod ended; of one that it has lost it cannot tell."""
+    terminated = terminated_of(pod)
+    return bool(terminated) and _phase(pod) != "Unknown" and text(terminated, "reason") != _LOST
 
 
 def has_started(pod: Document) -> bool:

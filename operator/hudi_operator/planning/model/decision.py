@@ -75,7 +75,7 @@ class Reason(StrEnum):
     """The last run failed because its request is invalid; tried once an hour until a change or a request."""
 
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
-    """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt` on."""
+    """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt`, or `leftAloneUntil`, on."""
 
     WAITING_FOR_OTHER = "WaitingForOther"
     """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""

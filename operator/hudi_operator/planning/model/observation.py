@@ -197,7 +197,8 @@ class JobObservation:
     is since when its pod could start: a queue may have held the Job before. `remains` says that a
     Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of the
     class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
-    driver and that nobody has asked to end.
+    driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver:
+    what was removed from the API, or is on a node that is lost, may run on.
     """
 
     name: str
@@ -218,6 +219,7 @@ class JobObservation:
     exit_code: int | None = None
     waiting_since: datetime | None = None
     remains: bool = False
+    seen_to_end: bool = False
     executors: tuple[PodReference, ...] = ()
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hudi_jobs.contract import Difference
+from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.rescan import RescanStatus
 from hudi_operator.api.status.table import ActiveJob, OwnerStatus, PendingStatus, RunStatus, ServicesStatus
 from hudi_operator.api.status.table_operations import TableOperation
@@ -90,7 +91,7 @@ class Plan:
     understood, so that nobody knows whose they are. `overdue` have been pending for longer than the class allows.
     `answered` is the request for a run that this plan answers, `rescan` the newest request to read files once more, and
     `circumstances` the fingerprint of those under which it was decided.
-    `left_behind` are pending instants that ended runs of ours began.
+    `left_by` are pending instants that ended runs of ours began, each with its run.
     `operations` are those of HudiOperations, and `maintenance` says why nothing else starts for one.
     `savepoints` are those of HudiSavepoints, and all others that the table has.
     `takeover` is what is remembered of the takeover from others, and `waits_for_quiet` says why it waits.
@@ -106,7 +107,7 @@ class Plan:
     verified_up_to: str | None = None
     overdue: tuple[PendingStatus, ...] = ()
     active_jobs: tuple[ActiveJob, ...] = ()
-    left_behind: tuple[str, ...] = ()
+    left_by: tuple[LeftInstant, ...] = ()
     history: tuple[RunStatus, ...] = ()
     finished: tuple[RunStatus, ...] = ()
     answered: str | None = None
@@ -120,3 +121,8 @@ class Plan:
     operations: tuple[TableOperation, ...] = ()
     maintenance: str | None = None
     waits_for_quiet: str | None = None
+
+    @property
+    def left_behind(self) -> tuple[str, ...]:
+        """The times of what ended runs of ours began."""
+        return tuple(one.time for one in self.left_by)

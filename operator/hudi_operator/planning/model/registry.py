@@ -178,6 +178,7 @@ _FAILURES: _Table = {
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
     FailureReason.INTERRUPTED: (Retry.INFRASTRUCTURE, _NOTHING),
+    FailureReason.DRIVER_ENDED: (Retry.NEVER, ""),
     FailureReason.HUDI_ERROR: (Retry.JOB, _DRIVER_LOG),
     FailureReason.INTERNAL_ERROR: (Retry.JOB, _DRIVER_LOG),
 }

@@ -24,7 +24,8 @@ def with_affected(
     pending = {one.time: one for service in SERVICES for one in observation.table.status.services.of(service).pending}
     result = observed.outcome.results[0] if observed and observed.outcome and observed.outcome.results else None
     if result is not None:
-        behind = observation.table.status.left_behind
+        # What a continuous run ended hours ago is remembered by no other part of the status.
+        behind = (*observation.table.status.left_behind, *(job.left_behind or ()))
         affected = tuple(_as_reported(one, pending.get(one.instant), behind) for one in result.affected)
     else:
         affected = tuple(_as_seen(job, pending.values(), observation))

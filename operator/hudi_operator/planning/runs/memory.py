@@ -113,8 +113,8 @@ def _settled(run: RunStatus, job: ActiveJob | None) -> str | None:
 
     Archival leaves no instant behind, and what it removed may be seen late: its success settles like finding nothing.
     """
-    if job is None:
-        return None
+    if job is None or run.reason == FailureReason.DRIVER_ENDED:
+        return None  # it was not looked whether there is anything to do
     if run.outcome is Outcome.NOTHING_TO_DO or (run.outcome is Outcome.SUCCEEDED and leaves_no_instant(run.service)):
         return job.base_instant
     return None

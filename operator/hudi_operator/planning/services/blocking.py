@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudi_jobs.contract import Difference, differences_message
 from hudi_operator.api.spec.table import ManagementPolicy
+from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.decision import Reason
 from hudi_operator.planning.model.reasons import TableReason, Waiting
@@ -66,7 +67,9 @@ def waits_for_stranger(case: Case) -> ServiceBlocker | None:
     stranger = stranger_at_work(case)
     if stranger is None:
         return None
-    return Reason.WAITING_FOR_OTHER.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
+    is_ours = stranger.owner is PendingOwner.THIS_TABLE
+    reason = Reason.WAITING_FOR_HEARTBEAT if is_ours else Reason.WAITING_FOR_OTHER
+    return reason.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
 
 
 def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from hudi_jobs.contract import ConcurrencyMode, Service
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
+from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.table import ActiveJob, PendingStatus, ServicesStatus
 from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.planning.model import Observation
@@ -21,7 +22,8 @@ from hudi_operator.timeline import State, pending_instants
 class Case:
     """What all services of one table are decided by; `requested` is an unanswered request for a run now.
 
-    `busy` are pending instants that Jobs of this table which still run may be at work on.
+    `busy` are pending instants that Jobs of this table which still run may be at work on, `left_behind` those that
+    ended runs have left.
     """
 
     observation: Observation
@@ -33,6 +35,7 @@ class Case:
     circumstances: str | None = None
     pending: Mapping[Service, tuple[PendingStatus, ...]] = field(default_factory=dict)
     busy: frozenset[str] = frozenset()
+    left_behind: tuple[LeftInstant, ...] = ()
     takeover: TakeoverStatus | None = None
     savepoints: Savepoints = field(default_factory=Savepoints)
     operations: Operations = field(default_factory=Operations)
@@ -72,7 +75,7 @@ def make_case(
     table_class: HudiTableClassSpec,
     services: ServicesStatus,
     active: tuple[ActiveJob, ...],
-    left_behind: tuple[str, ...],
+    left_behind: tuple[LeftInstant, ...],
     requested: str | None,
     circumstances: str | None,
     now: datetime,
@@ -97,6 +100,7 @@ def make_case(
         now=now,
         pending=pending,
         busy=frozenset(busy),
+        left_behind=left_behind,
         takeover=takeover,
         savepoints=savepoints or Savepoints(),
         operations=operations or Operations(),

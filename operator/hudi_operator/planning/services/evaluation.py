@@ -207,7 +207,7 @@ def _failed_writes(case: Case) -> Iterator[FailedWrite]:
         if one.time in case.busy:
             continue
         if one.owner is PendingOwner.THIS_TABLE:
-            from_ = case.now if is_serialized else ended + HEARTBEAT_TOLERANCE
+            from_ = parse_time(one.left_alone_until) or (case.now if is_serialized else ended + HEARTBEAT_TOLERANCE)
             yield FailedWrite(time=one.time, from_=from_, why="was left behind by a run that has ended")
         else:
             from_ = parse_time(one.left_alone_until) or case.now

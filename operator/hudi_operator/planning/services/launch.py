@@ -31,6 +31,7 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
     last, step = memory.last_run, savepoint_step(case, service, decision)
     named = case.savepoints.following if service is Service.SAVEPOINT else None
     operation = case.operations.following if service is Service.OPERATION else None
+    abandoned, left = _abandoned(case, operation)[:PENDING_REMEMBERED], case.left_behind
     decided = (
         table.metadata.generation,
         # An earlier Job of the same decision may be gone without a trace, and its executors not.
@@ -65,7 +66,9 @@ def launch(case: Case, service: Service, decision: Decision, *, inside: str | No
         instant=decision.instant if decision.run_mode is not None else None,
         run_mode=decision.run_mode,
         pending=tuple(one.time for one in case.all_pending)[:PENDING_REMEMBERED],
-        abandoned=_abandoned(case, operation)[:PENDING_REMEMBERED],
+        abandoned=abandoned,
+        left_behind=tuple(one.time for one in left if one.time in abandoned) or None,
+        dead=tuple(one.time for one in left if one.time in abandoned and one.dead) or None,
         savepoint=step,
         taken_over_at=case.takeover.since if case.takeover and step else None,
         named_savepoint=named,

@@ -57,6 +57,7 @@ def pending_statuses(
                 owner=PendingOwner.THIS_TABLE if watch.is_ours(pending) else PendingOwner.OTHER,
                 seen_at=format_time(seen_at),
                 left_alone_until=format_time(alone) if alone else None,
+                run=left.run if (left := watch.left_behind.get(instant.time)) else None,
             )
         )
     return {service: tuple(items) for service, items in found.items()}

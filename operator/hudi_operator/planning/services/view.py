@@ -91,6 +91,11 @@ def named(pending: PendingStatus) -> str:
 
 def left_alone(pending: PendingStatus) -> str:
     """Return the sentence about a pending instant that is left alone."""
+    if pending.owner is PendingOwner.THIS_TABLE:
+        return (
+            f"The {pending.state.lower()} {named(pending)}, which run {pending.run} left behind, is left alone until "
+            f"{pending.left_alone_until}: it shows a heartbeat, and it is not certain that its writer has ended."
+        )
     return (
         f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because it may "
         "be at work."

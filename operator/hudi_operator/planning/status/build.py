@@ -43,6 +43,7 @@ def build_status(observation: Observation, plan: Plan, *, now: datetime) -> Hudi
         savepoints=plan.savepoints,
         operations=plan.operations,
         left_behind=plan.left_behind,
+        left_by=plan.left_by,
         history=plan.history,
     )
 

@@ -1,0 +1,156 @@
+"""Which pending instants ended runs of a table have left behind, and how certain that is.
+
+A write names no run before it completes. So a driver tells what instants its JVM makes while a batch is under way
+(`Progress.made`, and `TaskResult.made` where the batch failed): what is pending under such a name is the run's, however
+it ended and whatever else is pending. Without that it is told by the interval in which only the run may have
+written, which is said only where it can be nobody else's.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, RepairStep, Service
+from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
+from hudi_operator.api.status.takeover import Protection
+from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation
+from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
+from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.runs.continuous import progress_of, told
+from hudi_operator.services.inside import services_inside
+from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
+
+_NEVER_STARTED = frozenset({*START_TROUBLES, RunTrouble.JOB_REFUSED})
+_WRITING = frozenset({OperationKind.ERASE, OperationKind.RESTORE, OperationKind.ROLLBACK})
+"""Operations that make a commit: of deletes, or of the checkpoint from before."""
+_WRITING_STEPS = frozenset({RepairStep.DEDUPLICATE})
+_FIRST_CYCLE = frozenset({Protection.WANTED, Protection.KEPT})
+_MAY_LEAVE_WORK = frozenset({Outcome.FAILED, Outcome.FENCED})
+"""A run that found nothing to do or gave way has left nothing; one that succeeded has finished its own write."""
+
+
+def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now: datetime) -> tuple[LeftInstant, ...]:
+    """Return the pending instants that ended runs of this table began: those known before, and those just found.
+
+    Nothing is forgotten before the timeline holds it no longer, however many runs fail meanwhile.
+    """
+    status, timeline = observation.table.status, observation.snapshot.timeline
+    known = {time: LeftInstant(time=time) for time in status.left_behind} | {one.time: one for one in status.left_by}
+    if timeline is None:
+        return tuple(known.values())[:PENDING_REMEMBERED]
+    decided = {job.name: job for job in status.active_jobs}
+    pending = pending_instants(timeline)
+    found = {
+        one.time: one
+        for run in finished
+        if run.job in decided
+        for one in _left_by(run, decided[run.job], pending, observation=observation, now=now)
+    }
+    left = {**found, **known}
+    times = (one.instant.time for one in pending)
+    return tuple(left[time] for time in times if time in left)[:PENDING_REMEMBERED]
+
+
+def is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool, newest: str | None = None) -> bool:
+    """Whether an instant came while a Job was at work and is of a kind that it makes.
+
+    `newest` is the newest commit of a continuous run, whose writes come one after another: none that is older is its.
+    A write is made by an ingestion, and by some operations. Beside others the rest is said only of a clean or rollback
+    by a table service: plans name their runs, and its run's driver checks the heartbeat of a write once more.
+    """
+    if job.pending is None or pending.instant.time in job.pending:
+        return False
+    if pending.kind is PendingKind.WRITE:
+        return _makes_writes(job) and (newest is None or pending.instant.time > newest)
+    return is_serialized or (pending.kind is PendingKind.OTHER and job.service not in {None, Service.INGESTION})
+
+
+def _left_by(
+    run: RunStatus, job: ActiveJob, pending: Sequence[PendingInstant], *, observation: Observation, now: datetime
+) -> Iterator[LeftInstant]:
+    """Yield what an ended run has left: what its driver has named, and what else may be nobody else's."""
+    observed = next((one for one in observation.jobs if one.name == run.job and job.uid in {None, one.uid}), None)
+    named = _named(job, observed, observation)
+    writes = (one.instant.time for one in pending if one.kind is PendingKind.WRITE)
+    own = frozenset(time for time in writes if time in named)
+    gone = observed is not None and observed.seen_to_end
+    for time in own | _may_be_left(run, job, pending, own=own, observation=observation):
+        yield LeftInstant(time=time, run=run.job, ended_at=format_time(now), dead=gone and time in own)
+
+
+def _named(job: ActiveJob, observed: JobObservation | None, observation: Observation) -> frozenset[str]:
+    """Return the instants that the driver of a run has said to have made within its last batch."""
+    document = progress_of(job, observation.snapshot)
+    results = observed.outcome.results if observed is not None and observed.outcome is not None else ()
+    before = frozenset(job.pending or ())
+    return frozenset((*(document.made if document else ()), *(results[0].made if results else ()))) - before
+
+
+def _may_be_left(
+    run: RunStatus,
+    job: ActiveJob,
+    pending: Sequence[PendingInstant],
+    *,
+    own: frozenset[str],
+    observation: Observation,
+) -> frozenset[str]:
+    """Return what a run may have begun and left, beside its `own`: what was not pending when it was decided.
+
+    In a Serialized table nobody checks a heartbeat before a write is rolled back that is certainly dead, so a write
+    counts only if it can be nobody else's: a run makes one write, shows no heartbeat there unless it does services
+    beside its batches, and says up to where its instants may be. A run that said nothing is not believed to have made a
+    write in the first cycle after a takeover.
+    """
+    is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    newest = _newest_made(observation, run.job)
+    left = [
+        one
+        for one in pending
+        if _may_have_left(run, job, one, is_serialized=is_serialized)
+        and is_new_since(job, one, is_serialized=is_serialized, newest=run.instant if job.live else None)
+        and (newest is None or one.instant.time <= newest)
+    ]
+    times = frozenset(one.instant.time for one in left)
+    writes = {one.instant.time for one in left if one.kind is PendingKind.WRITE}
+    if is_serialized and writes:
+        takeover = observation.table.status.takeover
+        is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
+        beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
+        shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
+        if own or len(writes) > 1 or writes & shown or (newest is None and is_new):
+            return times - writes
+    return times
+
+
+def _takes(job: ActiveJob, observation: Observation) -> bool:
+    live = told(job, observation.snapshot).live
+    return live is not None and bool(live.takes)
+
+
+def _newest_made(observation: Observation, job: str) -> str | None:
+    """Return the newest instant that a run has made by its own word; None where it left none."""
+    outcome = next((one.outcome for one in observation.jobs if one.name == job), None)
+    return outcome.results[0].newest_instant if outcome and outcome.results else None
+
+
+def _may_have_left(run: RunStatus, job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
+    """Tell whether a run may have begun an instant; what follows its commit may fail although it has succeeded."""
+    if run.reason == RunRemark.DRAINED:
+        return _was_at_work(run, job)  # its pod may have been killed within its last batch
+    if run.outcome is Outcome.SUCCEEDED:
+        return is_serialized and pending.kind is not PendingKind.WRITE
+    return run.outcome in _MAY_LEAVE_WORK and run.reason not in _NEVER_STARTED
+
+
+def _was_at_work(run: RunStatus, job: ActiveJob) -> bool:
+    """Whether a continuous driver was seen to run, or has left any sign of it: what it was not cannot be its own."""
+    seen = job.live is not None and (job.live.running_since is not None or job.live.state is not None)
+    return seen or run.instant is not None or bool(run.batches)
+
+
+def _makes_writes(job: ActiveJob) -> bool:
+    """Whether a Job makes writes of its own: an ingestion, and an operation that writes."""
+    operation = job.operation
+    if operation is None:
+        return job.service is Service.INGESTION
+    return operation.kind in _WRITING or (operation.repair is not None and operation.repair.step in _WRITING_STEPS)

@@ -1,0 +1,275 @@
+"""Which run of a table left an instant, how certain that is, and when the next run may end it.
+
+Each of these writes is of a run of our own; what differs is how the run ended and what it could still say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.continuous_world import VERSION, a_table, launches, live, progress, running
+from tests.planning.world import (
+    JOB,
+    NOW,
+    active,
+    again,
+    ago,
+    at,
+    done,
+    ended,
+    failed,
+    job,
+    minutes,
+    observe,
+    outcome,
+    plan_for,
+    status,
+    status_of,
+    story,
+)
+
+from hudi_jobs.contract import AffectedInstant, Effect, FailureReason, JobOutcome, Outcome, Service
+from hudi_operator.api.status.left import LeftInstant
+from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
+from hudi_operator.control.actions.actor import build_manifest
+from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, PodTrouble, TimelineSnapshot
+
+T, STRANGERS = ago(2), ago(1)
+COMMIT = ago(5)
+WAIT = minutes(160 / 60)
+"""How long a heartbeat of an unknown writer counts after the end of the run was seen."""
+NAMED = progress(made=(ago(2.1), T))
+UNNAMED = progress()
+KILLED = ended(class_version=VERSION, generation=1, exit_code=137, seen_to_end=True)
+
+
+def write(time: str) -> tuple[str, str]:
+    return f"{time}.deltacommit.requested", f"{time}.deltacommit.inflight"
+
+
+def after(
+    *jobs: JobObservation,
+    said: Any = NAMED,
+    known: ActiveJob | None = None,
+    writes: tuple[str, ...] = (T,),
+    beating: tuple[str, ...] = (T,),
+    remembered: dict[str, Any] | None = None,
+    **spec: Any,
+) -> Observation:
+    """A Serialized table after the end of its driver: what its Job and pod, its document and the timeline show."""
+    names = [name for time in writes for name in write(time)]
+    beats = tuple((time, int(NOW.timestamp() * 1000)) for time in beating)
+    timeline = story(done("deltacommit", 5), *names)
+    shows = TimelineSnapshot(timeline=timeline, runs=((JOB, COMMIT),), heartbeats=beats, progress=said)
+    one = a_table(**{"type": "MergeOnRead", "cleaning": {"mode": "Async"}, **spec})
+    known = running(live=live(batches=19, takes=True)) if known is None else known
+    state = status(active_jobs=(known,), **(remembered or {}))
+    return observe(one.model_copy(update={"status": state}), snapshot=shows, jobs=jobs)
+
+
+def told(reason: FailureReason = FailureReason.STORAGE_UNAVAILABLE, **changes: Any) -> JobObservation:
+    """A driver that has reported a failure."""
+    result = failed(reason=reason).results[0].model_copy(update={"batches": 19, **changes})
+    return replace(KILLED, exit_code=1, outcome=JobOutcome(results=(result,)))
+
+
+def left(observation: Observation) -> dict[str, bool]:
+    """What is known of what runs have left, and whether its writer is dead for certain."""
+    return {one.time: one.dead for one in plan_for(observation).left_by}
+
+
+def next_run(observation: Observation, *, seconds: float = 60) -> ActiveJob | None:
+    """The run that starts on a table when the end of its driver is seen, or so many seconds later."""
+    if started := launches(plan_for(observation)):
+        return started[0]
+    following = again(observation, status_of(observation))
+    started = launches(plan_for(replace(following, jobs=()), now=NOW + minutes(seconds / 60)))
+    return started[0] if started else None
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        KILLED,
+        told(newest_instant=T),
+        told(newest_instant=None),
+        told(FailureReason.OUT_OF_MEMORY, newest_instant=None),
+        told(FailureReason.INTERRUPTED, newest_instant=ago(1)),
+        replace(KILLED, exit_code=3),
+        replace(KILLED, outcome=outcome(Outcome.FENCED)),
+        replace(KILLED, outcome=outcome(Outcome.CONFLICT, reason="Conflict")),
+    ],
+)
+def test_what_a_driver_has_named_is_given_to_the_next_run_at_once_however_it_ended(end: JobObservation) -> None:
+    observation = after(end)
+    assert left(observation) == {T: True}
+    [shown] = plan_for(observation).services.ingestion.pending
+    assert (shown.owner, shown.left_alone_until, shown.run) == ("ThisTable", None, JOB)
+    following = next_run(observation)
+    assert following is not None
+    assert (following.abandoned, following.left_behind, following.dead) == ((T,), (T,), (T,))
+
+
+def test_what_is_in_its_report_counts_where_the_store_did_not_take_its_document() -> None:
+    observation = after(told(made=(ago(3), T), newest_instant=T), said=UNNAMED)
+    assert left(observation) == {T: True}
+
+
+@pytest.mark.parametrize(
+    ("gone", "known"),
+    [
+        # Its Job was deleted, by a person or by its time to live, before its end was looked at.
+        ((), None),
+        # Its node was lost, and the pod was removed by force: the process may run on.
+        ((replace(KILLED, exit_code=None, seen_to_end=False, trouble=PodTrouble.NODE_LOST),), None),
+        # It was drained, and nothing is left of its pod.
+        ((), running(live=live(), state="Draining", message="The spec has changed.")),
+        ((replace(KILLED, seen_to_end=False),), None),
+    ],
+)
+def test_a_writer_that_was_not_seen_to_end_is_waited_for_as_long_as_its_heartbeat_may_be_its_own(
+    gone: tuple[JobObservation, ...], known: ActiveJob | None
+) -> None:
+    observation = after(*gone, known=known)
+    assert left(observation) == {T: False}
+    plan = plan_for(observation)
+    [shown] = plan.services.ingestion.pending
+    assert (shown.owner, shown.left_alone_until, shown.run) == ("ThisTable", at(NOW + WAIT), JOB)
+    assert launches(plan) == []
+    assert next_run(observation, seconds=159) is None
+    following = next_run(observation, seconds=160)
+    assert following is not None
+    assert (following.abandoned, following.left_behind, following.dead) == ((T,), (T,), None)
+
+
+def test_while_it_waits_it_says_which_run_and_until_when() -> None:
+    observation = after()
+    following = again(observation, status_of(observation))
+    waits = plan_for(following, now=NOW + minutes(1))
+    ingestion = waits.services.ingestion
+    assert ingestion.reason == "WaitingForHeartbeat"
+    assert (
+        f"The inflight deltacommit {T}, which run {JOB} left behind, is left alone until {at(NOW + WAIT)}: it shows a "
+        "heartbeat, and it is not certain that its writer has ended. Nothing starts on a Serialized table beside it."
+    ) in ingestion.message
+    assert "unknown run" not in ingestion.message
+    assert waits.changes_in is not None
+    assert waits.changes_in <= 100
+
+
+def test_a_writer_without_a_heartbeat_is_kept_from_the_table_by_the_lease_alone() -> None:
+    """It holds the lease as long as it lives, which the next run waits for."""
+    observation = after(beating=())
+    assert left(observation) == {T: False}
+    following = next_run(observation)
+    assert following is not None
+    assert (following.abandoned, following.dead) == ((T,), None)
+
+
+def test_what_was_not_named_in_time_is_still_the_runs_own_and_waits_for_its_heartbeat() -> None:
+    """It died within a tenth of a second after it had made the instant, or is of a release before."""
+    observation = after(KILLED, said=UNNAMED)
+    assert left(observation) == {T: False}
+    assert next_run(observation) is None
+    assert next_run(observation, seconds=160) is not None
+
+
+def test_the_document_of_another_run_names_nothing() -> None:
+    assert left(after(KILLED, said=NAMED.model_copy(update={"run": "another-run"}))) == {T: False}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # Somebody else began a write at the same time: of two, neither would be taken for its own.
+        {"writes": (T, STRANGERS), "beating": (T, STRANGERS)},
+        # It was told to do services beside its batches by a spec that says otherwise by now.
+        {"continuous": {"services": "InTurns"}},
+        {"remembered": {"takeover": TakeoverStatus(phase=TakeoverPhase.DONE, protection="Wanted")}},
+        # Status had lost it, so that nobody knows what was pending before it.
+        {"known": running(pending=None)},
+    ],
+)
+def test_what_is_named_is_the_runs_own_where_nothing_else_tells_it(changes: dict[str, Any]) -> None:
+    assert left(after(KILLED, **changes)) == {T: True}
+    assert left(after(KILLED, said=UNNAMED, **changes)) == {}
+
+
+def test_a_driver_that_began_at_the_moment_at_which_it_was_given_up_has_left_what_it_named() -> None:
+    given_up = running(state="StartTimeout", live=live(running_since=None))
+    assert left(after(known=given_up)) == {T: False}
+    assert left(after(known=given_up, said=UNNAMED)) == {}
+
+
+def test_beside_what_a_driver_has_named_the_write_of_a_stranger_stays_a_strangers() -> None:
+    observation = after(KILLED, writes=(T, STRANGERS), beating=(T, STRANGERS))
+    owners = {one.time: (one.owner, one.run) for one in plan_for(observation).services.ingestion.pending}
+    assert owners == {T: ("ThisTable", JOB), STRANGERS: ("Other", None)}
+    assert next_run(observation) is None, "and nothing starts beside it"
+
+
+def test_an_instant_that_was_pending_before_the_run_is_not_its_own_whatever_it_says() -> None:
+    assert left(after(KILLED, known=running(pending=(T,)))) == {}
+
+
+def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
+    first = after(KILLED)
+    remembered = status_of(first)
+    second = running(name="second-run", pending=(T,), left_behind=(T,), live=live())
+    again_killed = replace(KILLED, name="second-run")
+    shows = replace(
+        first.snapshot,
+        timeline=story(done("deltacommit", 5), *write(T), *write(STRANGERS)),
+        progress=progress(made=(STRANGERS,)).model_copy(update={"run": "second-run"}),
+    )
+    table = first.table.model_copy(update={"status": remembered.model_copy(update={"active_jobs": (second,)})})
+    plan = plan_for(replace(first, table=table, snapshot=shows, jobs=(again_killed,)))
+    assert {one.time: (one.run, one.dead) for one in plan.left_by} == {
+        T: (JOB, True),
+        STRANGERS: ("second-run", True),
+    }
+
+
+def test_what_a_version_before_has_noted_stays_and_is_nobodys_to_wait_for() -> None:
+    observation = after(remembered={"left_behind": (T,)}, known=active(pending=()))
+    quiet = replace(observation, table=observation.table.model_copy(update={"status": status(left_behind=(T,))}))
+    assert plan_for(quiet).left_by == (LeftInstant(time=T),)
+    [started] = launches(plan_for(quiet))
+    assert (started.abandoned, started.left_behind, started.dead) == ((T,), (T,), None)
+
+
+def test_what_a_continuous_run_rolled_back_is_an_earlier_runs_though_it_reports_that_when_it_ends() -> None:
+    """By then neither the timeline nor the status holds anything of it."""
+    rolled_back = AffectedInstant(instant=T, action="deltacommit", effect=Effect.ROLLED_BACK)
+    over = told(affected=(rolled_back,), newest_instant="")
+    known = running(pending=(T,), abandoned=(T,), left_behind=(T,), dead=(T,), live=live())
+    [run] = plan_for(after(over, known=known, writes=(), beating=())).finished
+    assert run.affected is not None
+    assert [one.owner for one in run.affected] == ["ThisTable"]
+
+
+def test_the_driver_is_told_what_is_dead() -> None:
+    observation = after(KILLED)
+    following = next_run(observation)
+    assert following is not None
+    pod = build_manifest(observation, following, default_image="i")["spec"]["template"]["metadata"]["annotations"]
+    assert f'"abandoned":["{T}"],"dead":["{T}"]' in pod["hudi-operator.io/request"]
+
+
+def test_a_service_that_its_driver_did_not_begin_has_not_failed_and_is_due_as_before() -> None:
+    """The driver was recycled in the moment in which its Job had asked."""
+    asked = active("cleans", service="Cleaning", uid="uid-2", inside=JOB, base_instant=COMMIT, pending=())
+    not_begun = outcome(Outcome.NOTHING_TO_DO, reason=FailureReason.DRIVER_ENDED, message="It ended before.")
+    observation = after(known=asked, said=UNNAMED, writes=(), beating=())
+    observation = replace(
+        observation,
+        jobs=(job("cleans", uid="uid-2", service=Service.CLEANING, phase=JobPhase.OVER, outcome=not_begun),),
+    )
+    plan: Plan = plan_for(observation)
+    cleaning = plan.services.cleaning
+    assert [run.outcome for run in plan.finished] == [Outcome.NOTHING_TO_DO]
+    assert (cleaning.failures, cleaning.infrastructure_failures, cleaning.conflicts) == (0, 0, 0)
+    assert (cleaning.last_no_op_instant, plan.history) == (None, ())
