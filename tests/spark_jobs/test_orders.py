@@ -190,7 +190,34 @@ def test_a_driver_that_does_not_take_an_order_is_not_waited_for(driver: Driver) 
 def test_a_run_that_does_not_work_on_the_table_is_asked_for_nothing(driver: Driver) -> None:
     driver.put(state=OrderState.TAKEN)
     result = asks(driver).result()
-    assert (result.outcome, "any more" in result.message) == (Outcome.FENCED, True)
+    assert (result.outcome, result.reason) == (Outcome.NOTHING_TO_DO, FailureReason.DRIVER_ENDED)
+
+
+def test_a_driver_that_ends_before_it_takes_an_order_has_failed_nothing_and_never_takes_it(driver: Driver) -> None:
+    """As one that is recycled in the very moment in which it is asked."""
+    with driver.leased():
+        thread, answers = in_thread(asks(driver))
+        wait_until(lambda: driver.order() is not None)
+    thread.join(10)
+    assert (answers[0].outcome, answers[0].reason) == (Outcome.NOTHING_TO_DO, FailureReason.DRIVER_ENDED)
+    with driver.at_work():
+        time.sleep(0.1)
+        assert driver.done == [], "what was withdrawn is not done"
+
+
+def test_a_driver_that_takes_no_more_ends_what_it_is_at_and_answers(driver: Driver) -> None:
+    driver.may_end.clear()
+    with driver.at_work():
+        first, answers = in_thread(asks(driver))
+        wait_until(lambda: driver.done)
+        driver.host.take_no_more()
+        assert (driver.host.takes, driver.host.wait_until_idle(0)) == (False, False)
+        driver.may_end.set()
+        first.join(10)
+        assert driver.host.wait_until_idle(10)
+        second = asks(driver, patience=0.1).result()
+    assert (answers[0].outcome, second.outcome) == (Outcome.SUCCEEDED, Outcome.FENCED)
+    assert len(driver.done) == 1
 
 
 def test_a_driver_that_dies_within_a_service_fails_the_run(driver: Driver) -> None:

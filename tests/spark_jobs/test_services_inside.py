@@ -10,7 +10,7 @@ import pytest
 from tests.spark_jobs.test_continuous import has_committed, progress_file, progress_of
 from tests.spark_jobs.trials import ALL, LEASE
 
-from hudi_jobs.contract import FailureReason, JobRequest, Outcome, Service, TaskResult
+from hudi_jobs.contract import Effect, FailureReason, JobRequest, Outcome, Service, TaskResult
 from hudi_jobs.driver import Driver
 from hudi_jobs.ingestion import continuous
 from hudi_jobs.services import clustering, preparation
@@ -63,12 +63,12 @@ class Stream:
         """What the Job of a service reports, which starts no Spark."""
         return Driver(self.order(service), _no_session).run().results[0]
 
-    def alone(self, run: Callable[[], TaskResult]) -> TaskResult:
-        """Run what follows a driver that was killed, as soon as the heartbeat of its write has ended."""
-        deadline = time.monotonic() + 120
-        while (result := run()).outcome is Outcome.CONFLICT:
-            assert time.monotonic() < deadline, result
-            time.sleep(5)
+    def follow(self, request: JobRequest, *, is_dead: bool = True) -> TaskResult:
+        """Run what follows a driver that was killed, as the operator does that has seen its process end, or has not."""
+        left = tuple(name.partition(".")[0] for name in self.pending("") if not name.endswith(".requested"))
+        dead = tuple(time for time in left if time in progress_of(self.lake).made) if is_dead else ()
+        task = request.tasks[0].model_copy(update={"abandoned": left, "dead": dead})
+        result: TaskResult = self.lake.drive(request.model_copy(update={"tasks": (task,)}))
         return result
 
     def spread(self) -> None:
@@ -162,10 +162,33 @@ def test_a_driver_that_is_killed_within_a_service_leaves_a_plan_that_the_next_ru
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INTERRUPTED), result
 
     [left] = stream.pending(inflight)
-    finished = stream.alone(lambda: stream.lake.serve(service, instant=left.partition(".")[0]))
+    finished = stream.follow(stream.lake.service_request(service, instant=left.partition(".")[0]))
     assert finished.outcome is Outcome.SUCCEEDED, finished
-    ingested = stream.alone(lambda: stream.lake.ingest(operation="Upsert"))
+    ingested = stream.follow(stream.lake.request(operation="Upsert"))
     assert ingested.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}
+    assert stream.pending("") == []
+    stream.require_exact()
+
+
+def test_a_write_that_a_killed_driver_had_named_is_rolled_back_at_once_and_waits_for_its_heartbeat_otherwise(
+    stream: Stream, program: Callable[..., Any]
+) -> None:
+    del stream.lake.options["hoodie.client.heartbeat.interval_in_ms"]
+    stream.arrive()
+    stream.start(program)
+    stream.wait_for(1)
+    stream.arrive()
+    stream.running.wait_until(lambda: bool(stream.pending("deltacommit.inflight")))
+    stream.running.kill()
+    [left] = stream.pending("deltacommit.inflight")
+    assert left.partition(".")[0] in progress_of(stream.lake).made
+
+    waits = stream.follow(stream.lake.request(operation="Upsert"), is_dead=False)
+    assert (waits.outcome, "has a heartbeat" in waits.message) == (Outcome.CONFLICT, True), waits
+    assert stream.pending("deltacommit.inflight") == [left]
+    goes_on = stream.follow(stream.lake.request(operation="Upsert"))
+    assert goes_on.outcome is Outcome.SUCCEEDED, goes_on
+    assert [one.effect for one in goes_on.affected] == [Effect.ROLLED_BACK]
     assert stream.pending("") == []
     stream.require_exact()
 

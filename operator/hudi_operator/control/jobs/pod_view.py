@@ -39,8 +39,8 @@ _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
 
-_LOST = "ContainerStatusUnknown"
-"""Reason of a container that the kubelet does not find any more (`status_manager`)."""
+_LOST = frozenset({"ContainerStatusUnknown"})
+"""Reasons of a terminated container that the kubelet does not find any more, and so knows nothing of."""
 
 _AT_REST = frozenset({"Succeeded", "Failed"})
 """Phases of a pod in which none of its containers runs any more."""
@@ -65,7 +65,7 @@ def pod_has_ended(pod: Document) -> bool:
 def was_seen_to_end(pod: Document) -> bool:
     """Whether the kubelet has told how our container in a pod ended; of one that it has lost it cannot tell."""
     terminated = terminated_of(pod)
-    return bool(terminated) and _phase(pod) != "Unknown" and text(terminated, "reason") != _LOST
+    return bool(terminated) and _phase(pod) != "Unknown" and text(terminated, "reason") not in _LOST
 
 
 def has_started(pod: Document) -> bool:

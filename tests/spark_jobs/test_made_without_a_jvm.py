@@ -1,0 +1,117 @@
+"""What a continuous run tells of the instants that its JVM makes, within a batch and after one that has failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hudi_jobs.contract import MOST_MADE, PROGRESS_FILE, Progress, ProgressState, decode_progress
+from hudi_jobs.ingestion import made
+from hudi_jobs.ingestion.made import MadeInstants
+from hudi_jobs.ingestion.progress import ProgressWriter
+from hudi_jobs.lease.stores import LocalFiles
+from hudi_jobs.totals import Totals
+
+
+class Run:
+    """A run whose JVM has made what a test says, and whose store may be away."""
+
+    def __init__(self, folder: Path) -> None:
+        self.newest, self.now, self.asked = "1", 0.0, 0
+        self.is_away, self.has_ended = False, False
+        self.list: list[str] = []
+        self._files = LocalFiles(folder)
+        self._progress = ProgressWriter(self._files, "run", Totals(), made=self.list)
+        self.made = MadeInstants(self.list, self._newest, self._tell, clock=lambda: self.now)
+
+    def _newest(self) -> str:
+        if self.has_ended:
+            raise ConnectionError
+        return self.newest
+
+    def _tell(self) -> bool:
+        self.asked += 1
+        return not self.is_away and self._progress.tell_made()
+
+    def told(self) -> Progress | None:
+        found = self._files.read(PROGRESS_FILE)
+        return None if found is None else decode_progress(found[0])
+
+    def makes(self, *instants: str) -> None:
+        for self.newest in instants:
+            self.made.look()
+
+    def fails(self, *instants: str, error: type[Exception] = ValueError) -> None:
+        """Go through a batch that fails after it has made these, the last of them at its very end."""
+        with pytest.raises(error), self.made.of_a_batch():
+            self._raises(*instants, error=error)
+
+    def _raises(self, *instants: str, error: type[Exception]) -> None:
+        self.makes(*instants[:-1])
+        self.newest = instants[-1]
+        raise error
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(made, "_LOOKS_EVERY_SECONDS", 3600)
+    return Run(tmp_path)
+
+
+def told(run: Run) -> tuple[str, ...]:
+    found = run.told()
+    assert found is not None
+    return found.made
+
+
+def test_an_instant_is_told_as_soon_as_it_is_made_and_not_once_the_batch_has_ended_well(run: Run) -> None:
+    with run.made.of_a_batch():
+        run.made.look()
+        assert run.told() is None, "what was made before the batch is nothing to tell"
+        run.makes("2")
+        assert told(run) == ("2",)
+        found = run.told()
+        assert found is not None
+        assert (found.run, found.state) == ("run", ProgressState.INGESTING)
+    assert run.list == []
+
+
+def test_more_of_one_batch_is_told_every_few_seconds(run: Run) -> None:
+    with run.made.of_a_batch():
+        run.makes("2", "3", "4")
+        assert (told(run), run.asked) == (("2",), 1)
+        run.now += 2
+        run.makes("5")
+        assert (told(run), run.asked) == (("2", "3", "4", "5"), 2)
+
+
+def test_of_a_batch_that_fails_all_of_it_is_told_and_stays_for_the_result(run: Run) -> None:
+    run.fails("2", "3", "4")
+    assert told(run) == ("2", "3", "4")
+    assert run.list == ["2", "3", "4"]
+
+
+def test_what_the_store_did_not_take_is_told_again(run: Run) -> None:
+    run.is_away = True
+    with run.made.of_a_batch():
+        run.makes("2")
+        run.is_away, run.now = False, 3.0
+        run.made.look()
+        assert told(run) == ("2",)
+
+
+def test_a_jvm_that_has_ended_makes_nothing(run: Run) -> None:
+    with run.made.of_a_batch():
+        run.makes("2")
+        run.has_ended = True
+        run.made.look()
+        assert (told(run), run.list) == (("2",), ["2"])
+
+
+def test_the_next_batch_begins_with_nothing_and_of_many_the_newest_are_kept(run: Run) -> None:
+    many = [f"{number:04}" for number in range(2, 40)]
+    run.fails(*many)
+    assert run.list == many[-MOST_MADE:]
+    with run.made.of_a_batch():
+        assert run.list == []
