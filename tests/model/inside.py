@@ -15,9 +15,7 @@ def step_courier(world: World, run: Run) -> None:
     """What `courier.py` does: have the driver take the service, and report what becomes of it."""
     host = next((one for one in world.runs if one.decided.name == run.decided.inside), None)
     if host is None or not host.has_lease or not host.is_alive or world.lake.lease != (host.uid, True):
-        failed = run.step == "taken"
-        outcome, reason = (Outcome.FAILED, FailureReason.INTERRUPTED) if failed else (Outcome.FENCED, None)
-        drivers.end(world, run, outcome, reason=reason)
+        _end_without(host, world, run)
     elif run.step == "taken":
         if host.answer is not None and host.answer[0] == run.decided.name:
             result = host.answer[1].results[0]
@@ -33,6 +31,16 @@ def step_courier(world: World, run: Run) -> None:
         host.serves.step, host.serves.pod = "work", "inside"
         run.step, run.seen = "taken", world.now
     elif world.now > run.created + TAKES_WITHIN:
+        drivers.end(world, run, Outcome.FENCED)
+
+
+def _end_without(host: Run | None, world: World, run: Run) -> None:
+    """Report that the driver has gone: only one that has begun the service leaves a failed run."""
+    if run.step == "taken":
+        drivers.end(world, run, Outcome.FAILED, reason=FailureReason.INTERRUPTED)
+    elif host is not None and world.lake.lease != (host.uid, True):
+        drivers.end(world, run, Outcome.NOTHING_TO_DO, reason=FailureReason.DRIVER_ENDED)
+    else:
         drivers.end(world, run, Outcome.FENCED)
 
 

@@ -190,7 +190,7 @@ def test_a_driver_that_does_not_take_an_order_is_not_waited_for(driver: Driver) 
 def test_a_run_that_does_not_work_on_the_table_is_asked_for_nothing(driver: Driver) -> None:
     driver.put(state=OrderState.TAKEN)
     result = asks(driver).result()
-    assert (result.outcome, result.reason) == (Outcome.NOTHING_TO_DO, FailureReason.DRIVER_ENDED)
+    assert (result.outcome, "any more" in result.message) == (Outcome.FENCED, True)
 
 
 def test_a_driver_that_ends_before_it_takes_an_order_has_failed_nothing_and_never_takes_it(driver: Driver) -> None:
@@ -198,8 +198,23 @@ def test_a_driver_that_ends_before_it_takes_an_order_has_failed_nothing_and_neve
     with driver.leased():
         thread, answers = in_thread(asks(driver))
         wait_until(lambda: driver.order() is not None)
+    driver.lease.release()
     thread.join(10)
     assert (answers[0].outcome, answers[0].reason) == (Outcome.NOTHING_TO_DO, FailureReason.DRIVER_ENDED)
+    assert asks(driver).result().reason is FailureReason.DRIVER_ENDED, "nor is one asked that has left"
+    with driver.at_work():
+        time.sleep(0.1)
+        assert driver.done == [], "what was withdrawn is not done"
+
+
+def test_a_driver_that_does_not_renew_its_lease_may_be_frozen_and_is_not_taken_for_one_that_has_ended(
+    driver: Driver,
+) -> None:
+    with driver.leased():
+        thread, answers = in_thread(asks(driver))
+        wait_until(lambda: driver.order() is not None)
+    thread.join(10)
+    assert answers[0].outcome is Outcome.FENCED
     with driver.at_work():
         time.sleep(0.1)
         assert driver.done == [], "what was withdrawn is not done"

@@ -8,8 +8,19 @@ from typing import Any, cast
 import pytest
 
 from hudi_jobs.beside.turns import Turns
-from hudi_jobs.contract import JobRequest, Outcome, Service, TableDefinition, TableTask, TableType, TaskResult
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    ContinuousTask,
+    JobRequest,
+    Outcome,
+    Service,
+    TableDefinition,
+    TableTask,
+    TableType,
+    TaskResult,
+)
 from hudi_jobs.driver import Driver
+from hudi_jobs.ingestion import continuous
 from hudi_jobs.services import planned
 from hudi_jobs.services.compaction import _Compaction
 from hudi_jobs.services.timeline import InstantState, Pending
@@ -38,6 +49,65 @@ def test_what_an_earlier_compaction_has_written_is_rolled_back_while_no_batch_is
     monkeypatch.setattr(planned, "load_timeline", lambda _: SimpleNamespace(has_writes_after=lambda _: False))
     run._execute(Pending("20260101000000000", state))
     assert found == [rests]
+
+
+class Served:
+    """A host whose service is under way until a test ends it."""
+
+    def __init__(self) -> None:
+        self.takes, self.is_idle, self.waited = True, False, 0
+
+    def take_no_more(self) -> None:
+        self.takes = False
+
+    def wait_until_idle(self, seconds: float) -> bool:
+        if seconds:
+            self.waited, self.is_idle = self.waited + 1, True
+        return self.is_idle
+
+
+def recycled(
+    monkeypatch: pytest.MonkeyPatch, *, sockets: int, ends_after: int, most: int = 5
+) -> tuple[Served, list[bool], TaskResult | None]:
+    """A run whose time is over while its host serves; the service ends after so many batches."""
+    host, batches = Served(), list[bool]()
+    monkeypatch.setattr(continuous, "open_sockets", lambda: sockets)
+    monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
+    quiet: Any = SimpleNamespace(write=lambda *_, **__: True, polled=lambda **_: None, tell_made=lambda: True)
+    table = task().model_copy(update={"service": Service.INGESTION})
+    context: Any = TaskContext(spark=cast("Any", None), run="r", task=table, host=cast("Any", host))
+    settings = ContinuousTask(min_interval_seconds=0.001, recycle_after_seconds=0.001 if sockets < 500 else 900)
+    loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=settings)), quiet)
+
+    def batch() -> TaskResult:
+        batches.append(host.takes)
+        host.is_idle = len(batches) >= ends_after
+        if len(batches) == most:
+            context.stopping.set()
+        return TaskResult(id="t", outcome=Outcome.SUCCEEDED, instant=str(len(batches)))
+
+    monkeypatch.setattr(loop, "_batch", batch)
+    monkeypatch.setattr(loop, "_tidy", lambda: None)
+    return host, batches, loop.run()
+
+
+@pytest.mark.parametrize("sockets", [10, 501])
+def test_a_driver_that_is_recycled_takes_no_more_and_goes_on_until_its_service_has_ended(
+    monkeypatch: pytest.MonkeyPatch, sockets: int
+) -> None:
+    """Cut off, the service would be a failed run and its work be done again, although nothing went wrong."""
+    host, batches, result = recycled(monkeypatch, sockets=sockets, ends_after=3)
+    assert (host.takes, host.waited, len(batches)) == (False, 0, 3)
+    assert batches[-1] is False, "nothing is taken any more while the service comes to its end"
+    assert result is not None
+    assert "The driver was recycled because" in result.message
+
+
+def test_a_driver_with_few_connections_left_leaves_them_to_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, batches, result = recycled(monkeypatch, sockets=751, ends_after=9)
+    assert (host.takes, host.waited, len(batches)) == (False, 1, 1)
+    assert result is not None
+    assert "more than 500 connections" in result.message
 
 
 def test_the_answer_in_the_table_s_folder_holds_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

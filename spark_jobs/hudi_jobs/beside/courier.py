@@ -166,7 +166,9 @@ class Courier:
         )
 
     def _not_begun(self) -> TaskResult:
-        """Say that the driver has ended without it, as one does that is recycled: the service is asked for again."""
+        """Say that the driver has not begun it: one that has ended, as where it is recycled, is no failure."""
+        if not self._holder.has_left:
+            return self._fenced(f"The run {self._order.driver} does not renew its lease on the table any more.")
         return TaskResult(
             id=self._task.id,
             outcome=Outcome.NOTHING_TO_DO,
@@ -188,12 +190,17 @@ class _Holder:
         self._clock = clock
         self._version: str | None = None
         self._since = 0.0
+        self.has_left = False
 
     def lives(self) -> bool:
-        """Tell whether the run holds the lease and has renewed it within the time that a lease counts."""
+        """Tell whether the run holds the lease and has renewed it within the time that a lease counts.
+
+        `has_left` then says whether it was the run itself that has given it back, or another that has it since.
+        """
         found = self._files.read(SERVICES_LEASE)
         content = None if found is None else decode(found[0])
-        if found is None or content is None or content.run != self._run or content.state is not State.HELD:
+        self.has_left = content is not None and (content.run != self._run or content.state is not State.HELD)
+        if found is None or content is None or self.has_left:
             return False
         if found[1] != self._version:
             self._version, self._since = found[1], self._clock()
