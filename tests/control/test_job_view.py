@@ -375,6 +375,28 @@ def test_a_pod_that_was_evicted_after_its_report_still_reports() -> None:
     assert (found.outcome, found.trouble) == (OUTCOME, PodTrouble.EVICTED)
 
 
+@pytest.mark.parametrize(
+    ("documents", "seen"),
+    [
+        ([the_job(status=FAILED), terminated(137, "OOMKilled")], True),
+        ([the_job(status=COMPLETE), terminated(0, "Completed")], True),
+        ([the_job(status=FAILED), terminated(0, "Completed", encode_outcome(OUTCOME), reason="Evicted")], True),
+        ([the_job(), left_by(seconds=16)], True),
+        # Its container has ended, and executors may still run, or the Job controller may start another pod.
+        ([the_job(), terminated(0, "Completed")], False),
+        ([the_job(status=FAILED)], False),
+        ([the_job(status=FAILED), COLLECTED], False),
+        ([the_job(status=FAILED), terminated(137, "ContainerStatusUnknown")], False),
+    ],
+)
+def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
+    documents: list[Document], *, seen: bool
+) -> None:
+    """A pod that was removed by force, or whose node is gone, tells nothing of its process."""
+    (found,) = view(*documents)
+    assert found.seen_to_end is seen
+
+
 @pytest.mark.parametrize("pods", [[COLLECTED], [CAME_BACK], []], ids=["collected", "came back", "gone"])
 def test_a_driver_on_a_lost_node_is_waited_for_and_then_counts_against_the_infrastructure(pods: list[Document]) -> None:
     before = status(active_jobs=(active(uid=JOB_UID, started_at=stamp(CREATED)),))

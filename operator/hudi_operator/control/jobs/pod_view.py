@@ -65,7 +65,7 @@ def pod_has_ended(pod: Document) -> bool:
 def was_seen_to_end(pod: Document) -> bool:
     """Whether the kubelet has told how our container in a pod ended; of one that it has lost it cannot tell."""
     terminated = terminated_of(pod)
-    return bool(terminated) and _phase(pod) != "Unknown" and text(terminated, "reason") not in _LOST
+    return bool(terminated) and text(terminated, "reason") not in _LOST
 
 
 def has_started(pod: Document) -> bool:
