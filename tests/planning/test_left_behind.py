@@ -25,6 +25,7 @@ from tests.planning.world import (
     observe,
     outcome,
     plan_for,
+    run,
     status,
     status_of,
     story,
@@ -209,6 +210,20 @@ def test_beside_what_a_driver_has_named_the_write_of_a_stranger_stays_a_stranger
     owners = {one.time: (one.owner, one.run) for one in plan_for(observation).services.ingestion.pending}
     assert owners == {T: ("ThisTable", JOB), STRANGERS: ("Other", None)}
     assert next_run(observation) is None, "and nothing starts beside it"
+
+
+@pytest.mark.parametrize(("name", "is_known"), [(JOB, True), ("somebody-elses", False)])
+def test_what_a_driver_writes_on_whose_pod_was_removed_by_force_is_its_runs(name: str, *, is_known: bool) -> None:
+    """It holds the lease for as long as it lives; without its name the table would stand for an hour after that."""
+    over = run(Outcome.FAILED, job=JOB, reason="NodeLost")
+    observation = after(said=NAMED.model_copy(update={"run": name}))
+    state = status(history=(over,))
+    observation = replace(observation, table=observation.table.model_copy(update={"status": state}))
+    found = plan_for(observation).left_by
+    assert found == ((LeftInstant(time=T, run=JOB, ended_at=at(NOW)),) if is_known else ())
+    later = again(observation, status_of(observation))
+    assert [one.ended_at for one in plan_for(later, now=NOW + minutes(1)).left_by] == [at(NOW)] * is_known
+    assert bool(next_run(observation, seconds=160)) is is_known
 
 
 def test_an_instant_that_was_pending_before_the_run_is_not_its_own_whatever_it_says() -> None:

@@ -17,6 +17,7 @@ from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observa
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.runs.continuous import progress_of, told
+from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.inside import services_inside
 from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
 
@@ -47,8 +48,25 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now:
         for one in _left_by(run, decided[run.job], pending, observation=observation, now=now)
     }
     left = {**found, **known}
+    left = {**{one.time: one for one in _of_a_run_that_lived_on(pending, observation, now=now)}, **left}
     times = (one.instant.time for one in pending)
     return tuple(left[time] for time in times if time in left)[:PENDING_REMEMBERED]
+
+
+def _of_a_run_that_lived_on(
+    pending: Iterable[PendingInstant], observation: Observation, *, now: datetime
+) -> Iterator[LeftInstant]:
+    """Yield what the driver of a run has named that was seen to end before: its pod was removed, and not its process.
+
+    It may live, and then holds the lease of the table, on which the next run gives way to it.
+    """
+    document, status = observation.snapshot.progress, observation.table.status
+    runs = {run.job for run in known_runs(status.services, status.history)}
+    if document is None or document.run not in runs or document.run in {job.name for job in status.active_jobs}:
+        return
+    for one in pending:
+        if one.kind is PendingKind.WRITE and one.instant.time in document.made:
+            yield LeftInstant(time=one.instant.time, run=document.run, ended_at=format_time(now))
 
 
 def is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool, newest: str | None = None) -> bool:
