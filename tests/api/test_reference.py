@@ -24,6 +24,7 @@ STATUS_MODELS = {
         "HudiTableClassStatus",
         "HudiTableStatus",
         "InstantStatus",
+        "LeftInstant",
         "NamedSavepointJob",
         "OwnerStatus",
         "PendingStatus",

@@ -148,6 +148,7 @@ def test_a_writer_that_was_not_seen_to_end_is_waited_for_as_long_as_its_heartbea
 
 def test_while_it_waits_it_says_which_run_and_until_when() -> None:
     observation = after()
+    assert plan_for(observation).changes_in == 10, "then it is tried again, and says why it is not"
     following = again(observation, status_of(observation))
     waits = plan_for(following, now=NOW + minutes(1))
     ingestion = waits.services.ingestion

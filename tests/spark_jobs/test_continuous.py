@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark_jobs.test_kill import unfinished
 from tests.spark_jobs.trials import LEASE
 
 from hudi_jobs import as_found
@@ -108,6 +109,7 @@ def test_a_batch_that_is_under_way_may_end_when_the_pod_is_asked_to(
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.INTERRUPTED), result
         assert result.batches == 1, "what was committed before stays counted"
         assert result.instant is not None
+        assert unfinished(lake) <= set(result.made), "what it leaves is named"
     assert lake.ingest().outcome is Outcome.SUCCEEDED
     assert ids(lake) == [str(number) for number in sorted((1, 3, *second))]
 

@@ -16,7 +16,7 @@ from hudi_operator.api.status.takeover import TakeoverStatus
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation, Plan
 from hudi_operator.planning.model.circumstances import circumstances_of
-from hudi_operator.planning.model.decision import Decision, concealed, seconds_until
+from hudi_operator.planning.model.decision import Decision, Reason, concealed, seconds_until
 from hudi_operator.planning.model.reasons import Waiting
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.operations.aftermath import has_changed_history, services_after, takeover_after
@@ -59,6 +59,9 @@ from hudi_operator.planning.writers.takeover import (
     hidden,
 )
 from hudi_operator.services.registry import SERVICES
+
+_END_BY_THEMSELVES = frozenset({Reason.WAITING_FOR_OTHER.value, Reason.WAITING_FOR_HEARTBEAT.value})
+"""Blockers with a time: what becomes due meanwhile then says what it waits for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +303,7 @@ def _changes_in(
 ) -> float | None:
     """Return the seconds until time alone may change something; `known` are moments beside those of the services."""
     moments = list(known)
-    if not started.active and blocker is None:
+    if not started.active and (blocker is None or blocker[0] in _END_BY_THEMSELVES):
         moments += [decision.at for decision in decisions.values() if not decision.due]
     return min((wait for moment in moments if (wait := seconds_until(moment, now=now)) is not None), default=None)
 
