@@ -201,11 +201,12 @@ def _progress(lake: Lake, *, takes: bool) -> Progress | None:
         sequence=polls,
         state=ProgressState(state),
         written_at=at(CREATED),
-        polled_at=at(CREATED),
+        polled_at=at(CREATED) if polls else None,
         polls=polls,
         batches=batches,
         instant=instant or None,
         takes=takes,
+        made=(lake.made,) if lake.made else (),
     )
 
 

@@ -74,6 +74,8 @@ def _begin(world: World, run: Run) -> None:
         end(world, run, Outcome.FAILED, reason=FailureReason.CONFLICT)  # with updates: Reject
         return
     run.instant = begin_write(world, run.uid, clock(world, run), sources=run.sources)
+    if run.continues:
+        _say(world, run, "Ingesting", made=run.instant)
     run.step = "complete"
 
 
@@ -121,8 +123,14 @@ def _report(world: World, run: Run) -> None:
 def _look_around(world: World, run: Run, state: str) -> None:
     """What `ingestion/continuous.py` does between two batches."""
     run.polls += 1
-    world.lake.progress = (run.decided.name, run.polls, run.batches, run.committed, state)
+    _say(world, run, state)
     run.step, run.waits_until = "between", world.now + (POLL if state == "Waiting" else MIN_INTERVAL)
+
+
+def _say(world: World, run: Run, state: str, *, made: str = "") -> None:
+    """What `ingestion/progress.py` writes."""
+    world.lake.progress = (run.decided.name, run.polls, run.batches, run.committed, state)
+    world.lake.made = made
 
 
 def _between(world: World, run: Run) -> None:

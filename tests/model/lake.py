@@ -85,6 +85,8 @@ class Lake:
     """The operator that the store names as the owner, and the run that did so last."""
     progress: tuple[str, int, int, str, str] | None = None
     """What a continuous driver has said last: its run, how often it has looked, its commits, the newest, its state."""
+    made: str = ""
+    """The instant that it has named of the batch that it was at then."""
     savepoint: str = ""
     """The commit that the operator's savepoint keeps; what it blocks is not modelled."""
     journal: dict[str, Record] = field(default_factory=dict)
@@ -105,6 +107,7 @@ class Lake:
             self.cleaned,
             self.savepoint,
             self.progress,
+            self.made,
             tuple(sorted(self.journal.items(), key=lambda one: one[0])),
         )
 
