@@ -114,6 +114,17 @@ def test_what_a_driver_has_named_is_given_to_the_next_run_at_once_however_it_end
     assert (following.abandoned, following.left_behind, following.dead) == ((T,), (T,), (T,))
 
 
+@pytest.mark.parametrize("skew", [-1000, -10, 10, 1000])
+def test_no_clock_is_compared_with_that_of_the_driver(skew: float) -> None:
+    """Neither to tell whose it is, nor to tell how long a writer that was not seen to end is waited for."""
+    time = ago(2 + skew)
+    said = progress(made=(time,))
+    unmade = {"writes": (time,), "beating": (time,), "said": said}
+    assert left(after(KILLED, **unmade)) == {time: True}
+    [shown] = plan_for(after(**unmade)).services.ingestion.pending
+    assert (shown.owner, shown.left_alone_until) == ("ThisTable", at(NOW + WAIT))
+
+
 def test_what_is_in_its_report_counts_where_the_store_did_not_take_its_document() -> None:
     observation = after(told(made=(ago(3), T), newest_instant=T), said=UNNAMED)
     assert left(observation) == {T: True}
