@@ -119,9 +119,9 @@ def test_no_clock_is_compared_with_that_of_the_driver(skew: float) -> None:
     """Neither to tell whose it is, nor to tell how long a writer that was not seen to end is waited for."""
     time = ago(2 + skew)
     said = progress(made=(time,))
-    unmade = {"writes": (time,), "beating": (time,), "said": said}
-    assert left(after(KILLED, **unmade)) == {time: True}
-    [shown] = plan_for(after(**unmade)).services.ingestion.pending
+    shows: dict[str, Any] = {"writes": (time,), "beating": (time,), "said": said}
+    assert left(after(KILLED, **shows)) == {time: True}
+    [shown] = plan_for(after(**shows)).services.ingestion.pending
     assert (shown.owner, shown.left_alone_until) == ("ThisTable", at(NOW + WAIT))
 
 
