@@ -169,6 +169,7 @@ def test_while_it_waits_it_says_which_run_and_until_when() -> None:
         "heartbeat, and it is not certain that its writer has ended. Nothing starts on a Serialized table beside it."
     ) in ingestion.message
     assert "unknown run" not in ingestion.message
+    assert not waits.services.cleaning.due, "nor is it rolled back before"
     assert waits.changes_in is not None
     assert waits.changes_in <= 100
 
