@@ -175,11 +175,13 @@ def schema_json(frame: DataFrame) -> dict[str, Any]:
     return described
 
 
-def inferred_json(texts: DataFrame) -> StructType:
+def inferred_json(texts: DataFrame, options: Mapping[str, str]) -> StructType:
     """Return the columns that Spark infers from JSON texts, the frame's only column; what is no JSON gives none."""
     spark = texts.sparkSession
     strings = getattr(texts._jdf, "as")(classes(spark).org.apache.spark.sql.Encoders.STRING())  # noqa: SLF001
     reader = spark_session(spark).read().option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
+    for name, value in options.items():
+        reader = reader.option(name, value)
     found = StructType.fromJson(json.loads(reader.json(strings).schema().json()))
     return StructType([field for field in found.fields if field.name != CORRUPT])
 

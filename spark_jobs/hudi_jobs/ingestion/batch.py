@@ -53,14 +53,16 @@ def _nothing() -> None:
 class InputBatch:
     """What comes next in a source, and the checkpoint that counts once it has been committed.
 
-    Without `rows` there is nothing new; a checkpoint that has still moved is committed by itself. `contents` and
-    `remark` are for people: `3 files`, and whole sentences. `before_commit` writes what the checkpoint refers to, which
-    counts for nothing until the commit names it; `after_commit` may tidy up, and must not raise.
+    Without `rows` there is nothing new; a checkpoint that has still moved is committed by itself. `must_be_kept` says
+    that what comes next would be missed without this checkpoint, so that the run fails where there is no table for it.
+    `contents` and `remark` are for people: `3 files`, and whole sentences. `before_commit` writes what the checkpoint
+    refers to, which counts for nothing until the commit names it; `after_commit` may tidy up, and must not raise.
     """
 
     rows: SourceRows | None
     checkpoint: Checkpoint | None
     has_backlog: bool = False
+    must_be_kept: bool = False
     figures: Figures = field(default_factory=Figures)
     contents: str = "the source"
     remark: str = ""

@@ -310,6 +310,13 @@ class _Run:
             counts = count_unparsable(rows)
         if counts.bad:
             self._set_aside(counts, rows, (rows.parsed, Faults(~never(), never(), never())))
+        if self._table_schema is None and self._batch.must_be_kept and not counts.bad:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"{rows.name[:1].upper()}{rows.name[1:]} are to be read from their end on, and there is no table to "
+                "keep where that is: no column is known. Register the newest schemas of their subjects, or start at "
+                "Earliest or at a timestamp; until then nothing counts as read.",
+            )
         if self._table_schema is None and not counts.bad:
             return None
         if self._table_schema is None:

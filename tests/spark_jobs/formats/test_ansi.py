@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -32,17 +34,51 @@ def test_a_tombstone_whose_key_has_another_type_is_a_bad_record(topic: Topic) ->
     topic.put(None, key=b'"2026"')
     topic.put(None, key=b"7")
     topic.put(None, key=b"7.5")
+    topic.put(None, key=(53).to_bytes(8))  # as Kafka's serializer of long numbers writes it: a cast makes 5 of it
     context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id INT"}, "tombstones": "Delete"})
     decoded = format_of(kafka).decode(context, kafka, topic.frame())
     rows = _with_deletes(context.task.table, decoded).orderBy("_message.offset").collect()
-    assert table(rows, "id", IS_DELETED) == [(1, False), (None, True), (2026, True), (7, True), (None, True)]
+    assert [row["id"] for row in rows] == [1, None, 2026, 7, None, None]
+    assert [row[IS_DELETED] for row in rows] == [False, *[True] * 5]
     assert [row[CORRUPT_RECORD] for row in rows] == [
         None,
         "a tombstone with the key text",
         None,
         None,
         "a tombstone with the key 7.5",
+        "a tombstone with the key \0\0\0\0\0\0\0005",
     ]
+
+
+def test_a_key_that_a_registry_has_the_schema_of_is_no_text(topic: Topic) -> None:
+    """It would be the key of no row, and the delete nothing."""
+    topic.put({"id": "a"}, key=b"a")
+    topic.put(None, key=b"\0\0\0\0\5\2a")
+    topic.put(None, key=b"a\tb")
+    context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id STRING"}, "tombstones": "Delete"})
+    decoded = format_of(kafka).decode(context, kafka, topic.frame())
+    rows = _with_deletes(context.task.table, decoded).orderBy("_message.offset").collect()
+    assert table(rows, "id", IS_DELETED) == [("a", False), (None, True), ("a\tb", True)]
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, False, True]
+
+
+def test_numbers_without_end_and_texts_without_end_are_bad_records(topic: Topic) -> None:
+    """Of such a number Spark makes a decimal for half a minute; of a text of a hundred levels columns, and dies."""
+    endless = b'{"id": 1e9999999, "v": "1"}'
+    topic.put({"id": 7, "v": "[1e9999999]"}, {"id": 1.5, "v": "x: 1e99999"}, *[endless] * 5, b'{"v":"x", "id":-2E-5 }')
+    context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id DECIMAL(9, 5), v STRING"}})
+    began = time.monotonic()
+    rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, True, *[False] * 5, True]
+    assert rows[-1]["id"] == Decimal("-0.00002")
+    assert time.monotonic() - began < 30
+
+    topic.values.clear()
+    topic.put({"id": 1}, b'{"id": 2, "v":' + b'{"a":' * 120 + b"1" + b"}" * 121)
+    context, kafka = context_of(topic.spark, {"value": {}})
+    rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
+    assert [row.asDict().get("id") for row in rows] == [1, None]
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, False]
 
 
 def test_values_without_an_object_are_bad_records(topic: Topic) -> None:

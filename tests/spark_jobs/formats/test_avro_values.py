@@ -167,6 +167,20 @@ def test_logical_types_enums_maps_and_unions_keep_their_values(topic: Topic, reg
     assert row["ref"] == str(reference)
 
 
+def test_decimals_of_more_digits_than_spark_has_are_read_as_far_as_they_fit(
+    topic: Topic, registry: FakeRegistry
+) -> None:
+    """As Kafka Connect declares decimals of which the connector does not say how long they are."""
+    price = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    schema = {"type": "record", "name": "P", "fields": [{"name": "price", "type": ["null", price]}]}
+    registry.schema(1, schema)
+    fits, long = decimal.Decimal("-12.30"), decimal.Decimal(10**37)
+    topic.put(avro_value(1, schema, {"price": fits}), avro_value(1, schema, {"price": long}))
+    rows = rows_of(decoded(topic, registry))
+    assert [row["price"] for row in rows] == [fits, None]
+    assert [row[CORRUPT_RECORD] is not None for row in rows] == [False, True]
+
+
 def test_schemas_that_refer_to_others_are_put_together(topic: Topic, registry: FakeRegistry) -> None:
     address = {"type": "record", "name": "Address", "namespace": "a", "fields": [{"name": "city", "type": "string"}]}
     person = {

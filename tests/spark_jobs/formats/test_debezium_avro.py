@@ -83,3 +83,37 @@ def _check(topic: Topic, registry: FakeRegistry) -> None:
     assert rows[0]["zoned"] == dt.datetime.fromisoformat("1970-01-01T00:00:02")
     assert (rows[0]["raw_at"], rows[0]["price"]) == (5, decimal.Decimal("1.50"))
     assert [row[CORRUPT_RECORD] is not None for row in rows] == [False, False, True]
+
+
+TRANSACTION = {
+    "type": "record",
+    "name": "TransactionMetadataValue",
+    "namespace": "io.debezium.connector.common",
+    "fields": [
+        {"name": "status", "type": "string"},
+        {"name": "id", "type": "string"},
+        {"name": "event_count", "type": ["null", "long"], "default": None},
+        {"name": "ts_ms", "type": "long"},
+    ],
+}
+ROW = {
+    "type": "record",
+    "name": "Flat",
+    "fields": [{"name": "id", "type": "string"}, {"name": "status", "type": "string"}],
+}
+
+
+def test_transactions_without_an_event_are_no_bad_records_and_rows_without_an_envelope_are(spark: SparkSession) -> None:
+    """As of a table that is at rest while others of the database change."""
+    topic = Topic(spark, name="shop.transaction")
+    with fake_registry() as registry:
+        registry.schema(3, TRANSACTION, subject="shop.transaction-value")
+        settings = {"value": {"format": "Avro", "envelope": "Debezium"}, "registry": {"url": registry.url}}
+        context, kafka = context_of(spark, settings, ordering_fields=("_event_lsn",))
+        begin = {"status": "BEGIN", "id": "571", "event_count": None, "ts_ms": 1}
+        topic.put(avro_value(3, TRANSACTION, begin))
+        assert rows_of(unwrap(context, kafka, decode(context, kafka, topic.frame()))) == []
+        registry.schema(4, ROW, subject="rows-value")
+        topic.put(avro_value(4, ROW, {"id": "1", "status": "PAID"}), topic="rows")
+        rows = rows_of(unwrap(context, kafka, decode(context, kafka, topic.frame())))
+        assert [row[CORRUPT_RECORD] is not None for row in rows] == [True]

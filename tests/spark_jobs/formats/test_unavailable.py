@@ -1,10 +1,12 @@
 """Large values that PostgreSQL did not send with an event."""
 
 import base64
+import json
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark_jobs.formats.events import FIELDS, PLACEHOLDER, postgres, with_schema
+from tests.spark_jobs.formats.events import FIELDS, PLACEHOLDER, encoded, postgres, with_schema
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
 
 from hudi_jobs.contract import FailureReason
@@ -43,6 +45,43 @@ def test_values_that_were_not_sent_come_from_older_events_of_the_row(topic: Topi
         (1, "new", image, ["u"], [1], None),
         (1, "new", image, ["u"], [1], None),
     ]
+
+
+DATES = {"type": "int32", "name": "io.debezium.time.Date"}
+TIMES = {"type": "int64", "name": "io.debezium.time.MicroTimestamp"}
+PRICES = {
+    "type": "bytes",
+    "name": "org.apache.kafka.connect.data.Decimal",
+    "parameters": {"scale": "2", "connect.decimal.precision": "12"},
+}
+ANY = {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal", "fields": FIELDS[9]["fields"]}
+
+
+def test_placeholders_are_known_in_every_shape_that_they_have(topic: Topic) -> None:
+    """Bytes as text, a map as JSON, and arrays with an element for each byte of the placeholder."""
+    code = PLACEHOLDER.encode()
+    shapes: dict[str, Any] = {
+        "coded": base64.b64encode(code).decode(),
+        "safe": base64.urlsafe_b64encode(code).decode(),
+        "hex": code.hex(),
+        "pairs": json.dumps({PLACEHOLDER: PLACEHOLDER}, separators=(",", ":")),
+        "dates": list(code),
+        "times": list(code),
+        "prices": [encoded(one) for one in code],
+        "any": [{"scale": 0, "value": encoded(one)} for one in code],
+        "flags": [True] * len(code),
+    }
+    text = {"type": "string"}
+    items = {"dates": DATES, "times": TIMES, "prices": PRICES, "any": ANY, "flags": {"type": "boolean"}}
+    kinds = {name: {"type": "array", "items": items[name]} if name in items else text for name in shapes}
+    fields = [FIELDS[0], *({**kind, "optional": True, "field": name} for name, kind in kinds.items())]
+    older = {**dict.fromkeys(shapes, "a"), **{name: [] for name in items}}
+    topic.put(
+        with_schema(postgres("c", {"id": 1, **older}, lsn=1), fields),
+        with_schema(postgres("u", {"id": 1, **shapes}, lsn=2), fields),
+    )
+    rows = rows_of(unwrapped(topic, ddl=None))
+    assert table(rows, *shapes) == [tuple(older.values())] * 2
 
 
 def test_values_that_nothing_older_has_stop_the_run_or_are_set_aside(topic: Topic) -> None:

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import pytest
+from tests.spark_jobs.formats.registry_server import fake_registry
 from tests.spark_jobs.kafka.conftest import encoded
 from tests.spark_jobs.trials import ALL
 
@@ -137,6 +138,17 @@ def test_latest_is_kept_by_the_first_run_so_that_nothing_after_it_is_missed(stre
     stream.send(numbered(12, 14), partition=1)
     succeeded(stream.ingest(source=start))
     assert stream.rows("id") == [(10,), (11,), (12,), (13,)]
+
+
+def test_an_end_that_no_table_can_keep_is_refused_and_not_passed_over(stream: Any) -> None:
+    """The next run would begin at the end of its own time, behind whatever came between the two."""
+    with fake_registry() as registry:
+        settings = {"value": {"format": "Avro"}, "registry": {"url": registry.url}}
+        stream.source = {**settings, "startingOffsets": {"reset": "Latest"}}
+        stream.create()
+        refused = stream.ingest()
+    assert refused.reason is FailureReason.SCHEMA_INCOMPATIBLE, refused
+    assert "Register the newest schemas" in refused.message
 
 
 def test_partitions_start_at_a_time_or_at_an_offset_and_new_ones_at_their_earliest(stream: Any) -> None:

@@ -14,6 +14,7 @@ from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import exact
 from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRows
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
 from hudi_jobs.ingestion.types import fits, plain_type
@@ -41,6 +42,8 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
             return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
+        if source.format is FileFormat.JSON:
+            options |= options_of(inferred=schema is None)
         if schema is None:
             # CSV names come from the first header; enforceSchema=false then holds every other file to it.
             sample = paths[:1] if source.format is FileFormat.CSV else paths

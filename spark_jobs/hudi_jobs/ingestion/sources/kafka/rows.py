@@ -147,8 +147,13 @@ def _with_deletes(table: TableDefinition, decoded: Decoded) -> DataFrame:
 
 
 def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
-    """Return the columns that a key holds: fields of a JSON object, or as the only one a JSON string or the text."""
+    """Return the columns that a key holds: fields of a JSON object, or as the only one a JSON string or the text.
+
+    What serializers make of numbers, or of values with a schema, is no text, and would be that of another key: a cast
+    leaves control characters out, so the eight bytes of the number 53 would be the 5.
+    """
     text = sf.decode(field("key"), "UTF-8")
+    text = sf.when(sf.encode(text, "UTF-8") == field("key"), text)
     fields = StructType([StructField(name, kind) for name, kind in types.items()])
     if not types:
         return {}
@@ -161,6 +166,7 @@ def _parsed_key(types: dict[str, DataType]) -> dict[str, Column]:
             sf.concat(sf.lit('{"v":'), text, sf.lit("}")), StructType([StructField("v", StringType())])
         )
         is_quoted = text.rlike(r'^".*"$')
-        plain = sf.when(is_quoted, quoted["v"]).otherwise(text)
+        binary = r"\x00" if isinstance(kind, StringType) else r"[\x00-\x1f\x7f]"
+        plain = sf.when(is_quoted, quoted["v"]).when(~text.rlike(binary), text)
         result[name] = sf.when(is_object, parsed[name]).otherwise(tried_cast(plain, kind))
     return result

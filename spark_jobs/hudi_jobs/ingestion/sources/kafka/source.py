@@ -82,6 +82,7 @@ class Kafka:
             rows=rows,
             checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
             has_backlog=figures["backlog_records"] > 0,
+            must_be_kept=pins,
             figures=figures,
             contents=_contents(read),
             remark=f"{_remark(found)} {self._unseen(before, topics)}".strip(),

@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.json_bounds import options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -35,14 +36,16 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     # The bytes as they are, for a string of Spark: nothing is copied, and nothing is replaced that is no UTF-8.
     text = value.cast("string")
     schema = declared_columns(context.spark, source.value.schema_ddl)
+    bounds = options_of(inferred=schema is None)
     if schema is None:
-        schema = inferred_json(messages.select(_decoded(value).alias(_ROOT)).where(_looks_like_an_object(text)))
+        texts = messages.select(_decoded(value).alias(_ROOT)).where(_looks_like_an_object(text))
+        schema = inferred_json(texts, bounds)
     fields = [one for one in schema.fields if one.name != CORRUPT_RECORD] or [StructField(NO_COLUMN, StringType())]
     require_unreserved(one.name for one in fields)
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.
     root = StructType([StructField(_ROOT, ArrayType(StructType(fields))), StructField(CORRUPT_RECORD, StringType())])
-    wrapped = sf.concat(sf.lit(f'{{"{_ROOT}":['), text, sf.lit("]}"))
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD}
+    wrapped = sf.concat(sf.lit(f'{{"{_ROOT}":['), without_endless(text, schema), sf.lit("]}"))
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD, **bounds}
     frame = messages.select(MESSAGE, sf.from_json(wrapped, root, options).alias(_PARSED))
     objects = sf.col(_PARSED)[_ROOT]
     # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.

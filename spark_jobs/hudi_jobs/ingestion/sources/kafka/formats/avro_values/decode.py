@@ -14,7 +14,13 @@ from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats import wire
-from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import WRAPPED, require_readable, with_times, wrapped
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
+    WRAPPED,
+    require_readable,
+    with_short_decimals,
+    with_times,
+    wrapped,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import Decoded, field
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import AVRO, Schema
@@ -133,6 +139,7 @@ class _Schemas:
                 f"The schema {number or 'that is the newest'} of the registry is no schema of Avro.",
             ) from error
         require_readable(text, number)
+        text = with_short_decimals(text)
         return with_times(text, self._numbers) if self._source.value.envelope is Envelope.DEBEZIUM else text
 
     def _type(self, text: str) -> StructType:

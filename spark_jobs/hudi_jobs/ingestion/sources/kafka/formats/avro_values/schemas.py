@@ -21,6 +21,8 @@ _LOGICAL = {
 """Debezium's names of types that say nothing of Avro's own, by the type that they are stored as."""
 
 WRAPPED = "row"
+_MOST_DIGITS = 38
+"""Digits of Spark's longest decimals."""
 
 
 def wrapped(text: str) -> str:
@@ -112,6 +114,28 @@ def _with_times(schema: AvroJson, kept: frozenset[str]) -> AvroJson:
         changed["fields"] = [each if each.get("name") in kept else _with_times(each, kept) for each in schema["fields"]]
     logical = _LOGICAL.get((str(schema.get("connect.name")), str(schema.get("type"))))
     return changed if logical is None else {**changed, "logicalType": logical}
+
+
+def with_short_decimals(text: str) -> str:
+    """Return the schema with decimals of as many digits as Spark has; a value that has more cannot be decoded then.
+
+    Kafka Connect says 64 digits wherever a connector does not say how many there are, as of the type money.
+    """
+    return json.dumps(_with_short_decimals(json.loads(text)))
+
+
+def _with_short_decimals(schema: AvroJson) -> AvroJson:
+    if isinstance(schema, list):
+        return [_with_short_decimals(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {"type", "items", "values"}
+    changed = {key: _with_short_decimals(value) if key in parts else value for key, value in schema.items()}
+    if isinstance(schema.get("fields"), list):
+        changed["fields"] = [_with_short_decimals(each) for each in schema["fields"]]
+    precision = schema.get("precision")
+    is_long = schema.get("logicalType") == "decimal" and isinstance(precision, int) and precision > _MOST_DIGITS
+    return {**changed, "precision": _MOST_DIGITS} if is_long else changed
 
 
 def _refused(number: int, why: str) -> TaskFailed:

@@ -48,6 +48,8 @@ _PRIMITIVES: dict[str, DataType] = {
     "bytes": BinaryType(),
 }
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
+VARIABLE_DECIMAL = "struct<scale:int,value:binary>"
+"""The type of decimals that bring their own scale."""
 
 
 def _date(value: Column) -> Column:

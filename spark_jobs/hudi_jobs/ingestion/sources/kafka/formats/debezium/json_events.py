@@ -23,6 +23,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.ddl import declared_columns
+from hudi_jobs.ingestion.json_bounds import options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
@@ -54,25 +55,33 @@ _TEXTS = ("name", "schema", "db", "table", "connector", "file", "snapshot")
 SOURCE_TYPE = StructType(
     [StructField(name, LongType()) for name in _LONGS] + [StructField(name, StringType()) for name in _TEXTS]
 )
-_IGNORED_SCHEMAS = ("Heartbeat", "TransactionMetadataValue", "SchemaChangeValue")
+_IGNORED_SCHEMAS = ("Heartbeat", "TransactionMetadataValue", "SchemaChangeValue", "MessageValue")
 _IGNORED_KEYS: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (frozenset({"ts_ms"}), frozenset({"ts_ms"})),
-    (frozenset({"status", "id"}), frozenset({"status", "id", "event_count", "data_collections", "ts_ms"})),
     (
         frozenset({"source", "ddl"}),
         frozenset({"source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"}),
     ),
 )
-"""Fields that a message beside events must have, and all that it may have: heartbeats, transactions, schema changes."""
+"""Fields that a message beside events must have, and all that it may have: heartbeats, changes of a schema."""
+
+_TRANSACTION = (frozenset({"status", "id"}), frozenset({"status", "id", "event_count", "data_collections", "ts_ms"}))
+_STATUSES = ("BEGIN", "END")
+_EMPTY = (frozenset({_PAYLOAD}), frozenset({"schema", _PAYLOAD}))
+"""The fields of a value that has a schema and is nothing, as older converters write tombstones."""
 
 
 @dataclass(frozen=True)
 class _Variant:
-    """Events of one schema: which these are, the columns of their rows, and whether they are the payload of values."""
+    """Events of one schema: which these are, the columns of their rows, and whether they are the payload of values.
+
+    `inferred` are columns that come from what the events hold.
+    """
 
     condition: Column
     columns: dict[str, Kind]
     embedded: bool
+    inferred: bool = False
 
     @property
     def raw(self) -> StructType:
@@ -103,7 +112,8 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     schemas = _embedded_schemas(messages.select(sf.when(is_embedded, schema).when(is_plain, "").alias(_SCHEMA)))
     ignored, variants = _sorted_out([text for text in schemas if text], declared)
     if "" in schemas or not variants:
-        variants.append(_Variant(sf.col(_SCHEMA).isNull(), _without_schema(frame, declared), embedded=False))
+        columns = _without_schema(frame, declared)
+        variants.append(_Variant(sf.col(_SCHEMA).isNull(), columns, embedded=False, inferred=declared is None))
     return Decoded(_events(frame, variants, ignored))
 
 
@@ -149,8 +159,10 @@ def _parsed(variant: _Variant) -> Column:
     value = StructType([StructField(_PAYLOAD, event)]) if variant.embedded else event
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.
     root = StructType([StructField(_ROOT, ArrayType(value)), StructField(CORRUPT_RECORD, StringType())])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD}
-    text = sf.when(variant.condition, sf.concat(sf.lit(f'{{"{_ROOT}":['), sf.col(_TEXT), sf.lit("]}")))
+    bounds = options_of(inferred=variant.inferred)
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD, **bounds}
+    text = without_endless(sf.col(_TEXT), variant.raw)
+    text = sf.when(variant.condition, sf.concat(sf.lit(f'{{"{_ROOT}":['), text, sf.lit("]}")))
     return sf.from_json(text, root, options)
 
 
@@ -226,7 +238,7 @@ def _without_schema(frame: DataFrame, declared: StructType | None) -> dict[str, 
     if declared is None:
         images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
         rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))
-        declared = inferred_json(rows.where(column_named("row").startswith("{")))
+        declared = inferred_json(rows.where(column_named("row").startswith("{")), options_of(inferred=True))
     return {one.name: Kind(one.dataType, one.dataType) for one in declared.fields}
 
 
@@ -238,4 +250,6 @@ def _has_keys_of_others(text: Column) -> Column:
         needed = [sf.array_contains(keys, name) for name in sorted(required)]
         return reduce(lambda one, other: one & other, needed, sf.size(sf.array_except(keys, known)) == 0)
 
-    return reduce(or_, [has(*each) for each in _IGNORED_KEYS])
+    is_transaction = has(*_TRANSACTION) & sf.get_json_object(text, "$.status").isin(*_STATUSES)
+    is_empty = has(*_EMPTY) & sf.get_json_object(text, f"$.{_PAYLOAD}").isNull()
+    return reduce(or_, [*(has(*each) for each in _IGNORED_KEYS), is_transaction, is_empty])

@@ -5,9 +5,11 @@ placeholders of binary columns in MergeOnRead tables, and those of text columns 
 value is taken from an older event of the batch, or from the row in the table, before anything is written.
 """
 
+import base64
 import hashlib
 import uuid
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
 
@@ -16,18 +18,24 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     DataType,
+    DateType,
+    DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
     MapType,
+    ShortType,
     StringType,
     StructType,
+    TimestampType,
 )
 
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 from hudi_jobs.ingestion.types import column_named, same
 
@@ -37,31 +45,60 @@ MISSING = "_debezium_missing"
 
 _BYTES = PLACEHOLDER.encode()
 _UUID = str(uuid.UUID(bytes=hashlib.md5(_BYTES, usedforsecurity=False).digest(), version=3))
+_CODED = (base64.b64encode(_BYTES).decode(), base64.urlsafe_b64encode(_BYTES).decode(), _BYTES.hex())
+_PAIRS = tuple(f'{{"{PLACEHOLDER}"{colon}"{PLACEHOLDER}"}}' for colon in (":", ": ", " : "))
+_TEXTS = tuple(dict.fromkeys((PLACEHOLDER, *_CODED, *_PAIRS)))
+"""The placeholder as text; of bytes that come as text (`binary.handling.mode`, or JSON without a schema), too, and of a
+map that comes as JSON."""
+
 _MOST_KEYS = 2_000
-_NUMBERS = (IntegerType, LongType, FloatType, DoubleType)
+_NUMBERS = (ShortType, IntegerType, LongType, FloatType, DoubleType)
 
 
 def is_unavailable(column: Column, kind: DataType) -> Column | None:
-    """Return the condition that a column holds the placeholder, or None where its type cannot."""
+    """Return the condition that a column holds the placeholder, or None where its type cannot.
+
+    Its shapes are those of Debezium's `UnchangedToastedPlaceholder`.
+    """
     if isinstance(kind, ArrayType):
-        return _is_unavailable_array(column, kind)
+        return _is_unavailable_array(column, kind.elementType)
     if isinstance(kind, StringType):
-        return column == PLACEHOLDER
+        return column.isin(*_TEXTS)
     if isinstance(kind, BinaryType):
         return column == sf.lit(_BYTES)
-    if isinstance(kind, MapType) and isinstance(kind.valueType, StringType):
+    if isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
         return sf.array_contains(sf.map_keys(column), PLACEHOLDER)
+    if isinstance(kind, StructType) and PLACEHOLDER in kind.fieldNames():
+        return column[PLACEHOLDER].isNotNull()
     return None
 
 
-def _is_unavailable_array(column: Column, kind: ArrayType) -> Column | None:
-    if isinstance(kind.elementType, StringType):
-        return sf.array_contains(column, PLACEHOLDER) | (column == sf.array(sf.lit(_UUID)))
-    if isinstance(kind.elementType, BinaryType):
+def _is_unavailable_array(column: Column, element: DataType) -> Column | None:
+    if isinstance(element, StringType):
+        known = sf.array(*map(sf.lit, _TEXTS))
+        return sf.arrays_overlap(column, known) | (column == sf.array(sf.lit(_UUID)))
+    if isinstance(element, BinaryType):
         return sf.array_contains(column, sf.lit(_BYTES))
-    if isinstance(kind.elementType, _NUMBERS):
-        return column == sf.array(*(sf.lit(one) for one in _BYTES)).cast(ArrayType(kind.elementType))
-    return None
+    if isinstance(element, StructType) and element.simpleString() == VARIABLE_DECIMAL:
+        values = sf.transform(column, lambda one: one["value"])
+        return values == sf.array(*(sf.lit(bytes([one])) for one in _BYTES))
+    shapes = _elements(element)
+    return reduce(or_, (column == sf.array(*shape).cast(ArrayType(element)) for shape in shapes)) if shapes else None
+
+
+def _elements(kind: DataType) -> list[list[Column]]:
+    """Return what the elements of an array may be that has one for each byte of the placeholder."""
+    if isinstance(kind, _NUMBERS):
+        return [[sf.lit(one) for one in _BYTES]]
+    if isinstance(kind, BooleanType):
+        return [[sf.lit(one != 0) for one in _BYTES]]
+    if isinstance(kind, DateType):
+        return [[sf.date_add(sf.lit("1970-01-01").cast("date"), one) for one in _BYTES]]
+    if isinstance(kind, TimestampType):
+        return [[of_number(sf.lit(one)) for one in _BYTES] for of_number in (sf.timestamp_millis, sf.timestamp_micros)]
+    if isinstance(kind, DecimalType):
+        return [[sf.lit(Decimal(one).scaleb(-kind.scale)) for one in _BYTES]]
+    return []
 
 
 def unavailable_columns(schema: StructType) -> dict[str, Column]:

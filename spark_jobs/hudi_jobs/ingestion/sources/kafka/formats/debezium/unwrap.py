@@ -1,5 +1,6 @@
 """Rows and deletes of change events, in whatever format these came."""
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
@@ -35,7 +36,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     Database,
     sequence_text,
 )
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -51,8 +52,8 @@ from hudi_jobs.jvm import tried_cast
 from hudi_jobs.table import HudiTable
 
 _WRITTEN = (CREATE, READ, UPDATE)
-_BESIDE = ("status", "ddl", "tableChanges")
-_VARIABLE = "struct<scale:int,value:binary>"
+_TRANSACTION = ("BEGIN", "END")
+_SCHEMA_CHANGE = ("ddl", "tableChanges")
 _FROM_TEXT = (TimestampType, DateType, DecimalType)
 _ROW, _KIND, _GOOD = "_row", "_debezium_operation", "_debezium_good"
 
@@ -81,6 +82,8 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     frame = _only_events(decoded.frame)
     if not _has_columns(frame):
         return Decoded(_without_columns(frame))
+    images = (_struct(frame, name) for name in (BEFORE, AFTER))
+    frame = _with_former_keys(frame, context.task.table.record_key, *images)
     rows = _rows(frame, database, declared_columns(context.spark, source.value.schema_ddl))
     kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
     missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD).schema) if database is POSTGRES else {}
@@ -155,15 +158,33 @@ def _only_events(frame: DataFrame) -> DataFrame:
     with_value = frame.where(field("value").isNotNull())
     if IGNORED in present:
         return with_value.where(~sf.col(IGNORED)).drop(IGNORED)
-    if OPERATION not in present:
-        return with_value
     fields = [name for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]
-    others = [column_named(name).isNull() for name in fields if name != PROCESSED_AT]
-    heartbeat = reduce(and_, others)
-    beside = [sf.col(name).isNotNull() for name in _BESIDE if name in present]
     # A heartbeat has nothing but its time, a transaction a status, and a change of the schema its statement.
-    no_event = sf.col(OPERATION).isNull() & sf.col(CORRUPT_RECORD).isNull()
-    return with_value.where(~(no_event & (heartbeat | reduce(or_, beside, never()))))
+    beside = [reduce(and_, (column_named(name).isNull() for name in fields if name != PROCESSED_AT), ~never())]
+    if "status" in present:
+        beside.append(sf.col("status").cast("string").isin(*_TRANSACTION))
+    if SOURCE in present:
+        beside += [sf.col(SOURCE).isNotNull() & sf.col(name).isNotNull() for name in _SCHEMA_CHANGE if name in present]
+    is_event = sf.col(OPERATION).isNotNull() if OPERATION in present else never()
+    ignored = ~is_event & sf.col(CORRUPT_RECORD).isNull() & reduce(or_, beside)
+    return with_value.where(~sf.coalesce(ignored, never()))
+
+
+def _with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, after: StructType) -> DataFrame:
+    """Put the delete of the row that was before an update which changes the record key.
+
+    Debezium does so by itself where the key of the database's table changes; a record key may have other columns.
+    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was.
+    """
+    if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
+        return frame
+    old, new = ([sf.col(image)[name] for name in keys] for image in (BEFORE, AFTER))
+    is_whole = reduce(and_, [column.isNotNull() for column in (*old, *new)])
+    differs = reduce(or_, [one != other for one, other in zip(old, new, strict=True)])
+    operation = sf.col(OPERATION)
+    changed = (operation == UPDATE) & sf.col(CORRUPT_RECORD).isNull() & is_whole & differs
+    both, itself = sf.array(sf.lit(DELETE), operation), sf.array(operation)
+    return frame.withColumn(OPERATION, sf.explode(sf.when(changed, both).otherwise(itself)))
 
 
 def _without_columns(frame: DataFrame) -> DataFrame:
@@ -226,7 +247,7 @@ def _type_of(declared: StructType | None, name: str) -> DataType | None:
 def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, bool]:
     """Return a column of the database's table in the type that is declared, and whether a value may not fit it."""
     column = sf.col(_ROW)[name]
-    if kind.simpleString() == _VARIABLE:
+    if kind.simpleString() == VARIABLE_DECIMAL:
         column, kind, may_fail = decimal_text(column), StringType(), True
     else:
         may_fail = False
