@@ -1,8 +1,8 @@
 """The rows of a source, unparsable ones included where it can have them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
@@ -43,7 +43,8 @@ class SourceRows:
     read the rows: the source's own words for what goes wrong there.
 
     `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
-    rows delete their record. `passed_over` is a column that is true for what is counted and is no row.
+    rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `logs` and
+    `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people.
     """
 
     frame: DataFrame
@@ -55,6 +56,8 @@ class SourceRows:
     ordered: bool = False
     deletes: bool = False
     passed_over: str | None = None
+    logs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remark: str = ""
 
     @property
     def columns(self) -> list[str]:

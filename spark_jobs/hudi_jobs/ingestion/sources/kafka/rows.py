@@ -55,6 +55,8 @@ def read_rows(context: TaskContext, source: KafkaSource, read: Sequence[Range]) 
             ordered=True,
             deletes=deletes,
             passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
+            logs=decoded.logs,
+            remark=decoded.remark,
         )
 
 

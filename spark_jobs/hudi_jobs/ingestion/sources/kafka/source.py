@@ -19,6 +19,7 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_millisecond
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import followed
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
     Loss,
@@ -74,10 +75,11 @@ class Kafka:
                 None, checkpoint, figures=figures, contents="0 messages", remark=self._no_news(before, topics)
             )
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
-        progress = before.advanced(source=name, topics=reached)
         if rows is None and pins:
             named = self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
             rows = read_rows(self._context, named, ())
+        found_logs, remark = ({}, "") if rows is None else (rows.logs, rows.remark)
+        progress = before.advanced(source=name, topics=reached, logs=followed(before.logs, found_logs))
         return InputBatch(
             rows=rows,
             checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
@@ -85,7 +87,7 @@ class Kafka:
             must_be_kept=pins,
             figures=figures,
             contents=_contents(read),
-            remark=f"{_remark(found)} {self._unseen(before, topics)}".strip(),
+            remark=" ".join(filter(None, (_remark(found), remark, self._unseen(before, topics)))),
             before_commit=partial(self._require_same, topics),
         )
 

@@ -19,11 +19,15 @@ _LARGEST_OFFSET = 2**63 - 1
 
 @dataclass(frozen=True)
 class KafkaProgress:
-    """How far topics have been read; `source` names the cluster and the topics that were read last."""
+    """How far topics have been read; `source` names the cluster and the topics that were read last.
+
+    `logs` are the names by which the databases of change events order them, by the server.
+    """
 
     sequence: int = 0
     source: str | None = None
     topics: Mapping[str, TopicProgress] = field(default_factory=dict)
+    logs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
@@ -32,11 +36,14 @@ class KafkaProgress:
             return cls()
         with understood():
             topics = {str(name): _topic(entry) for name, entry in checkpoint.state["topics"].items()}
-        return cls(checkpoint.sequence, checkpoint.source, topics)
+            logs = {str(name): str(shape) for name, shape in checkpoint.state.get("logs", {}).items()}
+        return cls(checkpoint.sequence, checkpoint.source, topics, logs)
 
-    def advanced(self, *, source: str, topics: Mapping[str, TopicProgress]) -> "KafkaProgress":
+    def advanced(
+        self, *, source: str, topics: Mapping[str, TopicProgress], logs: Mapping[str, str] | None = None
+    ) -> "KafkaProgress":
         """Return the progress once these topics have been read so far."""
-        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics)
+        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics, self.logs if logs is None else logs)
 
     def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
         """Return the checkpoint that says all this, and to people how far some topics have been read.
@@ -44,7 +51,8 @@ class KafkaProgress:
         Raises `TaskFailed` where it would be larger than a commit may carry.
         """
         topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
-        checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), {"topics": topics})
+        state = {"topics": topics, **({"logs": dict(self.logs)} if self.logs else {})}
+        checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), state)
         if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT:
             partitions = sum(len(one.next) for one in self.topics.values())
             raise TaskFailed(

@@ -13,6 +13,7 @@ from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.json_bounds import options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
+from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     Decoded,
@@ -20,7 +21,6 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     field,
     require_unreserved,
 )
-from hudi_jobs.jvm import inferred_json
 
 _ROOT = "value"
 _PARSED, _ROW = "_parsed", "_row"
@@ -39,7 +39,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     bounds = options_of(inferred=schema is None)
     if schema is None:
         texts = messages.select(_decoded(value).alias(_ROOT)).where(_looks_like_an_object(text))
-        schema = inferred_json(texts, bounds)
+        schema = inferred_columns(context, texts, [name for name in source.columns.model_dump().values() if name])
     fields = [one for one in schema.fields if one.name != CORRUPT_RECORD] or [StructField(NO_COLUMN, StringType())]
     require_unreserved(one.name for one in fields)
     # As the only element of an array: Spark takes what follows the first value of a text for nothing.

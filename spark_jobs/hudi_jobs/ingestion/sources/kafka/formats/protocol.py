@@ -32,8 +32,9 @@ returns it with the columns of the row instead. One that knows deletes adds the 
 false for all others, and says so in `deletes`; a deleted row needs its record key, partition and ordering columns.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as field_of
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -60,12 +61,14 @@ MESSAGE_TYPE = (
 class Decoded:
     """Messages with the columns of their values.
 
-    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty.
+    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `logs` are
+    the names by which the database orders its events, by the server, where they could change.
     """
 
     frame: DataFrame
     deletes: bool = False
     remark: str = ""
+    logs: Mapping[str, tuple[str, ...]] = field_of(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:

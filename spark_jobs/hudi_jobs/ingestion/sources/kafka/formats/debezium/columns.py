@@ -16,7 +16,7 @@ IGNORED = "_debezium_ignored"
 
 CREATE, READ, UPDATE, DELETE, TRUNCATE, MESSAGE_OPERATION = "c", "r", "u", "d", "t", "m"
 
-CHANGE_TYPE = "_change_operation_type"
+CHANGE_TYPE, SERVER = "_change_operation_type", "db_shard_source_partition"
 LSN, BINLOG_FILE, BINLOG_POSITION = "_event_lsn", "_event_bin_file", "_event_pos"
 
 
@@ -49,7 +49,7 @@ POSTGRES = Database(
     name="PostgreSQL",
     ordering=(LSN,),
     columns=(
-        ("db_shard_source_partition", "name", StringType()),
+        (SERVER, "name", StringType()),
         ("db_schema_source_partition", "schema", StringType()),
         ("_event_origin_ts_ms", "ts_ms", LongType()),
         ("_event_tx_id", "txId", LongType()),
@@ -61,7 +61,7 @@ MYSQL = Database(
     name="MySQL",
     ordering=(BINLOG_FILE, BINLOG_POSITION),
     columns=(
-        ("db_shard_source_partition", "name", StringType()),
+        (SERVER, "name", StringType()),
         ("_event_origin_ts_ms", "ts_ms", LongType()),
         (BINLOG_FILE, "file", StringType()),
         (BINLOG_POSITION, "pos", LongType()),
@@ -72,6 +72,9 @@ DATABASES = (POSTGRES, MYSQL)
 
 SEQUENCE_TEXT = "_event_seq"
 """The number of the binlog file and the position as one text, which only people should compare."""
+
+ADDED = frozenset({SEQUENCE_TEXT, *(name for database in DATABASES for name in database.names)})
+"""All columns that rows of any database get."""
 
 
 def sequence_text() -> Column:

@@ -27,6 +27,7 @@ from hudi_jobs.ingestion.json_bounds import options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
+    ADDED,
     AFTER,
     BEFORE,
     IGNORED,
@@ -41,10 +42,10 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
     field_named,
     parse,
 )
+from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, Decoded, corrupt_text, field
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.types import column_named
-from hudi_jobs.jvm import inferred_json
 
 MOST_SCHEMAS = 100
 _LONGEST_SCHEMA = 1_000_000
@@ -112,7 +113,7 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     schemas = _embedded_schemas(messages.select(sf.when(is_embedded, schema).when(is_plain, "").alias(_SCHEMA)))
     ignored, variants = _sorted_out([text for text in schemas if text], declared)
     if "" in schemas or not variants:
-        columns = _without_schema(frame, declared)
+        columns = _without_schema(context, frame, declared)
         variants.append(_Variant(sf.col(_SCHEMA).isNull(), columns, embedded=False, inferred=declared is None))
     return Decoded(_events(frame, variants, ignored))
 
@@ -234,11 +235,11 @@ def _sorted_out(schemas: list[str], declared: StructType | None) -> tuple[list[C
     return ignored, variants
 
 
-def _without_schema(frame: DataFrame, declared: StructType | None) -> dict[str, Kind]:
+def _without_schema(context: TaskContext, frame: DataFrame, declared: StructType | None) -> dict[str, Kind]:
     if declared is None:
         images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
         rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))
-        declared = inferred_json(rows.where(column_named("row").startswith("{")), options_of(inferred=True))
+        declared = inferred_columns(context, rows.where(column_named("row").startswith("{")), ADDED)
     return {one.name: Kind(one.dataType, one.dataType) for one in declared.fields}
 
 

@@ -37,6 +37,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     sequence_text,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import logs_of
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -92,7 +93,8 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     lacking = {name: condition for n, (name, condition) in enumerate(missing.items()) if found[f"missing_{n}"]}
     if lacking:
         kept = _with_values(context, task, table, kept, lacking)
-    return Decoded(kept.drop(_KIND), deletes=True, remark=_truncates(int(found["truncates"])))
+    logs = logs_of(kept) if database is MYSQL else {}
+    return Decoded(kept.drop(_KIND), deletes=True, remark=_truncates(int(found["truncates"])), logs=logs)
 
 
 def _counted(rows: DataFrame, missing: dict[str, Column]) -> Row:

@@ -1,0 +1,42 @@
+"""Names of MySQL's binary logs: by these events are ordered, so a change of them is refused."""
+
+import pytest
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import followed
+from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
+
+KNOWN = {"shop": "mysql-bin.######"}
+
+
+def test_a_name_of_the_same_shape_is_followed_for_each_server() -> None:
+    assert followed({}, {"shop": ("mysql-bin.######",)}) == KNOWN
+    assert followed(KNOWN, {"other": ("binlog.######",)}) == {**KNOWN, "other": "binlog.######"}
+    assert followed(KNOWN, {}) == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [
+        (KNOWN, ("binlog.######",)),
+        (KNOWN, ("mysql-bin.#######",)),
+        ({}, ("binlog.######", "mysql-bin.######")),
+        (KNOWN, ("mysql-bin.######", "mysql-bin.#######")),
+    ],
+)
+def test_another_shape_is_refused_with_both(known: dict[str, str], found: tuple[str, ...]) -> None:
+    with pytest.raises(TaskFailed, match=r"'shop' were named '.*', and are now named '.*'") as caught:
+        followed(known, {"shop": found})
+    assert caught.value.reason is FailureReason.TABLE_MISMATCH
+
+
+def test_servers_without_end_are_refused() -> None:
+    with pytest.raises(TaskFailed, match="more than 100 servers"):
+        followed({str(number): "a.#" for number in range(100)}, {"one more": ("a.#",)})
+
+
+def test_the_checkpoint_keeps_the_names() -> None:
+    progress = KafkaProgress().advanced(source="s", topics={}, logs=KNOWN)
+    assert KafkaProgress.of(progress.checkpoint({})).logs == KNOWN
+    assert "logs" not in KafkaProgress().checkpoint({}).state
