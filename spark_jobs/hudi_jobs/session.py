@@ -18,10 +18,17 @@ metadata table is its compaction, as in every tenth commit, interns another one,
 "Index 9 out of bounds for length 7" (HoodieMetadataPayload.getInsertValue).
 """
 
+_ANCIENT_DATES = "spark.sql.parquet.datetimeRebaseModeInRead"
+ANCIENT_DATES_OF_SOURCES = "spark.hudi-operator.datetimeRebaseModeOfSources"
+"""What Spark does with dates before 1582, and times before 1900, in Parquet files of a source: `EXCEPTION` by default,
+because Spark 2 and Hive counted them in another calendar. Hudi never did, and its files do not say so to Spark."""
+
 _PLACEHOLDER = re.compile(r"\$\((POD_NAME|POD_IP|POD_NAMESPACE|JOB_NAME|JOB_UID)\)")
 
 _DEFAULTS = {
     "spark.app.name": "hudi-operator",
+    # A single 0001-01-01 fails every read of a table otherwise, and so a clustering, which then blocks its updates.
+    _ANCIENT_DATES: "CORRECTED",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Spark keeps what a UI would show of so many, also where there is none; a continuous run has thousands.
@@ -57,6 +64,7 @@ _REQUIRED = {
     # A CSV row with too few columns is only noticed when all columns are parsed.
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # SQL that a table's owner writes sees the view `source`, and neither other files nor the environment.
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.variable.substitute": "false",
@@ -65,7 +73,8 @@ _REQUIRED = {
 
 def spark_settings(requested: Mapping[str, str]) -> dict[str, str]:
     """Return the whole Spark configuration: defaults, then the request's, then what a correct run cannot do without."""
-    return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED}
+    sources = {ANCIENT_DATES_OF_SOURCES: requested.get(_ANCIENT_DATES, "EXCEPTION")}
+    return {**_DEFAULTS, **{key: _filled_in(value) for key, value in requested.items()}, **_REQUIRED, **sources}
 
 
 def hadoop_setting(requested: Mapping[str, str], key: str) -> str | None:

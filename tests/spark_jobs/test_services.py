@@ -80,6 +80,20 @@ def test_a_clustering_is_planned_and_executed_and_says_who_made_it(lake: Any, ta
     assert "small files" in again.message
 
 
+def test_a_date_of_long_ago_stops_no_clustering(lake: Any) -> None:
+    """Spark reads none before 1582 from files that do not say which calendar they count in, as those of Hudi."""
+    lake.spec, lake.metadata_table = SMALL | NEW_FILES, True
+    lake.ingestion = {"files": {"schemaDdl": "id INT, d DATE, t TIMESTAMP"}}
+    for number, operation in enumerate(("Insert", "BulkInsert")):
+        lake.put(f"{number}.csv", f"id,d,t\n{number},0001-01-01,1500-01-01T00:00:00Z\n", at=number)
+        succeeded(lake.ingest(operation=operation))
+    succeeded(lake.serve(Service.CLUSTERING))
+    lake.put("2.csv", "id,d,t\n0,0002-01-01,1500-01-01T00:00:00Z\n", at=2)
+    succeeded(lake.ingest())
+    rows = lake.spark.read.format("hudi").load(lake.base_path).selectExpr("id", "cast(d AS STRING)", "year(t)")
+    assert sorted(map(tuple, rows.collect())) == [(0, "0002-01-01", 1500), (1, "0001-01-01", 1500)]
+
+
 @pytest.mark.parametrize("service", [Service.COMPACTION, Service.CLUSTERING])
 def test_planning_and_executing_are_separate_steps(lake: Any, service: Service) -> None:
     lake.table, lake.spec = {"type": "MergeOnRead"}, SMALL

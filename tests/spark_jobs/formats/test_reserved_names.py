@@ -37,6 +37,13 @@ def test_what_spark_infers_of_broken_json_takes_no_column_of_a_value(spark: Spar
     assert (good["id"], good["_corrupt"]) == (1, "x")
 
 
+def test_names_that_differ_in_the_case_of_letters_are_refused_with_both(spark: SparkSession) -> None:
+    topic = Topic(spark)
+    topic.put({"id": 1, "v": 2}, {"id": 2, "V": 3})
+    with pytest.raises(TaskFailed, match="the columns V and v, which are one in a table"):
+        decoded(topic, value={"format": "Json"})
+
+
 def test_an_avro_record_with_such_a_field_is_refused(spark: SparkSession) -> None:
     schema = {"type": "record", "name": "R", "fields": [{"name": "_hoodie_is_deleted", "type": "boolean"}]}
     topic = Topic(spark)

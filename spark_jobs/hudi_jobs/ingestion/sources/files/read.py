@@ -19,6 +19,7 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN, Origin, SourceRo
 from hudi_jobs.ingestion.sources.files.avro_files import schemas_of
 from hudi_jobs.ingestion.types import fits, plain_type
 from hudi_jobs.jvm import schema_json
+from hudi_jobs.session import ANCIENT_DATES_OF_SOURCES
 
 _MOST_PROBES = 200
 _TEXT_FORMATS = frozenset({FileFormat.CSV, FileFormat.JSON})
@@ -42,6 +43,8 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
             return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
+        if source.format is FileFormat.PARQUET:
+            options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
         if source.format is FileFormat.JSON:
             options |= options_of(inferred=schema is None)
         if schema is None:

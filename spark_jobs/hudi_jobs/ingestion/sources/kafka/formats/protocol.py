@@ -99,6 +99,8 @@ class Unwrapper:
 
 def require_unreserved(names: Iterable[str]) -> None:
     """Raise `TaskFailed` where a column of the value has a name in `RESERVED`: it would be lost or be a mark."""
+    names = list(names)
+    require_distinct(names)
     taken = next((name for name in names if name in RESERVED), None)
     if taken == IS_DELETED:
         raise TaskFailed(
@@ -113,6 +115,19 @@ def require_unreserved(names: Iterable[str]) -> None:
             f"The messages have a column {taken}, which the driver uses itself; declare the columns of JSON values and "
             "leave this one out, or name it otherwise in the producer.",
         )
+
+
+def require_distinct(names: Iterable[str]) -> None:
+    """Raise `TaskFailed` where names of columns differ in the case of letters alone: for Spark they are one."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"The messages, or the table, have the columns {other} and {name}, which are one in a table; name "
+                "them alike in the producer, or declare the columns of JSON values.",
+            )
 
 
 def field(name: str) -> Column:

@@ -46,6 +46,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     Decoded,
     corrupt_text,
     field,
+    require_distinct,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.shapes import merged, shaped
 from hudi_jobs.ingestion.types import column_named, fits, same
@@ -267,6 +268,7 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
 
 
 def _require_free(image: StructType, database: Database) -> None:
+    require_distinct(image.fieldNames())
     own = {*database.names, SEQUENCE_TEXT, MISSING, *RESERVED}
     taken = next((name for name in image.fieldNames() if name in own), None)
     if taken is not None:
