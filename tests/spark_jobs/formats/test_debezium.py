@@ -156,6 +156,20 @@ def test_an_update_that_changes_the_record_key_deletes_the_row_that_was(topic: T
     ]
 
 
+def test_a_delete_that_does_not_name_its_record_key_is_a_bad_record(topic: Topic) -> None:
+    """Without REPLICA IDENTITY FULL the image has the database's own key, and empty values for what may not be null."""
+    nothing = {"note": "", "size": 0, "paid": False, "more": None}
+    topic.put(postgres("d", {"id": 1, **nothing}, lsn=1), key=b'{"id": 1}')
+    topic.put(postgres("d", {"id": 1, **nothing}, lsn=2), key=b'{"schema": {}, "payload": {"id": 1}}')
+    topic.put(postgres("d", {"id": 1, **nothing, "size": 3}, lsn=3), key=b'{"id": 1}')
+    topic.put(postgres("d", {"id": 1, **nothing, "note": "eu"}, lsn=4), key=b'{"id": 1}')
+    topic.put(postgres("d", {"id": 1, **nothing}, lsn=5), key=b'{"id": 1, "note": ""}')
+    topic.put(postgres("d", {"id": 1, **nothing}, lsn=6), postgres("c", {"id": 1, **nothing}, lsn=7))
+    ddl = "id BIGINT, note STRING, size INT, paid BOOLEAN, more DATE"
+    rows = rows_of(unwrapped(topic, ddl=ddl, record_key=("id", "note")))
+    assert [row[CORRUPT_RECORD] is not None for row in rows] == [True, True, *[False] * 5]
+
+
 def test_a_column_of_a_later_schema_is_null_before(topic: Topic) -> None:
     later = [*FIELDS[:2], {"type": "string", "optional": True, "field": "extra"}]
     topic.put(

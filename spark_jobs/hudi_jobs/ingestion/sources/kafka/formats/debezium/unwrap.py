@@ -37,6 +37,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     sequence_text,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key, with_former_keys
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import logs_of
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
@@ -57,7 +58,7 @@ _WRITTEN = (CREATE, READ, UPDATE)
 _TRANSACTION = ("BEGIN", "END")
 _SCHEMA_CHANGE = ("ddl", "tableChanges")
 _FROM_TEXT = (TimestampType, DateType, DecimalType)
-_ROW, _KIND, _GOOD = "_row", "_debezium_operation", "_debezium_good"
+_ROW, _KIND, _GOOD, _UNSURE = "_row", "_debezium_operation", "_debezium_good", "_debezium_unsure"
 
 
 def require(source: KafkaSource) -> None:
@@ -84,9 +85,9 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     frame = _only_events(decoded.frame)
     if not _has_columns(frame):
         return Decoded(_without_columns(frame))
-    images = (_struct(frame, name) for name in (BEFORE, AFTER))
-    frame = _with_former_keys(frame, context.task.table.record_key, *images)
-    rows = _rows(frame, database, declared_columns(context.spark, source.value.schema_ddl))
+    keys = context.task.table.record_key
+    frame = with_former_keys(frame, keys, *(_struct(frame, name) for name in (BEFORE, AFTER)))
+    rows = _rows(frame, database, keys, declared_columns(context.spark, source.value.schema_ddl))
     kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
     missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD).schema) if database is POSTGRES else {}
     found = _counted(kept, missing)
@@ -173,23 +174,6 @@ def _only_events(frame: DataFrame) -> DataFrame:
     return with_value.where(~sf.coalesce(ignored, never()))
 
 
-def _with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, after: StructType) -> DataFrame:
-    """Put the delete of the row that was before an update which changes the record key.
-
-    Debezium does so by itself where the key of the database's table changes; a record key may have other columns.
-    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was.
-    """
-    if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
-        return frame
-    old, new = ([sf.col(image)[name] for name in keys] for image in (BEFORE, AFTER))
-    is_whole = reduce(and_, [column.isNotNull() for column in (*old, *new)])
-    differs = reduce(or_, [one != other for one, other in zip(old, new, strict=True)])
-    operation = sf.col(OPERATION)
-    changed = (operation == UPDATE) & sf.col(CORRUPT_RECORD).isNull() & is_whole & differs
-    both, itself = sf.array(sf.lit(DELETE), operation), sf.array(operation)
-    return frame.withColumn(OPERATION, sf.explode(sf.when(changed, both).otherwise(itself)))
-
-
 def _without_columns(frame: DataFrame) -> DataFrame:
     """No message was an event, so that all are corrupt."""
     value = field("value")
@@ -197,7 +181,7 @@ def _without_columns(frame: DataFrame) -> DataFrame:
     return frame.select(MESSAGE, nothing, corrupt_text(value).alias(CORRUPT_RECORD))
 
 
-def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> DataFrame:
+def _rows(frame: DataFrame, database: Database, keys: Sequence[str], declared: StructType | None) -> DataFrame:
     """Return the columns of rows, the added ones, and which events are deletes or corrupt."""
     before, after, origin = (_struct(frame, name) for name in (BEFORE, AFTER, SOURCE))
     image = merged(after, before)
@@ -206,7 +190,12 @@ def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> 
     row = sf.when(deleted, shaped(sf.col(BEFORE), before, image)).otherwise(shaped(sf.col(AFTER), after, image))
     frame = frame.where(~sf.coalesce(sf.col(OPERATION) == MESSAGE_OPERATION, never()))
     frame = frame.select(
-        MESSAGE, CORRUPT_RECORD, sf.col(OPERATION).alias(_KIND), row.alias(_ROW), *database.added(origin)
+        MESSAGE,
+        CORRUPT_RECORD,
+        sf.col(OPERATION).alias(_KIND),
+        row.alias(_ROW),
+        *database.added(origin),
+        (deleted & lacks_key(sf.col(BEFORE), before, keys)).alias(_UNSURE),
     )
     if database is MYSQL:
         frame = frame.withColumn(SEQUENCE_TEXT, sequence_text())
@@ -214,7 +203,7 @@ def _rows(frame: DataFrame, database: Database, declared: StructType | None) -> 
     lost = [sf.col(_ROW)[name].isNotNull() & column.isNull() for name, (column, may_fail) in own.items() if may_fail]
     placed = [column_named(name).isNotNull() for name in database.ordering]
     good = sf.col(_KIND).isin(*_WRITTEN, DELETE) & sf.col(_ROW).isNotNull() & sf.col(CORRUPT_RECORD).isNull()
-    good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, lost, never()), never())
+    good = sf.coalesce(reduce(and_, placed, good) & ~reduce(or_, lost, sf.col(_UNSURE)), never())
     frame = frame.withColumn(_GOOD, good)
     good = sf.col(_GOOD)
     added = [*database.names, *([SEQUENCE_TEXT] if database is MYSQL else [])]

@@ -1,0 +1,61 @@
+"""What events say of the record key of a row, where that is not the key of the database's table."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, NumericType, StringType, StructType
+
+from hudi_jobs.ingestion.partitions import never
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import AFTER, BEFORE, DELETE, OPERATION, UPDATE
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
+
+
+def with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, after: StructType) -> DataFrame:
+    """Put the delete of the row that was before an update which changes the record key.
+
+    Debezium does so by itself where the key of the database's table changes; a record key may have other columns.
+    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was.
+    """
+    if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
+        return frame
+    old, new = ([sf.col(image)[name] for name in keys] for image in (BEFORE, AFTER))
+    is_whole = reduce(and_, [column.isNotNull() for column in (*old, *new)])
+    differs = reduce(or_, [one != other for one, other in zip(old, new, strict=True)])
+    operation = sf.col(OPERATION)
+    changed = (operation == UPDATE) & sf.col(CORRUPT_RECORD).isNull() & is_whole & differs
+    both, itself = sf.array(sf.lit(DELETE), operation), sf.array(operation)
+    return frame.withColumn(OPERATION, sf.explode(sf.when(changed, both).otherwise(itself)))
+
+
+def lacks_key(image: Column, kind: StructType, keys: Sequence[str]) -> Column:
+    """Tell whether the image of a deleted row does not say its record key, as its message's key in JSON shows.
+
+    PostgreSQL names the columns of its own key alone, without REPLICA IDENTITY FULL, and Debezium then puts a zero or
+    an empty text into others that may not be null (`ValueConverters.convertValue`): the delete of such a key would
+    leave the row where it is. An image that has any other value is whole.
+    """
+    types = {one.name: one.dataType for one in kind.fields}
+    text = sf.decode(field("key"), "UTF-8")
+    named = sf.json_object_keys(sf.coalesce(sf.get_json_object(text, "$.payload"), text))
+    lacking = [~sf.array_contains(named, name) & _is_empty(image[name], types[name]) for name in keys if name in types]
+    others = [sf.array_contains(named, name) | _is_empty(image[name], each) for name, each in types.items()]
+    return sf.coalesce(reduce(or_, lacking, never()) & reduce(and_, others, ~never()), never())
+
+
+def _is_empty(column: Column, kind: DataType) -> Column:
+    """Tell whether a value is null, or what stands for a value that is not there."""
+    if isinstance(kind, NumericType):
+        is_nothing = column == 0
+    elif isinstance(kind, BooleanType):
+        is_nothing = ~column
+    elif isinstance(kind, StringType | BinaryType):
+        is_nothing = sf.length(column) == 0
+    elif isinstance(kind, DateType):
+        is_nothing = column == sf.lit("1970-01-01").cast("date")
+    else:
+        is_nothing = never()
+    return column.isNull() | sf.coalesce(is_nothing, never())
