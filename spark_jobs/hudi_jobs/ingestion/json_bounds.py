@@ -10,6 +10,9 @@ MOST_LEVELS = 50
 _ENDLESS = r"[:\[,]\s*+-?[0-9]++(?:\.[0-9]++)?[eE][+-]?0*+[0-9]{4,}+\s*+[,}\]]"
 """A number with an exponent of four digits or more: of one with seven Spark makes a decimal for half a minute."""
 
+_FIRST, _LAST = -62_167_219_200_000_000, 253_433_923_200_000_000
+"""Microseconds of the years 0 and 10,001. Spark takes a number for seconds, without a look at whether they fit."""
+
 
 def options_of(*, inferred: bool) -> dict[str, str]:
     """Return options of Spark's reader of JSON: where columns are made of what the texts hold, levels are bounded."""
@@ -19,6 +22,11 @@ def options_of(*, inferred: bool) -> dict[str, str]:
 def without_endless(text: Column, kind: DataType) -> Column:
     """Return texts to read as a type; one with a number that is none of its decimals is null."""
     return sf.when(~text.rlike(_ENDLESS), text) if _has_decimals(kind) else text
+
+
+def in_our_time(column: Column) -> Column:
+    """Tell whether a time is null, or within the years that calendars have: milliseconds taken for seconds are not."""
+    return sf.coalesce(sf.unix_micros(column).between(_FIRST, _LAST), sf.lit(True))  # noqa: FBT003
 
 
 def _has_decimals(kind: DataType) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
@@ -43,7 +44,7 @@ class SourceRows:
     read the rows: the source's own words for what goes wrong there.
 
     `ordered` says that the column `SEQUENCE` tells which rows came later. `deletes` says that `IS_DELETED` tells which
-    rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `logs` and
+    rows delete their record. `passed_over` is a column that is true for what is counted and is no row. `events` and
     `remark` are the source's own: what it keeps with its checkpoint, and a sentence for people.
     """
 
@@ -56,7 +57,7 @@ class SourceRows:
     ordered: bool = False
     deletes: bool = False
     passed_over: str | None = None
-    logs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    events: Mapping[str, Any] = field(default_factory=dict)
     remark: str = ""
 
     @property

@@ -3,7 +3,8 @@
 import io
 import json
 import struct
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import fastavro
@@ -86,10 +87,16 @@ def table(rows: list[Row], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in names) for row in rows]
 
 
-def unwrapped(topic: Topic, *, ddl: str | None = "id BIGINT, note STRING", **table: Any) -> Decoded:
+def unwrapped(
+    topic: Topic,
+    *,
+    ddl: str | None = "id BIGINT, note STRING",
+    events: Mapping[str, Any] | None = None,
+    **table: Any,
+) -> Decoded:
     source = {"value": {"format": "Json", "envelope": "Debezium", **({"schema_ddl": ddl} if ddl else {})}}
     context, kafka = context_of(topic.spark, source, **{"ordering_fields": ("_event_lsn",), **table})
     unwrapper = unwrapper_of(kafka)
     assert unwrapper is not None
-    decoded = format_of(kafka).decode(context, kafka, topic.frame())
+    decoded = replace(format_of(kafka).decode(context, kafka, topic.frame()), events=events or {})
     return unwrapper.unwrap(context, kafka, decoded)

@@ -13,6 +13,7 @@ from tests.spark_jobs.formats.events import only, postgres, with_schema
 from tests.spark_jobs.formats.messages import Topic, context_of, rows_of, table, unwrapped
 from tests.spark_jobs.trials import ALL
 
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import POSTGRES
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of
@@ -80,6 +81,10 @@ def test_numbers_without_end_and_texts_without_end_are_bad_records(topic: Topic)
     assert [row.asDict().get("id") for row in rows] == [1, None]
     assert [row[CORRUPT_RECORD] is None for row in rows] == [True, False]
 
+    topic.put({"id": {str(number): 1 for number in range(5_000)}})
+    with pytest.raises(TaskFailed, match="more than 5,000 fields"):
+        format_of(kafka).decode(context, kafka, topic.frame())
+
 
 def test_values_without_an_object_are_bad_records(topic: Topic) -> None:
     topic.put(b"", b" ", b"x", b"[]", {"id": 1}, None, b'{"id": "text"}')
@@ -101,6 +106,20 @@ def test_events_whose_texts_have_no_value_of_the_declared_type_are_bad_records(t
     topic.put(*(with_schema(event, only("id", "zoned", "doc")) for event in events), b"", b"[]")
     found = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"))
     assert [row[CORRUPT_RECORD] is None for row in found] == [True, False, False, False, True, False, False]
+
+
+def test_milliseconds_are_not_taken_for_seconds(topic: Topic) -> None:
+    """As Spark does; microseconds it even multiplies beyond what a number holds."""
+    seconds = 1_732_400_000
+    values: list[Any] = [seconds, "9999-12-31T23:59:59-11:00", None, seconds * 1000, seconds * 1_000_000]
+    topic.put(*({"id": 1, "at": value} for value in values))
+    context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id INT, at TIMESTAMP"}})
+    rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, True, True, False, False]
+    topic.values.clear()
+    topic.put(*(postgres("c", {"id": 1, "at": value}, lsn=3) for value in values))
+    rows = rows_of(unwrapped(topic, ddl="id INT, at TIMESTAMP"))
+    assert [row[CORRUPT_RECORD] is None for row in rows] == [True, True, True, False, False]
 
 
 def test_times_that_are_too_far_away_are_bad_records(topic: Topic) -> None:

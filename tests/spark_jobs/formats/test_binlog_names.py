@@ -1,9 +1,12 @@
 """Names of MySQL's binary logs: by these events are ordered, so a change of them is refused."""
 
+from typing import Any
+
 import pytest
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import followed
 from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
 
@@ -37,6 +40,12 @@ def test_servers_without_end_are_refused() -> None:
 
 
 def test_the_checkpoint_keeps_the_names() -> None:
-    progress = KafkaProgress().advanced(source="s", topics={}, logs=KNOWN)
-    assert KafkaProgress.of(progress.checkpoint({})).logs == KNOWN
-    assert "logs" not in KafkaProgress().checkpoint({}).state
+    progress = KafkaProgress().advanced(source="s", topics={}, events={"logs": KNOWN})
+    assert Kept.of(KafkaProgress.of(progress.checkpoint({})).events).logs == KNOWN
+    assert "events" not in KafkaProgress().checkpoint({}).state
+
+
+@pytest.mark.parametrize("events", [{"logs": []}, {"deleted": {"a": 5}}, {"deleted": {"a": [None]}}])
+def test_what_this_release_has_not_kept_is_refused(events: dict[str, Any]) -> None:
+    with pytest.raises(TaskFailed, match="is not one that this release can read"):
+        Kept.of(events)

@@ -63,7 +63,7 @@ def test_events_are_rows_with_the_place_where_they_stood(topic: Topic) -> None:
 def test_an_update_of_mysql_stands_where_its_binlog_says(topic: Topic) -> None:
     topic.put(MYSQL_UPDATE)
     result = unwrapped(topic, ddl=None, **BINLOG)
-    assert result.logs == {"mysql-server-1": ("mysql-bin.######",)}
+    assert result.events == {"logs": {"mysql-server-1": "mysql-bin.######"}}
     row = rows_of(result)[0]
     assert row["_event_seq"] == "000003.484"
     assert (row["_event_bin_file"], row["_event_pos"], row["_event_row"]) == ("mysql-bin.000003", 484, 0)

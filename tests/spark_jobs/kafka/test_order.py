@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.kafka.conftest import encoded
 from tests.spark_jobs.trials import ALL, crossed
 
@@ -145,3 +146,30 @@ def test_deletes_that_could_not_be_right_are_refused(
     assert result.reason in {FailureReason.INVALID_REQUEST, FailureReason.TRANSFORM_INVALID}, result
     assert word in result.message
     assert not stream.lake.instants()
+
+
+def test_change_events_that_come_late_or_move_rows_leave_what_the_database_has(stream: Any) -> None:
+    """The record key has a column more than that of the database's table, whose images are whole."""
+    stream.lake.table = {
+        "recordKey": ["id", "shop"],
+        "partitionBy": ["shop"],
+        "orderingFields": ["_event_lsn"],
+    }
+    stream.source["value"] = {"schemaDdl": "id BIGINT, shop STRING", "envelope": "Debezium"}
+    stream.create()
+
+    def row(number: int, shop: str) -> dict[str, Any]:
+        return {"id": number, "shop": shop}
+
+    stream.send(postgres("c", row(number, "eu"), lsn=number) for number in (1, 2, 3))
+    succeeded(stream.ingest())
+    moved = {**postgres("u", row(1, "us"), lsn=4), "before": row(1, "eu")}
+    stream.send([moved, postgres("d", row(2, "eu"), lsn=6)])
+    succeeded(stream.ingest())
+    assert stream.rows("id", "shop") == [(1, "us"), (3, "eu")]
+    stream.send(
+        [postgres("u", row(2, "eu"), lsn=5), postgres("u", row(1, "eu"), lsn=2), postgres("c", row(4, "eu"), lsn=7)]
+    )
+    result = succeeded(stream.ingest())
+    assert "2 events passed over, older than the delete of their row" in result.message
+    assert stream.rows("id", "shop") == [(1, "us"), (3, "eu"), (4, "eu")]

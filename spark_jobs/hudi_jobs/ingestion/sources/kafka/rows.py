@@ -1,9 +1,11 @@
 """From offsets to the rows of a source: the bounded read, the columns of the value, and those of the message."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -33,12 +35,18 @@ _TOMBSTONE = "_tombstone"
 _FIELDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 
-def read_rows(context: TaskContext, source: KafkaSource, read: Sequence[Range]) -> SourceRows:
-    """Return the rows of the ranges; without any, no row with the columns that the source is known to have."""
+def read_rows(
+    context: TaskContext, source: KafkaSource, read: Sequence[Range], events: Mapping[str, Any]
+) -> SourceRows:
+    """Return the rows of the ranges; without any, no row with the columns that the source is known to have.
+
+    `events` is what an envelope has kept with the checkpoint.
+    """
     with asking("The topics cannot be read"):
         messages = _messages(context, source, read)
         decoded = format_of(source).decode(context, source, messages)
         unwrapper = unwrapper_of(source)
+        decoded = replace(decoded, events=events)
         if unwrapper is not None:
             decoded = unwrapper.unwrap(context, source, decoded)
         require_free_names(source, decoded)
@@ -55,7 +63,7 @@ def read_rows(context: TaskContext, source: KafkaSource, read: Sequence[Range]) 
             ordered=True,
             deletes=deletes,
             passed_over=_TOMBSTONE if source.tombstones is Tombstones.SKIP else None,
-            logs=decoded.logs,
+            events=decoded.events,
             remark=decoded.remark,
         )
 

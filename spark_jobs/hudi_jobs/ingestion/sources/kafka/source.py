@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -19,7 +20,6 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_millisecond
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import followed
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
     Loss,
@@ -65,7 +65,7 @@ class Kafka:
             cluster = brokers.cluster()
         found = standing(before.topics, topics, starts)
         self._require_whole(found)
-        read, rows = self._read(found, topics, limit)
+        read, rows = self._read(found, topics, limit, before.events)
         reach(Phase.LISTED)
         reached = after(before.topics, topics, found.next, read)
         figures = self._figures(found, topics, read, asked_at)
@@ -77,9 +77,9 @@ class Kafka:
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
         if rows is None and pins:
             named = self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
-            rows = read_rows(self._context, named, ())
-        found_logs, remark = ({}, "") if rows is None else (rows.logs, rows.remark)
-        progress = before.advanced(source=name, topics=reached, logs=followed(before.logs, found_logs))
+            rows = read_rows(self._context, named, (), before.events)
+        events, remark = (before.events, "") if rows is None else (rows.events, rows.remark)
+        progress = before.advanced(source=name, topics=reached, events=events)
         return InputBatch(
             rows=rows,
             checkpoint=progress.checkpoint({one: reached[one] for one in topics}),
@@ -124,7 +124,7 @@ class Kafka:
         )
 
     def _read(
-        self, found: Standing, topics: Mapping[str, TopicOffsets], limit: Limit
+        self, found: Standing, topics: Mapping[str, TopicOffsets], limit: Limit, events: Mapping[str, Any]
     ) -> tuple[tuple[Range, ...], SourceRows | None]:
         """Return what is read, and its rows.
 
@@ -139,7 +139,7 @@ class Kafka:
                 return (), None
             size = sum(one.until - one.start for one in read)
             self._context.log("reading", partitions=len(read), offsets=size)
-            rows = read_rows(self._context, self._source, read)
+            rows = read_rows(self._context, self._source, read, events)
             whole = most is None or all(ends[one.place] == one.until for one in read)
             if rows.columns or whole:
                 return read, rows

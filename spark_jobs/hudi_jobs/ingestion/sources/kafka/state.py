@@ -1,7 +1,7 @@
 """What the checkpoint of a Kafka source holds: the id of each topic, and the next offset of each of its partitions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
@@ -21,13 +21,13 @@ _LARGEST_OFFSET = 2**63 - 1
 class KafkaProgress:
     """How far topics have been read; `source` names the cluster and the topics that were read last.
 
-    `logs` are the names by which the databases of change events order them, by the server.
+    `events` is what the envelope of change events keeps: names of logs, and deletes.
     """
 
     sequence: int = 0
     source: str | None = None
     topics: Mapping[str, TopicProgress] = field(default_factory=dict)
-    logs: Mapping[str, str] = field(default_factory=dict)
+    events: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, checkpoint: Checkpoint | None) -> "KafkaProgress":
@@ -36,23 +36,25 @@ class KafkaProgress:
             return cls()
         with understood():
             topics = {str(name): _topic(entry) for name, entry in checkpoint.state["topics"].items()}
-            logs = {str(name): str(shape) for name, shape in checkpoint.state.get("logs", {}).items()}
-        return cls(checkpoint.sequence, checkpoint.source, topics, logs)
+            events = dict(checkpoint.state.get("events", {}))
+        return cls(checkpoint.sequence, checkpoint.source, topics, events)
 
     def advanced(
-        self, *, source: str, topics: Mapping[str, TopicProgress], logs: Mapping[str, str] | None = None
+        self, *, source: str, topics: Mapping[str, TopicProgress], events: Mapping[str, Any] | None = None
     ) -> "KafkaProgress":
         """Return the progress once these topics have been read so far."""
-        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics, self.logs if logs is None else logs)
+        return KafkaProgress(self.sequence + 1, source[:_SHOWN], topics, self.events if events is None else events)
 
     def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
         """Return the checkpoint that says all this, and to people how far some topics have been read.
 
-        Raises `TaskFailed` where it would be larger than a commit may carry.
+        Raises `TaskFailed` where it would be larger than a commit may carry, also without what is kept of events.
         """
         topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
-        state = {"topics": topics, **({"logs": dict(self.logs)} if self.logs else {})}
+        state = {"topics": topics, **({"events": dict(self.events)} if self.events else {})}
         checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), state)
+        if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT and self.events:
+            return replace(self, events={}).checkpoint(shown)
         if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT:
             partitions = sum(len(one.next) for one in self.topics.values())
             raise TaskFailed(

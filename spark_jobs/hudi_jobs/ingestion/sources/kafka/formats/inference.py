@@ -13,11 +13,13 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Long
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.jvm import inferred_json
 from hudi_jobs.table import HudiTable
 
 _OF_HUDI = "_hoodie_"
+_WIDEST = 5_000
 _WHOLE_NUMBERS = (LongType, DecimalType)
 
 
@@ -30,9 +32,26 @@ def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[
     assert task is not None, "a source belongs to an ingestion"
     options = options_of(inferred=True)
     if task.transform_sql is not None:
-        return inferred_json(texts, options)
-    found = inferred_json(texts, {**options, "dropFieldIfAllNull": "true"})
+        return _narrow(inferred_json(texts, options))
+    found = _narrow(inferred_json(texts, {**options, "dropFieldIfAllNull": "true"}))
     return _completed(found, _columns_of_table(context, others))
+
+
+def _narrow(found: StructType) -> StructType:
+    """Return columns of which there are not too many: names that are values, such as ids, would be more each day."""
+    if _parts(found) > _WIDEST:
+        raise TaskFailed(
+            FailureReason.SCHEMA_INCOMPATIBLE,
+            f"The values of one batch have more than {_WIDEST:,} fields, nested ones too, and each would be a column; "
+            "declare the columns, and a MAP where names of fields are values.",
+        )
+    return found
+
+
+def _parts(kind: DataType) -> int:
+    if isinstance(kind, StructType):
+        return sum(1 + _parts(field.dataType) for field in kind.fields)
+    return _parts(kind.elementType) if isinstance(kind, ArrayType) else 0
 
 
 def _columns_of_table(context: TaskContext, others: Collection[str]) -> StructType:

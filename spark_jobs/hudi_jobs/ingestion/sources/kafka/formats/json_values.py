@@ -3,14 +3,17 @@
 A value that is no object, such as `1`, `[]` or `null`, is a corrupt record: it has no columns.
 """
 
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType, TimestampType
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.ddl import declared_columns
-from hudi_jobs.ingestion.json_bounds import options_of, without_endless
+from hudi_jobs.ingestion.json_bounds import in_our_time, options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, NO_COLUMN
 from hudi_jobs.ingestion.sources.kafka.formats.inference import inferred_columns
@@ -51,6 +54,8 @@ def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> De
     # An index of its own ends the run with `spark.sql.ansi.enabled` where there is no element.
     first = sf.get(objects, sf.lit(0))
     whole = (sf.size(objects) == 1) & first.isNotNull() & sf.col(_PARSED)[CORRUPT_RECORD].isNull()
+    times = [in_our_time(first[one.name]) for one in fields if isinstance(one.dataType, TimestampType)]
+    whole = reduce(and_, times, whole)
     good = _looks_like_an_object(text) & (_decoded(value) == text) & whole.eqNullSafe(~never())
     # A column of its own: in the condition of each column it made Spark's planning the larger part of a small batch.
     frame = frame.select(MESSAGE, sf.when(good, first).alias(_ROW))

@@ -35,6 +35,7 @@ false for all others, and says so in `deletes`; a deleted row needs its record k
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as field_of
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -61,14 +62,14 @@ MESSAGE_TYPE = (
 class Decoded:
     """Messages with the columns of their values.
 
-    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `logs` are
-    the names by which the database orders its events, by the server, where they could change.
+    `deletes` says that the frame has the column `IS_DELETED`. `remark` is a sentence for people, or empty. `events` is
+    what an envelope keeps with the checkpoint, as JSON: it is given what is there, and returns what is to be there.
     """
 
     frame: DataFrame
     deletes: bool = False
     remark: str = ""
-    logs: Mapping[str, tuple[str, ...]] = field_of(default_factory=dict)
+    events: Mapping[str, Any] = field_of(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:

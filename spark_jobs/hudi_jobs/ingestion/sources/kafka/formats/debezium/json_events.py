@@ -13,17 +13,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
+    DataType,
     LongType,
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.ddl import declared_columns
-from hudi_jobs.ingestion.json_bounds import options_of, without_endless
+from hudi_jobs.ingestion.json_bounds import in_our_time, options_of, without_endless
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
@@ -36,6 +38,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     SOURCE,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import (
+    Convert,
     Kind,
     NotConnect,
     columns_of,
@@ -240,7 +243,12 @@ def _without_schema(context: TaskContext, frame: DataFrame, declared: StructType
         images = [sf.get_json_object(_TEXT, f"$.{name}") for name in (BEFORE, AFTER)]
         rows = frame.where(sf.col(_SCHEMA).isNull()).select(sf.explode(sf.array(*images)).alias("row"))
         declared = inferred_columns(context, rows.where(column_named("row").startswith("{")), ADDED)
-    return {one.name: Kind(one.dataType, one.dataType) for one in declared.fields}
+    return {one.name: Kind(one.dataType, one.dataType, _checked(one.dataType)) for one in declared.fields}
+
+
+def _checked(kind: DataType) -> Convert | None:
+    """Return what leaves out a time that is none, which is a bad record then."""
+    return (lambda column: sf.when(in_our_time(column), column)) if isinstance(kind, TimestampType) else None
 
 
 def _has_keys_of_others(text: Column) -> Column:

@@ -37,8 +37,9 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
     sequence_text,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, with_late
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key, with_former_keys
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import logs_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
@@ -84,25 +85,33 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
         require_order(table.properties)
     frame = _only_events(decoded.frame)
     if not _has_columns(frame):
-        return Decoded(_without_columns(frame))
+        return Decoded(_without_columns(frame), events=decoded.events)
     keys = context.task.table.record_key
     frame = with_former_keys(frame, keys, *(_struct(frame, name) for name in (BEFORE, AFTER)))
     rows = _rows(frame, database, keys, declared_columns(context.spark, source.value.schema_ddl))
-    kept = rows.persist(StorageLevel.MEMORY_AND_DISK)
-    missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD).schema) if database is POSTGRES else {}
+    before = Kept.of(decoded.events)
+    kept = with_late(rows, before.deleted, keys, database).persist(StorageLevel.MEMORY_AND_DISK)
+    missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD, LATE).schema) if database is POSTGRES else {}
     found = _counted(kept, missing)
     _refuse_truncates(int(found["truncates"]), task)
+    events = before.after(kept, keys, database, has_deletes=bool(found["deletes"]))
+    kept = kept.where(~sf.col(LATE)).drop(LATE)
     lacking = {name: condition for n, (name, condition) in enumerate(missing.items()) if found[f"missing_{n}"]}
     if lacking:
         kept = _with_values(context, task, table, kept, lacking)
-    logs = logs_of(kept) if database is MYSQL else {}
-    return Decoded(kept.drop(_KIND), deletes=True, remark=_truncates(int(found["truncates"])), logs=logs)
+    remark = f"{_truncates(int(found['truncates']))} {_late(int(found['late']))}".strip()
+    return Decoded(kept.drop(_KIND), deletes=True, remark=remark, events=events)
 
 
 def _counted(rows: DataFrame, missing: dict[str, Column]) -> Row:
-    truncates = sf.count(sf.when(sf.col(_KIND) == TRUNCATE, 1)).alias("truncates")
-    values = [sf.count(sf.when(condition, 1)).alias(f"missing_{n}") for n, condition in enumerate(missing.values())]
-    return rows.agg(truncates, *values).collect()[0]
+    late = sf.col(LATE)
+    named = {"truncates": sf.col(_KIND) == TRUNCATE, "late": late, "deletes": sf.col(IS_DELETED)}
+    named |= {f"missing_{n}": condition & ~late for n, condition in enumerate(missing.values())}
+    return rows.agg(*(sf.count(sf.when(one, 1)).alias(name) for name, one in named.items())).collect()[0]
+
+
+def _late(number: int) -> str:
+    return f"{counted(number, 'event')} passed over, older than the delete of their row." if number else ""
 
 
 def _refuse_truncates(number: int, task: IngestionTask) -> None:
