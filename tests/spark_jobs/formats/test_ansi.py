@@ -81,7 +81,7 @@ def test_numbers_without_end_and_texts_without_end_are_bad_records(topic: Topic)
     assert [row.asDict().get("id") for row in rows] == [1, None]
     assert [row[CORRUPT_RECORD] is None for row in rows] == [True, False]
 
-    topic.put({"id": {str(number): 1 for number in range(5_000)}})
+    topic.put({"v": {str(number): 1 for number in range(5_000)}})
     with pytest.raises(TaskFailed, match="more than 5,000 fields"):
         format_of(kafka).decode(context, kafka, topic.frame())
 
@@ -111,7 +111,7 @@ def test_events_whose_texts_have_no_value_of_the_declared_type_are_bad_records(t
 def test_milliseconds_are_not_taken_for_seconds(topic: Topic) -> None:
     """As Spark does; microseconds it even multiplies beyond what a number holds."""
     seconds = 1_732_400_000
-    values: list[Any] = [seconds, "9999-12-31T23:59:59-11:00", None, seconds * 1000, seconds * 1_000_000]
+    values: list[Any] = [seconds, "9999-12-31T23:59:59Z", None, seconds * 1000, seconds * 1_000_000]
     topic.put(*({"id": 1, "at": value} for value in values))
     context, kafka = context_of(topic.spark, {"value": {"schema_ddl": "id INT, at TIMESTAMP"}})
     rows = rows_of(format_of(kafka).decode(context, kafka, topic.frame()))
