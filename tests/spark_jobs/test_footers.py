@@ -1,5 +1,6 @@
 """What a Parquet file says of its columns besides their names and types means nothing."""
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -144,3 +145,15 @@ def test_a_user_defined_type_is_read_as_what_it_is_stored_as(lake: Any, monkeypa
         _ = lake.spark.read.parquet(str(lake.landing)).schema
     assert trace.exists(), "PySpark imports it where nothing holds it"
     sys.modules.pop("planted", None)
+
+
+def test_a_date_of_long_ago_is_read_as_the_source_says_and_else_not(lake: Any) -> None:
+    """Spark 2 and Hive counted days before 1582 otherwise; what Hudi has written is read without a word."""
+    rows = [{"id": "1", "day": dt.date(1, 1, 1)}]
+    schema = pa.schema([("id", pa.string()), ("day", pa.date32())])
+    pq.write_table(pa.Table.from_pylist(rows, schema), lake.landing / "old.parquet")
+    refused = lake.ingest(files={"format": "parquet", "options": {}})
+    assert refused.reason is FailureReason.SOURCE_UNREADABLE, refused
+    result = lake.ingest(files={"format": "parquet", "options": {"datetimeRebaseMode": "CORRECTED"}})
+    assert result.outcome is Outcome.SUCCEEDED, result
+    assert lake.rows("id", "day") == [("1", dt.date(1, 1, 1))]

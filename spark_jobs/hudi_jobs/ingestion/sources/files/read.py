@@ -39,12 +39,12 @@ def read_files(spark: SparkSession, source: FileSource, paths: Sequence[str]) ->
     with reading(spark, source, paths):
         options = reader_options(source)
         schema = declared_columns(spark, source.schema_ddl)
+        if source.format is FileFormat.PARQUET:
+            options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
         if source.format is FileFormat.AVRO:
             return _rows(spark, source, paths, _load_avro(spark, source, options, schema, paths))
         if source.format not in _TEXT_FORMATS:
             return _rows(spark, source, paths, _load(spark, source, options, schema, paths))
-        if source.format is FileFormat.PARQUET:
-            options.setdefault("datetimerebasemode", spark.conf.get(ANCIENT_DATES_OF_SOURCES, "EXCEPTION") or "")
         if source.format is FileFormat.JSON:
             options |= options_of(inferred=schema is None)
         if schema is None:
