@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.formats.messages import Topic, avro_value, context_of, rows_of, unwrapped
 from tests.spark_jobs.formats.registry_server import fake_registry
 
@@ -42,6 +43,17 @@ def test_names_that_differ_in_the_case_of_letters_are_refused_with_both(spark: S
     topic.put({"id": 1, "v": 2}, {"id": 2, "V": 3})
     with pytest.raises(TaskFailed, match="the columns V and v, which are one in a table"):
         decoded(topic, value={"format": "Json"})
+
+
+def test_a_field_that_a_text_names_twice_is_one_column_with_its_last_value(spark: SparkSession) -> None:
+    topic = Topic(spark)
+    topic.put(b'{"id": 1, "id": 2, "v": {"a": 1, "a": 2}}')
+    assert rows_of(decoded(topic, value={"format": "Json"}))[0].asDict(recursive=True)["v"] == {"a": 2}
+    topic.values.clear()
+    topic.put(
+        postgres("c", None, lsn=1) | {"after": "x"}, b'{"op": "c", "source": {"lsn": 5}, "after": {"id": 1, "id": 2}}'
+    )
+    assert [row["id"] for row in rows_of(unwrapped(topic, ddl=None))] == [None, 2]
 
 
 def test_an_avro_record_with_such_a_field_is_refused(spark: SparkSession) -> None:

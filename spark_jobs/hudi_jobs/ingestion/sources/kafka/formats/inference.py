@@ -15,6 +15,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.json_bounds import options_of
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import require_distinct
 from hudi_jobs.jvm import inferred_json
 from hudi_jobs.table import HudiTable
 
@@ -32,9 +33,22 @@ def inferred_columns(context: TaskContext, texts: DataFrame, others: Collection[
     assert task is not None, "a source belongs to an ingestion"
     options = options_of(inferred=True)
     if task.transform_sql is not None:
-        return _narrow(inferred_json(texts, options))
-    found = _narrow(inferred_json(texts, {**options, "dropFieldIfAllNull": "true"}))
+        return _narrow(_distinct(inferred_json(texts, options)))
+    found = _narrow(_distinct(inferred_json(texts, {**options, "dropFieldIfAllNull": "true"})))
     return _completed(found, _columns_of_table(context, others))
+
+
+def _distinct(found: StructType) -> StructType:
+    """Return columns of which each is there once, where a text names a field twice; the last value of it counts."""
+    fields = {field.name: _distinct_within(field.dataType) for field in found.fields}
+    require_distinct(fields)
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+def _distinct_within(kind: DataType) -> DataType:
+    if isinstance(kind, ArrayType):
+        return ArrayType(_distinct_within(kind.elementType))
+    return _distinct(kind) if isinstance(kind, StructType) else kind
 
 
 def _narrow(found: StructType) -> StructType:
