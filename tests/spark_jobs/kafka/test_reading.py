@@ -60,6 +60,15 @@ def test_limits_spread_over_partitions_and_later_runs_read_the_rest(stream: Any)
     assert stream.rows("id") == [(number,) for number in range(40)]
 
 
+def test_a_limit_of_bytes_holds_where_the_next_messages_are_small(stream: Any) -> None:
+    stream.create()
+    stream.send([{"id": number, "v": ""} for number in range(200)])
+    stream.send([{"id": number, "v": "x" * 20_000} for number in range(200, 400)])
+    result = succeeded(stream.ingest(maxBytes=200_000))
+    assert 1 <= int(result.rows_read or 0) <= 20
+    assert result.more_input
+
+
 def test_transactions_are_read_once_they_are_committed_and_never_when_aborted(stream: Any) -> None:
     stream.create()
     stream.send(numbered(0, 2))

@@ -19,20 +19,41 @@ _SECONDS = 15.0
 _POLL_MILLISECONDS = 2000
 _CLOSING_SECONDS = 5
 _ASSUMED_SIZE = 1024
+_PLACES = (0.0, 0.5, 0.9)
+"""Where messages are looked at, as shares of what is left."""
 
 
-def average_size(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int:
-    """Return how many bytes the next messages have on average, key and value, by the first ones that come."""
+def average_size(
+    spark: SparkSession,
+    source: KafkaSource,
+    following: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> int:
+    """Return how many bytes messages have on average, key and value, by some of the next, middle and late ones.
+
+    The greatest of the three counts: a topic may begin with tombstones, and go on with what is a thousand times as large.
+    """
     with _consumer(spark, source, isolation_level(source), most=_SAMPLE) as consumer:
-        _begin_at(spark, consumer, following)
-        sizes: list[int] = []
         deadline = time.monotonic() + _SECONDS
-        while not sizes and time.monotonic() < deadline:
-            sizes = [
-                max(int(record.serializedKeySize()), 0) + max(int(record.serializedValueSize()), 0)
-                for record in _polled(spark, consumer)
-            ]
-    return max(sum(sizes) // len(sizes), 1) if sizes else _ASSUMED_SIZE
+        looked_at = [
+            {place: start + int((ends[place] - start) * share) for place, start in following.items()}
+            for share in _PLACES
+        ]
+        averages = [_average(spark, consumer, places, deadline) for places in looked_at]
+    return max((one for one in averages if one is not None), default=_ASSUMED_SIZE)
+
+
+def _average(
+    spark: SparkSession, consumer: JavaObject, places: Mapping[TopicPartition, int], deadline: float
+) -> int | None:
+    _begin_at(spark, consumer, places)
+    sizes: list[int] = []
+    while not sizes and time.monotonic() < deadline:
+        sizes = [
+            max(int(record.serializedKeySize()), 0) + max(int(record.serializedValueSize()), 0)
+            for record in _polled(spark, consumer)
+        ]
+    return max(sum(sizes) // len(sizes), 1) if sizes else None
 
 
 def oldest_time(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int | None:

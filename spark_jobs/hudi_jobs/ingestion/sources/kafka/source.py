@@ -149,11 +149,11 @@ class Kafka:
             most = size * 4
 
     def _most(self, found: Standing, ends: Mapping[TopicPartition, int], limit: Limit) -> int | None:
-        """Return how many offsets a run reads; bytes are an estimate, by the next messages."""
+        """Return how many offsets a run reads; bytes are an estimate, by some of the messages."""
         following = {place: start for place, start in found.next.items() if ends[place] > start}
         bounds = [] if limit.items is None else [limit.items]
         if limit.size is not None and following:
-            bounds.append(limit.size // average_size(self._context.spark, self._source, following))
+            bounds.append(limit.size // average_size(self._context.spark, self._source, following, ends))
         return max(min(bounds), 1) if bounds else None
 
     def _figures(
