@@ -31,7 +31,7 @@ def average_size(
 ) -> int:
     """Return how many bytes messages have on average, key and value, by some of the next, middle and late ones.
 
-    The greatest of the three counts: a topic may begin with tombstones, and go on with what is a thousand times as large.
+    The greatest of the three counts: a topic may begin with tombstones, and go on with much larger values.
     """
     with _consumer(spark, source, isolation_level(source), most=_SAMPLE) as consumer:
         deadline = time.monotonic() + _SECONDS
