@@ -2,16 +2,14 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
-    BadRecordPolicy,
     Checkpoint,
     FailureReason,
     IngestionTask,
@@ -26,33 +24,14 @@ from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.log_gate import require_keys_in_base_files
 from hudi_jobs.ingestion.batch import InputBatch, Limit, Source
+from hudi_jobs.ingestion.check import RowChecks
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress, require_following, require_kind
-from hudi_jobs.ingestion.order import (
-    last_of_each,
-    leaves_one_of_each,
-    lost_deletes,
-    require_marks,
-    with_mark_of_deletes,
-)
-from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
 from hudi_jobs.ingestion.quality import (
     Counts,
-    Faults,
-    count_unparsable,
-    keep,
-    observed,
-    observed_faults,
-    quarantine,
-    refuse,
     require_quarantine,
-    without_key,
-    without_order,
 )
-from hudi_jobs.ingestion.rows import SEQUENCE, SourceRows
-from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.registry import source_of
-from hudi_jobs.ingestion.transform import apply_transform
-from hudi_jobs.ingestion.types import cast, nullable
 from hudi_jobs.ingestion.write import write_commit, write_options
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
@@ -140,14 +119,6 @@ def _newest_checkpoint(table: HudiTable | None) -> str | None:
     return None if table is None else table.active_note(CHECKPOINT_KEY)
 
 
-class _Checked(NamedTuple):
-    """Rows to write, what was counted, and whether no two of the rows have one key."""
-
-    frame: DataFrame
-    counts: Counts
-    one_of_each: bool = False
-
-
 class _Run:
     """What is done with a batch of the source."""
 
@@ -176,7 +147,8 @@ class _Run:
     def commit(self, rows: SourceRows, checkpoint: Checkpoint) -> TaskResult:
         """Read, check, write."""
         try:
-            read = self._checked(rows) if rows.columns else self._unparsable(rows)
+            checks = self._checks()
+            read = checks.of(rows) if rows.columns else checks.unparsable(rows)
             if read is None:
                 return self.nothing(f"There is no row in {self._batch.contents}.")
             frame, counts, one_of_each = read
@@ -211,6 +183,12 @@ class _Run:
             checkpoint=None if batch.checkpoint is None else batch.checkpoint.display,
             more_input=False,
             **batch.figures,
+        )
+
+    def _checks(self) -> RowChecks:
+        must_be_kept = self._batch.must_be_kept
+        return RowChecks(
+            self._context, self._task, self._definition, self._table, self._table_schema, must_be_kept=must_be_kept
         )
 
     def _write(
@@ -266,104 +244,6 @@ class _Run:
             message="Another run has committed what it read since this one began, so nothing was written: "
             "the rows would be in the table twice. The next run continues from there.",
         )
-
-    def _checked(self, rows: SourceRows) -> _Checked:
-        """Return the rows to write, read once and kept, and what was counted on the way."""
-        frame = nullable(apply_transform(self._context.spark, observed(rows), self._task.transform_sql))
-        self._require_columns(frame.schema)
-        require_marks(rows, frame.schema, self._definition, self._task)
-        frame = self._gate(frame, rows)
-        faults = self._faults(frame.schema, deletes=rows.deletes)
-        frame = observed_faults(frame, faults)
-        shuffled = rows.ordered and SEQUENCE in frame.columns and self._task.operation is WriteOperation.UPSERT
-        one_of_each = shuffled and leaves_one_of_each(self._table, frame.schema, self._definition)
-        if rows.ordered:
-            unwritable = faults.misplaced | faults.unordered
-            frame = last_of_each(frame, self._definition, self._task, unwritable, one_of_each=one_of_each)
-        with rows.reading():
-            kept, counts = keep(rows, frame, faults, shuffled=shuffled)
-        if counts.bad:
-            self._set_aside(counts, rows, (kept, faults))
-        return _Checked(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each)
-
-    def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
-        with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
-            require_zones(self._table, schema, PartitionStyle.of(self._table))
-        keyless = without_key(schema, self._definition.record_key)
-        # What an operation deletes is known by its key alone.
-        is_ordered = self._task.operation is not WriteOperation.DELETE
-        unordered = without_order(self._definition.ordering_fields if is_ordered else ())
-        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered)
-
-    def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
-        """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
-        definition, style = self._definition, PartitionStyle.of(self._table)
-        lost = lost_deletes(definition) if deletes else never()
-        return misplaced(schema, definition.partition_by, style) | lost
-
-    def _unparsable(self, rows: SourceRows) -> _Checked | None:
-        """No row gave a column, so there is nothing to write but the checkpoint.
-
-        Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
-        """
-        with rows.reading():
-            counts = count_unparsable(rows)
-        if counts.bad:
-            self._set_aside(counts, rows, (rows.parsed, Faults(~never(), never(), never())))
-        if self._table_schema is None and self._batch.must_be_kept and not counts.bad:
-            raise TaskFailed(
-                FailureReason.SCHEMA_INCOMPATIBLE,
-                f"{rows.name[:1].upper()}{rows.name[1:]} are to be read from their end on, and there is no table to "
-                "keep where that is: no column is known. Register the newest schemas of their subjects, or start at "
-                "Earliest or at a timestamp; until then nothing counts as read.",
-            )
-        if self._table_schema is None and not counts.bad:
-            return None
-        if self._table_schema is None:
-            raise TaskFailed(
-                FailureReason.BAD_RECORDS,
-                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema, or, where "
-                "values name theirs in a registry, register the newest one.",
-            )
-        return _Checked(self._context.spark.createDataFrame([], self._table_schema), counts)
-
-    def _require_columns(self, schema: StructType) -> None:
-        definition = self._definition
-        wanted = dict.fromkeys(definition.ordering_fields, "ordering")
-        wanted |= dict.fromkeys(definition.partition_by, "partition")
-        wanted |= dict.fromkeys(definition.record_key, "record key")
-        require_columns(schema, wanted)
-
-    def _gate(self, frame: DataFrame, rows: SourceRows) -> DataFrame:
-        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
-        definition = self._definition
-        if self._table_schema is None and self._task.operation is WriteOperation.DELETE:
-            raise TaskFailed(
-                FailureReason.TABLE_MISMATCH,
-                f"There is no table at {definition.base_path} to delete from; write rows to it first.",
-            )
-        if self._table_schema is None:
-            return frame
-        if self._task.operation is not WriteOperation.DELETE:
-            frame = with_mark_of_deletes(frame, self._table_schema)
-        marks = {SEQUENCE} if rows.ordered else set()
-        incoming = StructType([field for field in frame.schema if field.name not in marks])
-        conforms = conform_keys if self._task.operation is WriteOperation.DELETE else conform
-        kind = conforms(self._table_schema, incoming, Rules.of(definition, self._task.schema_evolution))
-        names = set(kind.names)
-        return cast(frame, StructType([kind[one.name] if one.name in names else one for one in frame.schema]))
-
-    def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
-        """Do with bad rows what the policy says, before anything is committed."""
-        task = self._task
-        if task.bad_records is BadRecordPolicy.FAIL:
-            refuse(counts, rows)
-        context = self._context
-        folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
-        if context.batch is not None:
-            folder += f"/batch-{context.batch}"  # another batch of the run replaces nothing
-        quarantine(counts, rows, unwritable, folder)
-        context.log("quarantined", rows=counts.bad, folder=folder)
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
         batch = self._batch

@@ -1,0 +1,158 @@
+"""The rows of a batch before they are written: read once, conformed to the table and counted; bad ones set aside."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import StructType
+
+from hudi_jobs.classification import stage
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.order import (
+    last_of_each,
+    leaves_one_of_each,
+    lost_deletes,
+    require_marks,
+    with_mark_of_deletes,
+)
+from hudi_jobs.ingestion.partitions import PartitionStyle, misplaced, never, require_zones
+from hudi_jobs.ingestion.quality import (
+    Counts,
+    Faults,
+    count_unparsable,
+    keep,
+    observed,
+    observed_faults,
+    quarantine,
+    refuse,
+    without_key,
+    without_order,
+)
+from hudi_jobs.ingestion.rows import SEQUENCE, SourceRows
+from hudi_jobs.ingestion.schema_gate import Rules, conform, conform_keys, require_columns
+from hudi_jobs.ingestion.transform import apply_transform
+from hudi_jobs.ingestion.types import cast, nullable
+from hudi_jobs.table import HudiTable
+
+
+class CheckedRows(NamedTuple):
+    """Rows to write, what was counted, and whether no two of the rows have one key."""
+
+    frame: DataFrame
+    counts: Counts
+    one_of_each: bool = False
+
+
+@dataclass(frozen=True)
+class RowChecks:
+    """How the rows of a batch become rows of the table, which is None, as its schema is, before the first commit.
+
+    `must_be_kept` says that the position of the batch counts although no row is there.
+    """
+
+    context: TaskContext
+    task: IngestionTask
+    definition: TableDefinition
+    table: HudiTable | None
+    table_schema: StructType | None
+    must_be_kept: bool
+
+    def of(self, rows: SourceRows) -> CheckedRows:
+        """Return the rows to write, read once and kept, and what was counted on the way."""
+        frame = nullable(apply_transform(self.context.spark, observed(rows), self.task.transform_sql))
+        self._require_columns(frame.schema)
+        require_marks(rows, frame.schema, self.definition, self.task)
+        frame = self._gate(frame, rows)
+        faults = self._faults(frame.schema, deletes=rows.deletes)
+        frame = observed_faults(frame, faults)
+        shuffled = rows.ordered and SEQUENCE in frame.columns and self.task.operation is WriteOperation.UPSERT
+        one_of_each = shuffled and leaves_one_of_each(self.table, frame.schema, self.definition)
+        if rows.ordered:
+            unwritable = faults.misplaced | faults.unordered
+            frame = last_of_each(frame, self.definition, self.task, unwritable, one_of_each=one_of_each)
+        with rows.reading():
+            kept, counts = keep(rows, frame, faults, shuffled=shuffled)
+        if counts.bad:
+            self._set_aside(counts, rows, (kept, faults))
+        return CheckedRows(kept.where(~faults.any) if counts.unwritable else kept, counts, one_of_each)
+
+    def unparsable(self, rows: SourceRows) -> CheckedRows | None:
+        """No row gave a column, so there is nothing to write but the checkpoint.
+
+        Without any row, as where all transactions of a topic were aborted, a table that is not there yet stays so.
+        """
+        with rows.reading():
+            counts = count_unparsable(rows)
+        if counts.bad:
+            self._set_aside(counts, rows, (rows.parsed, Faults(~never(), never(), never())))
+        if self.table_schema is None and self.must_be_kept and not counts.bad:
+            raise TaskFailed(
+                FailureReason.SCHEMA_INCOMPATIBLE,
+                f"{rows.name[:1].upper()}{rows.name[1:]} are to be read from their end on, and there is no table to "
+                "keep where that is: no column is known. Register the newest schemas of their subjects, or start at "
+                "Earliest or at a timestamp; until then nothing counts as read.",
+            )
+        if self.table_schema is None and not counts.bad:
+            return None
+        if self.table_schema is None:
+            raise TaskFailed(
+                FailureReason.BAD_RECORDS,
+                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema, or, where "
+                "values name theirs in a registry, register the newest one.",
+            )
+        return CheckedRows(self.context.spark.createDataFrame([], self.table_schema), counts)
+
+    def _faults(self, schema: StructType, *, deletes: bool) -> Faults:
+        with stage("The table's partitions cannot be read", otherwise=FailureReason.HUDI_ERROR):
+            require_zones(self.table, schema, PartitionStyle.of(self.table))
+        keyless = without_key(schema, self.definition.record_key)
+        # What an operation deletes is known by its key alone.
+        is_ordered = self.task.operation is not WriteOperation.DELETE
+        unordered = without_order(self.definition.ordering_fields if is_ordered else ())
+        return Faults(keyless, self._misplaced(schema, deletes=deletes), unordered)
+
+    def _misplaced(self, schema: StructType, *, deletes: bool) -> Column:
+        """Return the condition of rows outside of any partition; the gate lets no column of keys change its type."""
+        definition, style = self.definition, PartitionStyle.of(self.table)
+        lost = lost_deletes(definition) if deletes else never()
+        return misplaced(schema, definition.partition_by, style) | lost
+
+    def _require_columns(self, schema: StructType) -> None:
+        definition = self.definition
+        wanted = dict.fromkeys(definition.ordering_fields, "ordering")
+        wanted |= dict.fromkeys(definition.partition_by, "partition")
+        wanted |= dict.fromkeys(definition.record_key, "record key")
+        require_columns(schema, wanted)
+
+    def _gate(self, frame: DataFrame, rows: SourceRows) -> DataFrame:
+        """Return the frame in the table's own types, or raise `TaskFailed` where it does not fit the table."""
+        definition = self.definition
+        if self.table_schema is None and self.task.operation is WriteOperation.DELETE:
+            raise TaskFailed(
+                FailureReason.TABLE_MISMATCH,
+                f"There is no table at {definition.base_path} to delete from; write rows to it first.",
+            )
+        if self.table_schema is None:
+            return frame
+        if self.task.operation is not WriteOperation.DELETE:
+            frame = with_mark_of_deletes(frame, self.table_schema)
+        marks = {SEQUENCE} if rows.ordered else set()
+        incoming = StructType([field for field in frame.schema if field.name not in marks])
+        conforms = conform_keys if self.task.operation is WriteOperation.DELETE else conform
+        kind = conforms(self.table_schema, incoming, Rules.of(definition, self.task.schema_evolution))
+        names = set(kind.names)
+        return cast(frame, StructType([kind[one.name] if one.name in names else one for one in frame.schema]))
+
+    def _set_aside(self, counts: Counts, rows: SourceRows, unwritable: tuple[DataFrame, Faults]) -> None:
+        """Do with bad rows what the policy says, before anything is committed."""
+        task = self.task
+        if task.bad_records is BadRecordPolicy.FAIL:
+            refuse(counts, rows)
+        context = self.context
+        folder = f"{str(task.quarantine_path).rstrip('/')}/{context.run}/{context.task.id}"
+        if context.batch is not None:
+            folder += f"/batch-{context.batch}"  # another batch of the run replaces nothing
+        quarantine(counts, rows, unwritable, folder)
+        context.log("quarantined", rows=counts.bad, folder=folder)
