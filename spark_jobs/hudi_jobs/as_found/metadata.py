@@ -16,7 +16,8 @@ _STATISTICS, _BLOOM = "hoodie.metadata.index.column.stats.enable", "hoodie.metad
 _INDEXES = {"column_stats": _STATISTICS, "bloom_filters": _BLOOM}
 _RECORD_INDEX = "record_index"
 _GLOBAL, _PARTITIONED = "hoodie.metadata.global.record.level.index.enable", "hoodie.metadata.record.level.index.enable"
-_RECORD_INDEXES = (_GLOBAL, _PARTITIONED, "hoodie.metadata.record.index.enable")
+RECORD_INDEXES = (_GLOBAL, _PARTITIONED, "hoodie.metadata.record.index.enable")
+"""The options that ask for an index of record keys."""
 
 
 def metadata_partitions(properties: Mapping[str, str]) -> frozenset[str]:
@@ -52,7 +53,7 @@ def metadata_options(
     kept |= {option: _flag(name in present or wanted(option)) for name, option in _INDEXES.items()}
     if _RECORD_INDEX in present:
         return kept | {_GLOBAL: _flag(not is_partitioned), _PARTITIONED: _flag(is_partitioned)}
-    return kept | {option: _flag(wanted(option)) for option in _RECORD_INDEXES if option in options}
+    return kept | {option: _flag(wanted(option)) for option in RECORD_INDEXES if option in options}
 
 
 def _flag(value: bool) -> str:  # noqa: FBT001 - it is what is written down

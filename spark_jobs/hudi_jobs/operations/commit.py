@@ -28,12 +28,19 @@ def commit_of(context: TaskContext, uid: str) -> str | None:
 
 
 def write_as(
-    context: TaskContext, uid: str, rows: DataFrame, operation: WriteOperation, *, options: dict[str, str], doing: str
+    context: TaskContext,
+    uid: str,
+    rows: DataFrame,
+    operation: WriteOperation,
+    *,
+    options: dict[str, str],
+    doing: str,
+    after: str | None = None,
 ) -> str:
     """Write the rows, which have none of Hudi's own columns, as the commit of the operation; return it.
 
     The timeline decides: a write that fails after its commit was completed has succeeded. `doing` says what could not
-    be done.
+    be done, and `after` is a commit that the operation has made before.
     """
     base_path = context.task.table.base_path
     options = {
@@ -56,6 +63,6 @@ def write_as(
     except TaskFailed as error:
         failure = error
     found = commit_of(context, uid)
-    if found is not None:
+    if found is not None and found != after:
         return found
     raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and there is no commit.")

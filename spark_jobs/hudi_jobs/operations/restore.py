@@ -8,7 +8,9 @@ again after: Hudi restores it only as far back as its own last compaction, and a
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from hudi_jobs.as_found.metadata import ENABLED
+from py4j.protocol import Py4JJavaError
+
+from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
@@ -23,6 +25,7 @@ from hudi_jobs.services.others import Others
 from hudi_jobs.services.preparation import load_timeline
 
 _WITHOUT_BACKUP = False
+_DOUBLED = "HoodieDuplicateKeyException"
 
 
 def restore_of(context: TaskContext, record: RestoreRecord) -> Restore | None:
@@ -108,18 +111,28 @@ def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str
     """Return a sentence where the table had a metadata table, made by these options, and has none any more."""
     if not options or has_metadata_table(context):
         return ""
-    return "The metadata table is not there any more: declare metadataTable.enabled, and the next write makes it."
+    is_indexed = any(options.get(option) == "true" for option in RECORD_INDEXES)
+    first = "remove rows with the same key (repair.deduplicate), if there are any; " if is_indexed else ""
+    how = f"{first}declare metadataTable.enabled, and the next write makes it"
+    return f"The metadata table is not there any more: {how}."
 
 
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
-    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`)."""
+    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`).
+
+    Beside rows with the same key Hudi can make no index of record keys, however often it is asked. Then there is none.
+    """
     if not metadata_options:
         return
-    with (
-        stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR),
-        _client(context, metadata_options) as client,
-    ):
-        client.initialise_metadata_table()
+    with stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR):
+        try:
+            with _client(context, metadata_options) as client:
+                client.initialise_metadata_table()
+        except Py4JJavaError as error:
+            if _DOUBLED not in str(error):
+                raise
+            context.log("no metadata table is made, because rows have the same key")
+            remove_metadata_table(context)
 
 
 def _client(context: TaskContext, options: Mapping[str, str]) -> AbstractContextManager[WriteClient]:

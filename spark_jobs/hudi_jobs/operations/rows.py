@@ -16,6 +16,7 @@ from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.operations.past import rows_as_of
 from hudi_jobs.operations.record import Part, Rows
+from hudi_jobs.table import HudiTable
 
 MOST_PARTS = 1_000
 """Partitions that a record keeps by their names."""
@@ -24,7 +25,8 @@ _LONGEST_NAMES = 200_000
 """Characters of the names of all of them."""
 
 _HUDI = "_hoodie_"
-_PARTITION = "_hoodie_partition_path"
+_PARTITION, _KEY = "_hoodie_partition_path", "_hoodie_record_key"
+_COUNT = "__count"
 _HASHES_OF_MAPS = "spark.sql.legacy.allowHashOnMapType"
 _SUM = "decimal(38,0)"
 
@@ -45,6 +47,16 @@ def current_rows(context: TaskContext, *, metadata_table: bool = False) -> DataF
     """Return the rows of the table now, by its metadata table or by listing its files."""
     options = {ENABLED: str(metadata_table).lower()}
     return context.spark.read.format("hudi").options(**options).load(context.task.table.base_path)
+
+
+def indexed_by(table: HudiTable) -> tuple[str, ...]:
+    """Return the columns by which a table's index of record keys tells rows from one another."""
+    return (_PARTITION, _KEY) if table.has_partitioned_record_index() else (_KEY,)
+
+
+def are_doubled(rows: DataFrame, key: tuple[str | Column, ...]) -> bool:
+    """Tell whether rows have the same key as one another."""
+    return not rows.groupBy(*key).agg(sf.count("*").alias(_COUNT)).where(sf.col(_COUNT) > 1).isEmpty()
 
 
 def summed(context: TaskContext, frame: DataFrame) -> Rows:

@@ -17,6 +17,7 @@ from hudi_jobs.operations.check import (
     require_known_indexes,
     require_no_restore,
 )
+from hudi_jobs.operations.erase.copies import require_deletable
 from hudi_jobs.operations.erase.keys import (
     Keys,
     digest_of,
@@ -69,6 +70,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
     with stage("The operation cannot be checked", otherwise=FailureReason.HUDI_ERROR):
         rows = current_rows(context)
         _require_told_apart(work, rows, keys)
+        require_deletable(work, rows, keys)
         files = files_below(context, table.base_path)
         data = [file for file in files if is_data(file.path)]
         holding = _holding(work, data, keys)

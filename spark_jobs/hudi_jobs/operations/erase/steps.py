@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from pyspark.sql import DataFrame
+
+from hudi_jobs.as_found.metadata import has_record_index
 from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -21,6 +24,7 @@ from hudi_jobs.gates.key_gate import are_found_again
 from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.operations.check import in_zone_of_table
 from hudi_jobs.operations.commit import commit_of, write_as
+from hudi_jobs.operations.erase.copies import MOST_COPIES, lie_apart
 from hudi_jobs.operations.erase.keys import Keys, with_key
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.rows import current_rows
@@ -80,23 +84,32 @@ def _require_no_write_left(context: TaskContext) -> None:
 
 
 def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | None:
-    """Delete the rows as one commit, unless that has been done; return it, None where there are no such rows."""
+    """Delete the rows, and again while there are any; return the last commit of these, None where there were no rows.
+
+    A delete takes one of the rows that have the same key in one file, and log files are merged before the next one.
+    """
     found = commit_of(context, record.uid)
-    if found is not None:
-        return found
-    rows = with_key(current_rows(context), keys)
-    if rows.isEmpty():
-        return None
+    for _ in range(MOST_COPIES + 1):
+        rows = with_key(current_rows(context), keys)
+        if rows.isEmpty():
+            return found
+        if found is not None:
+            _merge_logs(context)
+        found = _delete(context, record, with_key(current_rows(context), keys), after=found)
+    raise TaskFailed(FailureReason.NOT_ERASED, "Hudi leaves rows of the keys each time that it deletes them.")
+
+
+def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after: str | None) -> str:
     told = {ERASED_KEY: record.erased.digest or ""}
     with in_zone_of_table(context):  # as the write is done
         table = HudiTable.existing(context.spark, context.task.table.base_path)
         is_found = are_found_again(context.spark, table, context.task.hudi_options, rows)
-    if is_found:
+    if is_found and not (has_record_index(table.properties) and lie_apart(rows)):
         rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
     else:
         told[_BY_HUDIS_COLUMNS] = "true"
     doing = "Hudi could not delete the rows"
-    return write_as(context, record.uid, rows, WriteOperation.DELETE, options=told, doing=doing)
+    return write_as(context, record.uid, rows, WriteOperation.DELETE, options=told, doing=doing, after=after)
 
 
 def remove_versions(context: TaskContext) -> int:
@@ -104,10 +117,14 @@ def remove_versions(context: TaskContext) -> int:
 
     What cleans have removed before is not counted.
     """
-    if context.task.table.type is TableType.MERGE_ON_READ:
-        _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE, PlannedServiceTask())))
+    _merge_logs(context)
     cleans = _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
     return sum(result.files_deleted or 0 for result in cleans)
+
+
+def _merge_logs(context: TaskContext) -> None:
+    if context.task.table.type is TableType.MERGE_ON_READ:
+        _repeated(lambda: compact(_for(context, Service.COMPACTION, EVERY_LOG_FILE, PlannedServiceTask())))
 
 
 def _for(

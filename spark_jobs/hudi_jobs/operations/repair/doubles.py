@@ -20,7 +20,7 @@ from hudi_jobs.operations.rows import row_hash
 
 PARTITION, KEY = "_hoodie_partition_path", "_hoodie_record_key"
 
-_OF_A_PARTITION = frozenset({"BLOOM", "SIMPLE", "RECORD_LEVEL_INDEX"})
+_OF_A_PARTITION = frozenset({"BLOOM", "BUCKET", "SIMPLE", "RECORD_LEVEL_INDEX"})
 _OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_INDEX"})
 _INDEX = "hoodie.index.type"
 _TIME, _PLACES = "_hoodie_commit_time", ("_hoodie_commit_seqno", "_hoodie_file_name")

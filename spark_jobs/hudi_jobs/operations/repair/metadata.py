@@ -17,7 +17,7 @@ from hudi_jobs.operations.repair.alone import require_at_rest
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
-from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.rows import are_doubled, current_rows, difference, indexed_by, rows_now
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.plans import require_properties_inside
@@ -47,6 +47,11 @@ def _found(work: Work) -> dict[str, Any]:
     timeline = load_timeline(work.context)
     require_properties_inside(timeline.meta, work.table.base_path)
     require_at_rest(work, timeline, "a metadata table")
+    if _RECORD_INDEX in present and are_doubled(current_rows(work.context), indexed_by(work.table)):
+        raise refused(
+            "Rows have the same key, and beside them Hudi can make no index of record keys; have the older ones "
+            "removed first (repair.deduplicate)."
+        )
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
 

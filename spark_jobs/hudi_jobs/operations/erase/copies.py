@@ -1,0 +1,62 @@
+"""Keys of which there are several rows: whether deletes take them all, and how many deletes that needs.
+
+Seen with Hudi 1.2.0: of several rows in one file a delete takes the first, so it is done again. Where the metadata
+table has an index of record keys, that knows one place for each; and beside rows with the same key it cannot be made
+again (`HoodieDuplicateKeyException`). By buckets Hudi writes nothing to a partition with two files of one bucket.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.as_found.metadata import has_record_index
+from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, with_key
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.rows import are_doubled, indexed_by
+from hudi_jobs.operations.work import Work
+
+MOST_COPIES = 20
+"""Rows of a key in one file: each takes a commit of its own."""
+
+_INDEX, _ENGINE = "hoodie.index.type", "hoodie.index.bucket.engine"
+_FILE, _GROUP = "_hoodie_file_name", "__group"
+_BUCKET = 8
+"""Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
+
+_ADVICE = "Have them removed first, but for the newest one of each key (repair.deduplicate)."
+
+
+def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
+    """Refuse keys of which a copy would stay, or after which the metadata table could not be made again."""
+    found = with_key(rows, keys).withColumn(_GROUP, _group())
+    most = found.groupBy(PARTITION, _GROUP, RECORD_KEY).count().agg(sf.max("count")).first()
+    if most is not None and (most[0] or 0) > MOST_COPIES:
+        raise refused(f"A key has {most[0]:,} rows in one file, and {MOST_COPIES} are the most. {_ADVICE}")
+    is_indexed = has_record_index(work.table.properties)
+    if is_indexed and are_doubled(with_key(rows, keys, without=True), indexed_by(work.table)):
+        raise refused(
+            "The table has an index of record keys, and other rows with the same key as one another, beside which "
+            f"Hudi could not make it again. {_ADVICE}"
+        )
+    options = work.context.task.hudi_options
+    if options.get(_INDEX) == "BUCKET" and options.get(_ENGINE, "SIMPLE") == "SIMPLE":
+        _require_one_file_of_a_bucket(rows, found)
+
+
+def lie_apart(rows: DataFrame) -> bool:
+    """Tell whether rows of one key lie in several file groups."""
+    places = rows.withColumn(_GROUP, _group()).select(PARTITION, _GROUP, RECORD_KEY).distinct()
+    return are_doubled(places, (RECORD_KEY,))
+
+
+def _require_one_file_of_a_bucket(rows: DataFrame, found: DataFrame) -> None:
+    places = sf.broadcast(found.select(PARTITION).distinct())
+    groups = rows.join(places, PARTITION, "left_semi").select(PARTITION, _group().alias(_GROUP)).distinct()
+    if are_doubled(groups, (PARTITION, sf.substring(_GROUP, 1, _BUCKET))):
+        raise refused(
+            "A partition of these records has two files of one bucket, as bulk inserts make them, and Hudi deletes "
+            f"nothing from it. {_ADVICE}"
+        )
+
+
+def _group() -> Column:
+    return sf.substring_index(_FILE, "_", 1)
