@@ -42,9 +42,10 @@ class _Place:
     key: str | None
 
 
-def require_keys(spark: SparkSession, table: HudiTable, task: TableTask) -> None:
+def require_keys(spark: SparkSession, table: HudiTable, task: TableTask, *, by_rows: bool = False) -> None:
     """Raise `TaskFailed` when this run would give rows of a table other keys or partitions than they have.
 
+    With `by_rows` it writes as a bulk insert does.
     After a commit of this operator's own it looks only where operations of Hudi differ in what they make.
     """
     definition = task.table
@@ -53,7 +54,7 @@ def require_keys(spark: SparkSession, table: HudiTable, task: TableTask) -> None
             return
         placed = not _depends_on_the_zone(table)
         generator = _generator(spark, table, task.hudi_options)
-        by_rows = task.ingestion is not None and task.ingestion.operation is WriteOperation.BULK_INSERT
+        by_rows |= task.ingestion is not None and task.ingestion.operation is WriteOperation.BULK_INSERT
         for partition, rows in _samples(spark, table, definition):
             for found, made in _compared(spark, generator, rows, partition, by_rows=by_rows):
                 if found != (made if placed else replace(made, partition=partition)):

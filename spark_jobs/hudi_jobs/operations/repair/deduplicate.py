@@ -24,7 +24,7 @@ from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
-from hudi_jobs.operations.repair.doubles import Doubles, Figures, key_columns, order_of
+from hudi_jobs.operations.repair.doubles import Doubles, Figures, is_in_buckets, key_columns, order_of
 from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
@@ -52,6 +52,12 @@ _PLAIN = {
     "hoodie.datasource.write.insert.drop.duplicates": "false",
 }
 """The rows are written as they are."""
+
+_BY_ROWS = {
+    "hoodie.bulkinsert.overwrite.operation.type": WriteOperation.INSERT_OVERWRITE.hudi_name,
+    "hoodie.datasource.write.row.writer.enable": "true",
+}
+"""An overwrite that does not ask the index, which by buckets fails where there are two files of one of them."""
 
 _IS_DELETED = "_hoodie_is_deleted"
 
@@ -87,7 +93,8 @@ def _look(work: Work) -> Found:
     seen = _seen(work)
     if not seen.figures.surplus:
         return Found("remove no row, because no key is there twice", is_nothing=True)
-    require_keys(work.context.spark, work.table, work.context.task)
+    by_rows = is_in_buckets(work.context.task.hudi_options)
+    require_keys(work.context.spark, work.table, work.context.task, by_rows=by_rows)
     _require_writable(seen)
     kept = {
         "rows_before": rows_to_keep(work).rows,
@@ -176,7 +183,10 @@ def _overwrite(work: Work, record: RepairRecord) -> str:
     if checkpoint is not None:
         options[CHECKPOINT_KEY] = encode_checkpoint(checkpoint)
     doing = "Hudi could not overwrite the partitions"
-    return write_as(work.context, record.uid, rows, WriteOperation.INSERT_OVERWRITE, options=options, doing=doing)
+    operation = WriteOperation.INSERT_OVERWRITE
+    if is_in_buckets(work.context.task.hudi_options):
+        operation, options = WriteOperation.BULK_INSERT, options | _BY_ROWS
+    return write_as(work.context, record.uid, rows, operation, options=options, doing=doing)
 
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
