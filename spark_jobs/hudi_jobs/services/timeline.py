@@ -192,6 +192,15 @@ class Timeline:
             found.append(Clean(time, str(known) if known else None))
         return found
 
+    def files_cleaned(self, after: str) -> int:
+        """Return how many files the completed cleans have removed that were requested after an instant.
+
+        Of one that was ended and gone on with, those that were gone by then count as well.
+        """
+        cleans = elements(self._active.getCleanerTimeline().filterCompletedInstants().getInstants())
+        said = (self._active.readCleanMetadata(each) for each in cleans if str(each.requestedTime()) > after)
+        return sum(len(part.getDeletePathPatterns()) for each in said for part in each.getPartitionMetadata().values())
+
     def commits(self) -> set[str]:
         """Return the requested times of all completed commits of the active timeline."""
         commits = self._active.getCommitsTimeline().filterCompletedInstants().getInstants()

@@ -6,6 +6,7 @@ records are there twice until the next run, and none is lost.
 
 import json
 import re
+from collections.abc import Iterator
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -28,17 +29,27 @@ _KEPT, _KEPT_AGAIN = "kept-", "kept2-"
 _RECORD = "record"
 
 
-def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
-    """Remove the records with a key from the files of some folders; return how many there were."""
-    removed = 0
+def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
+    """Return how many records of some folders have a key."""
+    texts = WholeTexts(keys)
+    found = (_lines(context, file, keys, texts) for file in _holding(context, folders, keys))
+    return sum(len(gone) for _, gone in found)
+
+
+def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> None:
+    """Remove the records with a key from the files of some folders."""
+    texts = WholeTexts(keys)
+    for file in _holding(context, folders, keys):
+        _rewrite(context, file, *_lines(context, file, keys, texts))
+
+
+def _holding(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> Iterator[File]:
+    """Yield the files that hold a key, one folder after the other."""
     for folder in folders:
         files = _plain(_own(context, folder))
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
             holding = search(context, files, keys).found | _by_value(context, files, keys)
-        for file in files:
-            if file.path in holding:
-                removed += _rewrite(context, file, keys)
-    return removed
+        yield from (file for file in files if file.path in holding)
 
 
 def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:
@@ -100,24 +111,31 @@ def _in_json(record: Column, field: str) -> Column:
     return sf.coalesce(*(sf.get_json_object(record, path) for path in paths), sf.lit(""))
 
 
-def _rewrite(context: TaskContext, file: File, keys: Keys) -> int:
+def _lines(context: TaskContext, file: File, keys: Keys, texts: WholeTexts) -> tuple[list[str], list[str]]:
+    """Return the records of a file that stay, and those that go."""
     if file.size > LARGEST:
         raise TaskFailed(
             FailureReason.NOT_ERASED,
             f"The quarantine {file.path} has more than {LARGEST:,} bytes, so it is not written anew; delete it.",
         )
-    texts = WholeTexts(keys)
+    kept: list[str] = []
+    gone: list[str] = []
+    with stage("The quarantine cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        for row in context.spark.read.text(exact(file.path)).collect():
+            line = str(row[0])
+            (gone if _is_about(line, keys, texts) else kept).append(line)
+    return kept, gone
+
+
+def _rewrite(context: TaskContext, file: File, kept: list[str], gone: list[str]) -> None:
+    if not gone:
+        return
     with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = located(context.spark, file.path)
-        lines = [str(row[0]) for row in context.spark.read.text(exact(file.path)).collect()]
-        kept = [line for line in lines if not _is_about(line, keys, texts)]
-        if len(kept) == len(lines):
-            return 0
         if kept:
             _, new = located(context.spark, f"{file.path.rpartition('/')[0]}/{_new_name(file.name)}")
             _write(filesystem, new, "".join(f"{line}\n" for line in kept).encode())
         filesystem.delete(path, False)  # noqa: FBT003 - Java's own
-    return len(lines) - len(kept)
 
 
 def _new_name(name: str) -> str:

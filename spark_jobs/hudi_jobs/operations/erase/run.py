@@ -8,7 +8,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
+from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.scan import (
@@ -101,14 +101,16 @@ class _Run:
         reach(Phase.PREPARED)
         commit = delete_rows(context, record, self._keys)
         reach(Phase.ERASED)
-        gone = erase_from(context, self._asked.quarantines, self._keys)
-        record = record.told(commit=commit, quarantined=(record.erased.quarantined or 0) + gone)
+        record = record.told(commit=commit)
+        if record.erased.quarantined is None:  # an earlier run may have removed some of those that it has counted
+            record = record.told(quarantined=count_in(context, self._asked.quarantines, self._keys))
         self._work.keep(record)
-        removed = remove_versions(context)
+        erase_from(context, self._asked.quarantines, self._keys)
+        removed = remove_versions(context, record)
         reach(Phase.CLEANED)
         remove_metadata_table(context)
         remake_metadata_table(context, record.metadata_options)
-        record = record.told(files_removed=(record.erased.files_removed or 0) + removed)
+        record = record.told(files_removed=removed)
         record = record.model_copy(update={"phase": OperationPhase.VERIFYING})
         self._work.keep(record)
         reach(Phase.AFTER_COMMIT)

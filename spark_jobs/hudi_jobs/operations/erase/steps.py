@@ -112,14 +112,14 @@ def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after
     return write_as(context, record.uid, rows, WriteOperation.DELETE, options=told, doing=doing, after=after)
 
 
-def remove_versions(context: TaskContext) -> int:
-    """Merge every log file into its base file, and remove what no reader of the newest commit needs; count the files.
+def remove_versions(context: TaskContext, record: EraseRecord) -> int:
+    """Merge every log file into its base file, and remove what no reader of the newest commit needs.
 
-    What cleans have removed before is not counted.
+    Returns how many files the cleans of the operation have removed, also those of runs that were ended.
     """
     _merge_logs(context)
-    cleans = _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
-    return sum(result.files_deleted or 0 for result in cleans)
+    _repeated(lambda: clean(_for(context, Service.CLEANING, _CLEANING)))
+    return load_timeline(context).files_cleaned(record.newest)
 
 
 def _merge_logs(context: TaskContext) -> None:
@@ -139,14 +139,11 @@ def _for(
     return replace(context, task=task.model_copy(update={**changes, "hudi_options": {**task.hudi_options, **options}}))
 
 
-def _repeated(work: Callable[[], TaskResult]) -> list[TaskResult]:
+def _repeated(work: Callable[[], TaskResult]) -> None:
     """Do it until there is nothing to do."""
-    results: list[TaskResult] = []
     for _ in range(_MOST_ROUNDS):
-        result = _required(work())
-        if result.outcome is Outcome.NOTHING_TO_DO:
-            return results
-        results.append(result)
+        if _required(work()).outcome is Outcome.NOTHING_TO_DO:
+            return
     raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi finds something to do again and again; see the driver's log.")
 
 
