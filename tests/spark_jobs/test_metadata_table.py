@@ -15,7 +15,7 @@ from hudi_jobs.services.client import write_client
 pytestmark = pytest.mark.spark
 
 
-def write(lake: Any, value: int, *, version: int, metadata: bool = False) -> None:
+def write(lake: Any, value: int, *, version: int, metadata: bool = False, **changes: str) -> None:
     """Write every row again, as another tool does that has no metadata table unless it is said."""
     options = {
         **lake.hudi_options(Service.INGESTION),
@@ -23,6 +23,7 @@ def write(lake: Any, value: int, *, version: int, metadata: bool = False) -> Non
         "hoodie.write.auto.upgrade": "false",
         "hoodie.metadata.enable": str(metadata).lower(),
         "hoodie.datasource.write.operation": "upsert",
+        **changes,
     }
     rows = lake.spark.range(10).selectExpr("CAST(id AS STRING) AS id", f"{value} AS v")
     rows.write.format("hudi").options(**options).mode("append").save(lake.base_path)

@@ -21,9 +21,11 @@ from tests.spark_jobs.operations.asked import (
 )
 from tests.spark_jobs.operations.test_repair import LONG_AGO, STUCK, told
 from tests.spark_jobs.test_archive_reading import archive, commit
+from tests.spark_jobs.test_services import succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
-from hudi_jobs.contract import Outcome, RepairStep
+from hudi_jobs.contract import Outcome, RepairStep, Service
+from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -144,6 +146,47 @@ def test_what_a_reader_sees_stays_whatever_the_timeline_says(lake: Any) -> None:
     place(source, table / f"{GROUP}_0-1-2_{after(commits(lake)[0])}.parquet")
     next((table / ".hoodie/timeline/history").glob("*.parquet")).unlink()
     assert "no file is taken for an orphan" in refusal(mend(lake, ORPHANS, older_than=HOUR, uid="no-archive"))
+
+
+def aged(lake: Any) -> set[str]:
+    """Let every file be old, and return them."""
+    for path in folder(lake).rglob("*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return {path for path in files(lake) if "/.hoodie/" not in path and ".hudi-operator" not in path}
+
+
+def as_of(lake: Any, instants: list[str]) -> dict[str, list[tuple[Any, ...]]]:
+    read = lake.spark.read.format("hudi").option("hoodie.metadata.enable", "false")
+    frames = {instant: read.option("as.of.instant", instant).load(lake.base_path) for instant in instants}
+    return {instant: sorted(map(tuple, frame.select("id", "v").collect())) for instant, frame in frames.items()}
+
+
+@pytest.mark.slow
+@IN_FULL
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("kind", ["MergeOnRead", "CopyOnWrite"])
+def test_what_writes_rollbacks_services_and_another_version_leave_is_no_orphan(
+    lake: Any, kind: str, version: int
+) -> None:
+    """A log file of version 6 bears the instant of its base file, also where it only says what was rolled back."""
+    lake.table, lake.metadata_table = {"type": kind}, False
+    changes = {"hoodie.table.cdc.enabled": "true"} if version == 9 else {}
+    for value in range(3):
+        overwrite(lake, value, version=version, metadata=False, **changes)
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        assert client.rollback(commits(lake)[-1])
+    overwrite(lake, 4, version=version, metadata=False)
+    if kind == "MergeOnRead":
+        succeeded(lake.serve(Service.COMPACTION))
+    overwrite(lake, 5, version=version, metadata=False)
+    if version == 6:
+        upgrade = {"hoodie.write.auto.upgrade": "true"}
+        overwrite(lake, 6, version=9, metadata=False, **upgrade)
+    before, seen = aged(lake), as_of(lake, commits(lake))
+    again = mend(lake, ORPHANS, older_than=HOUR)
+    assert again.outcome is Outcome.NOTHING_TO_DO, again
+    assert before <= set(files(lake))
+    assert as_of(lake, commits(lake)) == seen
 
 
 KILLED = ("recorded", "prepared", "deleting", "after-commit", "verified", "before-outcome")

@@ -9,7 +9,6 @@ from tests.spark_jobs.operations.asked import (
     done,
     mend,
     pending,
-    refusal,
     repair_request,
     report_of,
     rows,

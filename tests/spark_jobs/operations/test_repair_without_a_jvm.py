@@ -8,7 +8,7 @@ from hudi_jobs.contract.table_rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.repair.doubles import key_columns, order_of
 from hudi_jobs.operations.repair.known import paths_of
-from hudi_jobs.operations.repair.orphans import File, Kind, Known, instant_of, kinds_of
+from hudi_jobs.operations.repair.orphans import File, Kind, Known, instant_of, kinds_of, oldest_version
 
 FIRST, DONE, GONE, SAVED = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
 BEFORE = "20260309000000000"
@@ -91,6 +91,12 @@ def test_files_of_another_table_below_this_one_are_unknown() -> None:
 def test_log_files_of_older_versions_do_not_tell_who_has_written_them() -> None:
     assert told(log(GONE), base(GONE), version=6) == [Kind.UNKNOWN, Kind.ORPHAN]
     assert instant_of(log(GONE).rpartition("/")[2], 8) == GONE
+
+
+@pytest.mark.parametrize(("said", "version", "oldest"), [("9", 9, 9), ("6", 9, 6), ("9", 6, 6), ("", 9, 0)])
+def test_log_files_keep_their_names_when_a_table_gets_a_newer_version(said: str, version: int, oldest: int) -> None:
+    assert oldest_version({"hoodie.table.initial.version": said}, version) == oldest
+    assert told(log(GONE), version=oldest) == [Kind.ORPHAN if oldest == 9 else Kind.UNKNOWN]
 
 
 def test_without_any_instant_nothing_is_an_orphan() -> None:

@@ -15,7 +15,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.folder import stays_below
 from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.operations.refusal import refused
-from hudi_jobs.operations.repair.orphans import INSTANTS_IN_LOGS_FROM, Known
+from hudi_jobs.operations.repair.orphans import INSTANTS_IN_LOGS_FROM, Known, oldest_version
 from hudi_jobs.operations.work import Work
 from hudi_jobs.table import HudiTable, commit_metadata
 
@@ -35,7 +35,7 @@ def known_of(work: Work, table: HudiTable) -> Known:
         kept = _kept(active)
         saved = {str(each.requestedTime()) for each in elements(active.getSavePointTimeline().getInstants())}
     return Known(
-        version=table.version,
+        version=oldest_version(table.properties, table.version),
         instants=frozenset(instants | _archived(work, table)),
         commits=frozenset(commits - saved),
         listed=frozenset(listed),

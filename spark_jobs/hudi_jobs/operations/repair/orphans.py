@@ -2,7 +2,8 @@
 
 A name tells which instant has written a file (`FSUtils.makeBaseFileName`, `FSUtils.makeLogFileName`), but for log files
 before table version 8: they bear the instant of their base file, and rolled back rows stay in them beside a note that
-says so. So those are left. What has another name is nobody's business here.
+says so. They keep their names when the table gets a newer version, so all of such a table are left. What has another
+name is nobody's business here.
 """
 
 import re
@@ -19,6 +20,7 @@ _INSTANT = r"(?P<instant>[0-9]{14}(?:[0-9]{3})?)"
 _ATTEMPT = r"[0-9]+-[0-9]+-[0-9]+"
 _BASE = re.compile(rf"[0-9A-Za-z-]+_{_ATTEMPT}_{_INSTANT}\.parquet", re.ASCII)
 _LOG = re.compile(rf"\.[0-9A-Za-z-]+_{_INSTANT}\.log\.[0-9]+_{_ATTEMPT}", re.ASCII)
+_FIRST_VERSION = "hoodie.table.initial.version"
 _META_FOLDER, _PARTITION_FILE = ".hoodie", ".hoodie_partition_metadata"
 
 
@@ -45,9 +47,9 @@ class File:
 class Known:
     """What the timelines say.
 
-    `instants` are all requested times of the active timeline and of the archive, in any state. `listed` are the paths
-    of all files that completed commits of the active timeline have written, `commits` those of them that no savepoint
-    keeps, and `kept` the names of files that savepoints keep.
+    `version` is the oldest that the table has had. `instants` are all requested times of the active timeline and of the
+    archive, in any state. `listed` are the paths of all files that completed commits of the active timeline have
+    written, `commits` those of them that no savepoint keeps, and `kept` the names of files that savepoints keep.
     """
 
     version: int
@@ -80,6 +82,12 @@ def kinds_of(files: Collection[File], known: Known, *, until: float) -> Mapping[
         inside = file.folder in partitions and not _is_below(file.folder, foreign)
         found[_kind(file, known, until=until) if inside else Kind.UNKNOWN].append(file)
     return found
+
+
+def oldest_version(properties: Mapping[str, str], version: int) -> int:
+    """Return the oldest version that a table has had since it was made, or last came from before version 8."""
+    first = properties.get(_FIRST_VERSION, "")
+    return min(version, int(first)) if first.isascii() and first.isdecimal() else 0
 
 
 def instant_of(name: str, version: int) -> str | None:
