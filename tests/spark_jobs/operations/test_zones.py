@@ -1,0 +1,74 @@
+"""Operations on a table whose instants are in the local time of the tool that writes it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from tests.spark_jobs.operations.asked import commits, files, operate, overwrite, refusal, rows
+from tests.spark_jobs.operations.erasing import erase
+from tests.spark_jobs.test_services import succeeded
+
+from hudi_jobs.clock import guard
+from hudi_jobs.contract import FailureReason, OperationPhase, Service, TaskResult
+from hudi_jobs.services.client import write_client
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+TOKYO = "Asia/Tokyo"
+LOCAL = {"hoodie.table.timeline.timezone": "LOCAL"}
+NEWEST_VERSION = {
+    "hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS",
+    "hoodie.clean.fileversions.retained": "1",
+    "hoodie.clean.trigger.max.commits": "0",
+}
+HOUR = 3_600
+
+
+def unchanged(lake: Any) -> dict[str, tuple[int, int]]:
+    return {path: seen for path, seen in files(lake).items() if ".hudi-operator" not in path}
+
+
+def recorded(lake: Any) -> list[Any]:
+    file = lake.folder / "table/.hudi-operator/operations.json"
+    return json.loads(file.read_text())["records"] if file.exists() else []
+
+
+def undecided(result: TaskResult) -> None:
+    """It was refused for its zone before anything was recorded."""
+    assert result.reason is FailureReason.TIMELINE_ZONE_UNKNOWN, result
+    assert result.operation is None or result.operation.phase is OperationPhase.CHECKING
+
+
+def test_a_savepoint_from_after_a_clean_keeps_nothing_that_is_gone_and_a_zone_that_nothing_shows_is_refused(
+    lake: Any,
+) -> None:
+    """In layout 1 Hudi tells when a savepoint was complete in the zone of the JVM, and names a clean in the writer's.
+
+    Nine hours ahead, the clean looks later than a savepoint that was made after it.
+    """
+    lake.metadata_table = False
+    with guard._generating_in(lake.spark, "LOCAL", TOKYO):
+        for value in range(3):
+            overwrite(lake, value, version=6, **LOCAL)
+    first = commits(lake)[0]
+    succeeded(lake.serve(Service.CLEANING, options=NEWEST_VERSION))
+    with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
+        client.savepoint(first, user="somebody", comment="mine")
+    before, seen = rows(lake), unchanged(lake)
+    assert f"Files of commit {first} went, or may go, with the clean" in refusal(operate(lake, first))
+
+    for number, path in enumerate(
+        sorted((lake.folder / "table/.hoodie").glob("2*"))
+    ):  # as a tool copies it that keeps no times
+        changed = path.stat().st_mtime + number * HOUR
+        os.utime(path, (changed, changed))
+    undecided(operate(lake, commits(lake)[1]))
+    undecided(erase(lake, ids=("3",)))
+    assert recorded(lake) == []
+    assert rows(lake) == before
+    assert {path: size for path, (size, _) in unchanged(lake).items()} == {
+        path: size for path, (size, _) in seen.items()
+    }
