@@ -47,6 +47,10 @@ def fails(*_: object) -> None:
     raise RuntimeError("the run ends here")
 
 
+def data_files(lake: Any) -> set[str]:
+    return {path.name for path in (lake.folder / "table").glob("*.parquet")}
+
+
 def without(before: list[tuple[Any, ...]], *keys: str) -> list[tuple[Any, ...]]:
     return [row for row in before if row[0] not in keys]
 
@@ -114,7 +118,7 @@ def test_after_many_commits_with_all_that_holds_keys_not_one_byte_of_them_is_lef
 
 
 def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_clean(
-    lake: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    lake: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lake.metadata_table, lake.spec = True, SMALL | NEW_FILES
     for number in range(2):
@@ -123,14 +127,20 @@ def test_a_predicate_erases_what_it_selects_also_where_a_run_ended_after_the_cle
     before, key = rows(lake), customer(7)
     assert erase(lake, where="id = 'nobody'", uid="uid-of-nobody").outcome is Outcome.NOTHING_TO_DO
     where, kept = f"id = '{key}' OR upper(id) LIKE '%-00011'", lake.folder / "table/.hudi-operator"
+    bad, old = quarantined(tmp_path / "quarantine", key, customer(9)), data_files(lake)
+    asked: dict[str, Any] = {"where": where, "quarantines": (str(tmp_path / "quarantine"),)}
     with monkeypatch.context() as dying:
         dying.setattr(run, "remove_metadata_table", fails)
-        assert erase(lake, where=where).outcome is Outcome.FAILED
+        assert erase(lake, **asked).outcome is Outcome.FAILED
+    assert not bad.exists(), "what stays of it has another name"
     assert rows(lake) == without(before, key, customer(11)), "nothing but what was kept tells the keys any more"
     assert len(list(kept.glob("keys-of-*"))) == 1
     assert holding(kept, key) == []
     assert erase(lake, where="id = 'another'").reason is FailureReason.INVALID_REQUEST, "it opens nothing"
-    report, proof = erased(erase(lake, where=where))
+    report, proof = erased(erase(lake, **asked))
+    removed = len(old - data_files(lake))
+    assert (proof.quarantined, proof.files_removed) == (1, removed), "the first run has removed both"
+    assert proof.files_removed
     assert list(kept.glob("keys-of-*")) == []
     assert rows(lake) == rows(lake, metadata=True) == without(before, key, customer(11))
     assert holding(lake.folder / "table", key) == []

@@ -1,5 +1,7 @@
 """An erasure: what would go, what goes, and the search that finds none of the keys afterwards."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
@@ -67,7 +69,20 @@ def erase(work: Work) -> TaskResult:
             reach(Phase.RECORDED)
         else:
             keys = keys_again(work, record)
-        return _Run(work, keys).go(record)
+        with _unquoted(keys):
+            return _Run(work, keys).go(record)
+
+
+@contextmanager
+def _unquoted(keys: Keys) -> Iterator[None]:
+    """Turn a failure that quotes a key, as Hudi's own do of records that it cannot write, into one that does not."""
+    try:
+        yield
+    except Exception as error:
+        if not WholeTexts(keys).are_in(str(error)):
+            raise
+        reason = error.reason if isinstance(error, TaskFailed) else FailureReason.HUDI_ERROR
+        raise TaskFailed(reason, "A step of the erasure failed, and what it says of that quotes a key.") from None
 
 
 def _keep_keys(work: Work, keys: Keys) -> None:
