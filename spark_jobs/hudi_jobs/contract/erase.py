@@ -68,7 +68,8 @@ class EraseReport(Document):
 
     `keys` is their number, and `digest` one over them and the uid of the operation. `rows` are the rows that had them,
     `commit` the commit that deleted those, and `holding_files` the files that held keys before. `files_removed` are
-    those that cleaning has deleted, `quarantined` the records of the quarantine that were removed.
+    those that its cleans have deleted, also in runs that were ended, `quarantined` the records of the quarantine that
+    had the keys and are removed.
 
     Then the proof: `files_searched`, `bytes_searched` and `bytes_decoded` are what was searched, the latter of
     compressed parts. `keys_in_bytes` of the keys are long enough to be looked for in bytes; all of them were compared

@@ -234,6 +234,12 @@ def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) 
         sentence = refusal(erase(lake, where=where))
         assert "predicate" in sentence
         assert "secret-name" not in sentence
+    (lake.folder / "table/keys.jsonl").write_text('"customer-00001"\n')
+    assert "below the table" in refusal(erase(lake, keys_from=str(lake.folder / "table/keys.jsonl")))
+    (lake.folder / "table/keys.jsonl").unlink()
+    odd = quarantined(lake.folder / "quarantine", customer(1)).with_suffix(".txt")
+    odd.write_text(customer(1))
+    assert odd.name in refusal(erase(lake, ids=(customer(1),), quarantines=(str(lake.folder / "quarantine"),)))
     assert "fields id" in refusal(erase(lake, keys=({"name": "x"},)))
     assert "no file of keys" in refusal(erase(lake, keys_from=str(lake.folder / "keys.jsonl")))
     (lake.folder / "keys.jsonl").write_text('"customer-00001"\nnot-json-secret\n')

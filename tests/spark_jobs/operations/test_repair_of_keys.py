@@ -25,7 +25,7 @@ from hudi_jobs.phases import Phase
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DOUBLES = RepairStep.DEDUPLICATE
-DDL = "id STRING, p STRING, ts INT, v INT"
+DDL = "id STRING, p STRING, ts INT, __rank INT"
 OLDER = [*((str(number), "a", 5, 1) for number in range(10)), ("x", "left", 5, 1)]
 NEWER = [
     *((str(number), "a", 9, 2) for number in range(3)),
@@ -49,7 +49,7 @@ def table(lake: Any, kind: str, index: str, *, version: int, metadata: bool) -> 
     if "Record" in index:
         lake.options["hoodie.metadata.global.record.level.index.enable"] = "true"
     text = "".join(f"{','.join(map(str, row))}\n" for row in OLDER)
-    lake.put("older.csv", f"id,p,ts,v\n{text}")
+    lake.put("older.csv", f"id,p,ts,__rank\n{text}")
     succeeded(lake.ingest(operation="Upsert", files={"schemaDdl": DDL}))
     insert(lake, NEWER)
 

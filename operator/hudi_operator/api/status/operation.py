@@ -59,10 +59,10 @@ class EraseReportStatus(Model):
     """Files that held keys before."""
 
     files_removed: int | None = None
-    """Files that cleaning has deleted."""
+    """Files that its cleans have deleted, also in runs that were ended."""
 
     quarantined: int | None = None
-    """Records that were removed from the quarantine."""
+    """Records of the quarantine that had them, which are removed."""
 
     files_searched: int | None = None
     """Files below the table that were searched afterwards."""

@@ -29,6 +29,7 @@ from hudi_jobs.operations.erase.keys import (
     where_found,
     with_key,
 )
+from hudi_jobs.operations.erase.quarantine import count_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.scan import File, files_below, is_data, is_log, located_path, search, unsearched_logs
 from hudi_jobs.operations.erase.sealed import unsealed
@@ -80,6 +81,7 @@ def checked(work: Work) -> tuple[EraseRecord, Keys]:
         work.say(OperationReport(phase=OperationPhase.CHECKING, savepoints=savepoints[:MOST_LISTED], erased=report))
         if savepoints and not erase.release_savepoints:
             raise refused(_savepoints(kept))
+        report = report.model_copy(update={"quarantined": count_in(context, erase.quarantines, keys)})
         before, expected = count_rows(context), summed(context, with_key(rows, keys, without=True))
     record = EraseRecord(
         uid=work.operation.uid,
@@ -153,6 +155,10 @@ def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
 def _keys(work: Work, erase: EraseTask) -> Keys:
     context, table = work.context, work.table
     rows = current_rows(context)
+    if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
+        f"{located_path(context, table.base_path).rstrip('/')}/"
+    ):
+        raise refused("The file of keys lies below the table, where no key may be left; put it elsewhere.")
     if erase.where is None:
         require_comparable(rows, key_fields(table))
         return keys_named(context, erase, table, work.operation.uid)

@@ -18,7 +18,7 @@ MOST_COPIES = 20
 """Rows of a key in one file: each takes a commit of its own."""
 
 _INDEX, _ENGINE = "hoodie.index.type", "hoodie.index.bucket.engine"
-_FILE, _GROUP = "_hoodie_file_name", "__group"
+_FILE, _GROUP = "_hoodie_file_name", "_hoodie_file_group"
 _BUCKET = 8
 """Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
 

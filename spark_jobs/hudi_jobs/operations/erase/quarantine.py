@@ -6,7 +6,6 @@ records are there twice until the next run, and none is lost.
 
 import json
 import re
-from collections.abc import Iterator
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -20,6 +19,7 @@ from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys
 from hudi_jobs.operations.erase.scan import File, among, files_below, search
 from hudi_jobs.operations.erase.texts import WholeTexts
+from hudi_jobs.operations.refusal import refused
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of a file that is written anew."""
@@ -30,26 +30,34 @@ _RECORD = "record"
 
 
 def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
-    """Return how many records of some folders have a key."""
-    texts = WholeTexts(keys)
-    found = (_lines(context, file, keys, texts) for file in _holding(context, folders, keys))
-    return sum(len(gone) for _, gone in found)
+    """Return how many records of some folders have a key; refuse files of which none could be removed."""
+    texts, count = WholeTexts(keys), 0
+    for folder in folders:
+        files = _own(context, folder)
+        with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
+            seen = search(context, files, keys)
+        records = _plain(files)
+        odd = seen.unread | (seen.found - {file.path for file in records})
+        odd |= {file.path for file in records if file.path in seen.found and file.size > LARGEST}
+        if odd:
+            raise refused(
+                f"The file {min(odd)} of the quarantine cannot be read as a whole, has more than {LARGEST:,} bytes, or "
+                "holds a key and is none that a run has written; look at what it is, and delete it."
+            )
+        holding = seen.found | _by_value(context, records, keys)
+        count += sum(len(_lines(context, file, keys, texts)[1]) for file in records if file.path in holding)
+    return count
 
 
 def erase_from(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> None:
     """Remove the records with a key from the files of some folders."""
     texts = WholeTexts(keys)
-    for file in _holding(context, folders, keys):
-        _rewrite(context, file, *_lines(context, file, keys, texts))
-
-
-def _holding(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> Iterator[File]:
-    """Yield the files that hold a key, one folder after the other."""
     for folder in folders:
         files = _plain(_own(context, folder))
         with stage("The quarantine cannot be searched", otherwise=FailureReason.HUDI_ERROR):
             holding = search(context, files, keys).found | _by_value(context, files, keys)
-        yield from (file for file in files if file.path in holding)
+        for file in (file for file in files if file.path in holding):
+            _rewrite(context, file, *_lines(context, file, keys, texts))
 
 
 def holding_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> set[str]:

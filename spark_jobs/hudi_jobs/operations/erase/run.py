@@ -10,7 +10,7 @@ from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
 from hudi_jobs.operations.erase.keys import Keys
-from hudi_jobs.operations.erase.quarantine import count_in, erase_from, holding_in
+from hudi_jobs.operations.erase.quarantine import erase_from, holding_in
 from hudi_jobs.operations.erase.record import EraseRecord
 from hudi_jobs.operations.erase.report import write_report
 from hudi_jobs.operations.erase.scan import (
@@ -117,8 +117,6 @@ class _Run:
         commit = delete_rows(context, record, self._keys)
         reach(Phase.ERASED)
         record = record.told(commit=commit)
-        if record.erased.quarantined is None:  # an earlier run may have removed some of those that it has counted
-            record = record.told(quarantined=count_in(context, self._asked.quarantines, self._keys))
         self._work.keep(record)
         erase_from(context, self._asked.quarantines, self._keys)
         removed = remove_versions(context, record)

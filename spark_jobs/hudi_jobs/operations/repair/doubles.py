@@ -25,7 +25,7 @@ _OF_A_PARTITION = frozenset({"BLOOM", BUCKET, "SIMPLE", "RECORD_LEVEL_INDEX"})
 _OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_INDEX"})
 _INDEX, _ENGINE, _NUMBERED = "hoodie.index.type", "hoodie.index.bucket.engine", "SIMPLE"
 _TIME, _PLACES = "_hoodie_commit_time", ("_hoodie_commit_seqno", "_hoodie_file_name")
-_COUNT, _RANK = "__count", "__rank"
+_COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own that begins so
 _SUM = "decimal(38,0)"
 
 
