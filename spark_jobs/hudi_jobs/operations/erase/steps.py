@@ -90,13 +90,19 @@ def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | 
     """
     found = commit_of(context, record.uid)
     for _ in range(MOST_COPIES + 1):
-        rows = with_key(current_rows(context), keys)
-        if rows.isEmpty():
-            return found
-        if found is not None:
+        rows = _left(context, keys)
+        if rows is not None and found is not None:
             _merge_logs(context)
-        found = _delete(context, record, with_key(current_rows(context), keys), after=found)
-    raise TaskFailed(FailureReason.NOT_ERASED, "Hudi leaves rows of the keys each time that it deletes them.")
+            rows = _left(context, keys)
+        if rows is None:
+            return found
+        found = _delete(context, record, rows, after=found)
+    raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi leaves rows of the keys each time that it deletes them.")
+
+
+def _left(context: TaskContext, keys: Keys) -> DataFrame | None:
+    rows = with_key(current_rows(context), keys)
+    return None if rows.isEmpty() else rows
 
 
 def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after: str | None) -> str:
@@ -104,7 +110,7 @@ def _delete(context: TaskContext, record: EraseRecord, rows: DataFrame, *, after
     with in_zone_of_table(context):  # as the write is done
         table = HudiTable.existing(context.spark, context.task.table.base_path)
         is_found = are_found_again(context.spark, table, context.task.hudi_options, rows)
-    if is_found and not (has_record_index(table.properties) and lie_apart(rows)):
+    if is_found and after is None and not (has_record_index(table.properties) and lie_apart(rows)):
         rows = rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
     else:
         told[_BY_HUDIS_COLUMNS] = "true"
