@@ -23,7 +23,8 @@ def table(lake: Any, kind: str, index: str, *, version: int = 9, metadata: bool 
     """Insert four records, as a tool does that looks for none that are there."""
     lake.table = {"type": kind, "partitionBy": ["p"], "orderingFields": ["ts"]}
     lake.spec = {"index": {"type": index, **({"buckets": 2} if index == "Bucket" else {})}}
-    lake.metadata_table, lake.options = metadata, {"hoodie.write.table.version": str(version)}
+    lake.metadata_table = metadata
+    lake.options["hoodie.write.table.version"] = str(version)
     if index == "GlobalRecordLevel":
         lake.options["hoodie.metadata.global.record.level.index.enable"] = "true"
     insert(lake, [*OTHERS, (KEY, "a", 1, 1)])
@@ -98,6 +99,19 @@ def test_an_index_of_record_keys_beside_which_it_could_not_be_made_again_stops_n
     _, proof = erased(erase(lake, ids=(KEY,), uid="uid-of-again"))
     assert proof.rows == 1
     assert rows(lake) == [(customer(0), "b", 2, 2), *OTHERS[1:]]
+
+
+@IN_FULL
+def test_an_index_of_record_keys_of_the_whole_table_stops_a_repair_that_leaves_keys_in_several_partitions(
+    lake: Any,
+) -> None:
+    lake.options["hoodie.metadata.global.record.level.index.enable"] = "true"
+    table(lake, "CopyOnWrite", "Simple", metadata=True)
+    insert(lake, [(customer(0), "b", 2, 2), (customer(2), "a", 2, 2)])
+    seen = unchanged(lake)
+    for result in (mend(lake, RepairStep.DEDUPLICATE), erase(lake, ids=(KEY,))):
+        assert "drop that" in refusal(result)
+    assert unchanged(lake) == seen
 
 
 @IN_FULL

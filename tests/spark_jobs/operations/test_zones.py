@@ -18,7 +18,7 @@ from hudi_jobs.services.client import write_client
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TOKYO = "Asia/Tokyo"
-LOCAL = {"hoodie.table.timeline.timezone": "LOCAL"}
+LOCAL: dict[str, Any] = {"hoodie.table.timeline.timezone": "LOCAL"}
 NEWEST_VERSION = {
     "hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS",
     "hoodie.clean.fileversions.retained": "1",

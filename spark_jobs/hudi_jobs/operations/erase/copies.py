@@ -35,7 +35,7 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
     if is_indexed and are_doubled(with_key(rows, keys, without=True), indexed_by(work.table)):
         raise refused(
             "The table has an index of record keys, and other rows with the same key as one another, beside which "
-            f"Hudi could not make it again. {_ADVICE}"
+            f"Hudi could not make it again. {_ADVICE} Where a key may be in several partitions, drop that index."
         )
     options = work.context.task.hudi_options
     if options.get(_INDEX) == "BUCKET" and options.get(_ENGINE, "SIMPLE") == "SIMPLE":

@@ -11,7 +11,7 @@ file groups, without a timeline server.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_jobs.as_found.metadata import ENABLED, metadata_partitions
+from hudi_jobs.as_found.metadata import ENABLED, has_record_index, metadata_partitions
 from hudi_jobs.classification import stage
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, WriteOperation
 from hudi_jobs.contract.table_rewriting import obstacles
@@ -30,7 +30,7 @@ from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.repair.unchanged import require_as_the_metadata_table, rows_to_keep
 from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
-from hudi_jobs.operations.rows import allow_maps, current_rows, summed
+from hudi_jobs.operations.rows import allow_maps, are_doubled, current_rows, indexed_by, summed
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.others import Others
@@ -96,6 +96,7 @@ def _look(work: Work) -> Found:
     by_rows = is_in_buckets(work.context.task.hudi_options)
     require_keys(work.context.spark, work.table, work.context.task, by_rows=by_rows)
     _require_writable(seen)
+    _require_indexable(work.table, seen.doubles)
     kept = {
         "rows_before": rows_to_keep(work).rows,
         "expected": _expected(work, seen),
@@ -133,6 +134,18 @@ def _require_writable(seen: _Seen) -> None:
         with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             if not rows.where(rows[_IS_DELETED]).isEmpty():
                 raise refused(f"There are rows with {_IS_DELETED}, which a write would leave out.")
+
+
+def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
+    """Refuse where keys may be in several partitions, and an index of record keys that does not know of that."""
+    if not has_record_index(table.properties) or set(doubles.key) <= set(indexed_by(table)):
+        return
+    with stage("The keys of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
+        if are_doubled(doubles.rows.select(*doubles.key).distinct(), indexed_by(table)):
+            raise refused(
+                "The index of the table looks for keys in their partition alone, some are in several, and the metadata "
+                "table has an index of record keys of the whole table, which Hudi could not make again; drop that one."
+            )
 
 
 def _expected(work: Work, seen: _Seen) -> Rows:

@@ -50,7 +50,7 @@ def _found(work: Work) -> dict[str, Any]:
     if _RECORD_INDEX in present and are_doubled(current_rows(work.context), indexed_by(work.table)):
         raise refused(
             "Rows have the same key, and beside them Hudi can make no index of record keys; have the older ones "
-            "removed first (repair.deduplicate)."
+            "removed first (repair.deduplicate), or drop that index where a key may be in several partitions."
         )
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
