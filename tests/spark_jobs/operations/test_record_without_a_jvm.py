@@ -7,6 +7,8 @@ import pytest
 from hudi_jobs.contract import GOES_BACK, MOST_LISTED, FailureReason, OperationKind, OperationPhase
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.stores import LocalFiles
+from hudi_jobs.operations.erase import run
+from hudi_jobs.operations.erase.keys import keys_of
 from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS
@@ -158,3 +160,19 @@ def test_rows_that_differ_are_told_by_partition() -> None:
     assert moved is not None, "the sums are the same"
     assert "a 1 to 2; b 2 to 1" in moved
     assert "c none to 4" in str(difference(rows(), rows(("c", 4, 1))))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "recordKey=customer-00001 is lost"), "StorageUnavailable"),
+        (RuntimeError("Duplicate recordKey customer-00001 found"), "HudiError"),
+    ],
+)
+def test_what_a_failed_step_of_an_erasure_says_quotes_no_key(error: Exception, reason: str) -> None:
+    keys = keys_of(("id",), frozenset({("customer-00001",)}), "uid")
+    with pytest.raises(TaskFailed, match="quotes a key") as raised, run._unquoted(keys):
+        raise error
+    assert (raised.value.reason, raised.value.__suppress_context__) == (reason, True)
+    with pytest.raises(RuntimeError, match="customer-00002"), run._unquoted(keys):
+        raise RuntimeError("customer-00002 is another key")
