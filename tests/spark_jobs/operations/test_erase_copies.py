@@ -8,6 +8,7 @@ import pytest
 from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, files, mend, operate, pending, refusal, rows
 from tests.spark_jobs.operations.erasing import customer, erase, erased, holding
 from tests.spark_jobs.operations.test_repair_of_keys import insert
+from tests.spark_jobs.test_services import succeeded
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Outcome, RepairStep
@@ -76,6 +77,21 @@ def test_all_rows_of_a_key_go_from_one_file_also_where_a_run_ended_after_the_fir
 def test_rows_go_of_which_an_index_of_record_keys_knows_one(lake: Any, kind: str, partition: str) -> None:
     table(lake, kind, "GlobalRecordLevel", metadata=True)
     insert(lake, [(KEY, partition, 2, 2)])
+    before = rows(lake)
+    _, proof = erased(erase(lake, ids=(KEY,)))
+    assert proof.rows == 2
+    assert rows(lake) == rows(lake, metadata=True) == [row for row in before if row[0] != KEY]
+    assert holding(lake.folder / "table", KEY) == []
+
+
+@IN_FULL
+def test_a_key_goes_from_all_partitions_of_a_table_whose_index_of_record_keys_tells_them_apart(lake: Any) -> None:
+    lake.table, lake.spec = {"type": "CopyOnWrite", "partitionBy": ["p"]}, {"index": {"type": "RecordLevel"}}
+    lake.metadata_table = True
+    for number in range(2):
+        text = "".join(f"{customer(each)},{p},{number}\n" for each in range(4) for p in "ab")
+        lake.put(f"{number}.csv", f"id,p,v\n{text}", at=number)
+        succeeded(lake.ingest(operation="Upsert"))
     before = rows(lake)
     _, proof = erased(erase(lake, ids=(KEY,)))
     assert proof.rows == 2

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import (
+    ROLLBACK,
     commits,
     done,
     mend,
+    operate,
     pending,
     repair_request,
     report_of,
@@ -112,6 +114,19 @@ def test_a_key_that_is_twice_in_one_file_and_a_table_without_partitions(lake: An
     assert [row[0] for row in found] == ["1", "2"]
     assert found[0][2] == 2
     assert rows(lake, metadata=True) == found
+
+
+@pytest.mark.slow
+@IN_FULL
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
+def test_the_overwrite_of_buckets_can_be_rolled_back(lake: Any, kind: str) -> None:
+    table(lake, kind, "Bucket", version=9, metadata=True)
+    before = rows(lake)
+    report = done(mend(lake, DOUBLES))
+    done(operate(lake, report.instant, ROLLBACK))
+    assert rows(lake) == rows(lake, metadata=True) == before
+    done(mend(lake, DOUBLES, uid="another"))
+    assert rows(lake) == rows(lake, metadata=True) == sorted([*STAYING, ("x", "left", 5, 1)])
 
 
 KILLED = ("recorded", "prepared", "requested", "inflight", "changed", "after-commit", "verified", "before-outcome")
