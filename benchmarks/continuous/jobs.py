@@ -21,7 +21,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.session import spark_settings
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 

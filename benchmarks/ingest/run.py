@@ -35,8 +35,8 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.session import spark_settings
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.jobs.hudi_options import owned_hudi_options
-from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
+from hudi_operator.jobs.settings.spark_conf import JAVA_OPTIONS, SMALL_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 

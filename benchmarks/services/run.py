@@ -35,8 +35,8 @@ from hudi_jobs.contract import (
     decode_outcome,
 )
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.jobs.request import build_request
-from hudi_operator.jobs.spark_conf import SMALL_JVM
+from hudi_operator.jobs.requests.request import build_request
+from hudi_operator.jobs.settings.spark_conf import SMALL_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 
-from hudi_operator.jobs.spark_conf import JAVA_OPTIONS, SMALL_JVM
+from hudi_operator.jobs.settings.spark_conf import JAVA_OPTIONS, SMALL_JVM
 from localcluster.console import alone
 from localcluster.settings import SOURCE, cache_directory
 from toolkit.jars import fetch_jars

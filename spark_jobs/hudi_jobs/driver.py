@@ -14,8 +14,6 @@ from hudi_jobs.beside.courier import Courier
 from hudi_jobs.beside.host import Host
 from hudi_jobs.beside.options import beside_batches, with_services_beside
 from hudi_jobs.beside.turns import Turns
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import classify
 from hudi_jobs.clock.guard import newest_made
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -29,6 +27,8 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import classify
 from hudi_jobs.jvm import jvm_process
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import table_files

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import newest_archived_note
 from hudi_jobs.contract import FailureReason, TableDefinition, differences, differences_message
-from hudi_jobs.contract.table_properties import partition_columns_of
+from hudi_jobs.contract.table.properties import partition_columns_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, elements, engine_context, hadoop_configuration, iterated, texts

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_jobs.contract import TableDefinition, TableType, differences, differences_message
-from hudi_jobs.contract.table_merging import ordering_of
-from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
-from hudi_jobs.contract.table_support import key_generator_of, names_operations
+from hudi_jobs.contract.table.merging import ordering_of
+from hudi_jobs.contract.table.properties import partition_columns_of, record_key_of
+from hudi_jobs.contract.table.support import key_generator_of, names_operations
 from hudi_operator.timeline.files.properties import parse_properties
 
 TABLES = Path(__file__).parents[1] / "fixtures" / "timeline" / "tables"

@@ -8,8 +8,8 @@ import pytest
 from tests.planning.world import JOB, OPERATOR, UID, class_spec, table
 
 from hudi_jobs.contract import ConcurrencyMode, JobRequest, PlannedServiceTask, RunMode, Service, TableOwner, TableTask
-from hudi_operator.jobs.hudi_options import build_hudi_options
-from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.requests.request import build_request
+from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 
 INSTANT = "20260310115900000"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.planning.world import IMAGE, JOB, class_spec, spec
 
+from hudi_operator.jobs.settings.spark_conf import build_spark_conf
 from hudi_operator.jobs.sizing import resolve_sizing
-from hudi_operator.jobs.spark_conf import build_spark_conf
 
 JAVA_OPTIONS = (
     "-XX:+ExitOnOutOfMemoryError -Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true "

@@ -34,8 +34,8 @@ from hudi_jobs.contract import (
     Tombstones,
 )
 from hudi_operator.control.actions.actor import build_manifest
-from hudi_operator.jobs.allowlist import refused_keys
-from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.requests.request import build_request
+from hudi_operator.jobs.settings.allowlist import refused_keys
 
 SMALLEST: dict[str, Any] = {"bootstrapServers": ["kafka-0:9092", "kafka-1:9092"], "topics": ["orders", "returns"]}
 SECURED: dict[str, Any] = {

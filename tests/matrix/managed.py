@@ -15,7 +15,7 @@ from hudi_operator.api.resources import HudiTable, HudiTableClass
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.control.snapshots.reader import SnapshotReader
 from hudi_operator.control.snapshots.reading import Questions
-from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.decide import decide
 from hudi_operator.planning.model import JobObservation, JobPhase, LaunchJob, Observation, Plan
 from hudi_operator.planning.status.build import build_status

@@ -26,7 +26,7 @@ from hudi_operator.jobs import names
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.decision import Decision, Reason
 from hudi_operator.planning.model.times import instant_time
-from hudi_operator.planning.services import slots
+from hudi_operator.planning.services.starting import slots
 from hudi_operator.planning.writers import foreign
 from hudi_operator.planning.writers.authorship import Authorship
 from hudi_operator.planning.writers.foreign import Acceptance
@@ -273,7 +273,7 @@ DEFECTS = (
         scenario=scenarios.REFUSED,
         says="the name of a run that is over is used again",
         deviations=2,
-        old=((f"{_PLANNING}.services.launch.job_name", _old_name),),
+        old=((f"{_PLANNING}.services.starting.launch.job_name", _old_name),),
     ),
     Defect(
         name="a request that was invalid waits for the table's own spec",
@@ -307,7 +307,7 @@ DEFECTS = (
         name="requests without end starve the table's services",
         scenario=scenarios.REQUESTS,
         says="starves",
-        old=((f"{_PLANNING}.services.slots._rank", _by_priority),),
+        old=((f"{_PLANNING}.services.starting.slots._rank", _by_priority),),
         deviations=0,
     ),
     Defect(
@@ -328,27 +328,27 @@ DEFECTS = (
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="it does not come to rest",
         by="driver hangs",
-        old=((f"{_PLANNING}.services.stopping._stands_still", _for_nothing),),
+        old=((f"{_PLANNING}.services.starting.stopping._stands_still", _for_nothing),),
     ),
     Defect(
         name="a continuous driver works on by the spec before",
         scenario=scenarios.CONTINUOUS_PEOPLE,
         says="a driver works by an earlier spec",
         by="spec edited",
-        old=((f"{_PLANNING}.services.stopping._reasons", _for_nothing),),
+        old=((f"{_PLANNING}.services.starting.stopping._reasons", _for_nothing),),
     ),
     Defect(
         name="two services are asked of one driver",
         scenario=scenarios.CONTINUOUS_INSIDE,
         says="two Jobs of one kind",
-        old=((f"{_PLANNING}.services.slots.occupied", _any_beside_the_host),),
+        old=((f"{_PLANNING}.services.starting.slots.occupied", _any_beside_the_host),),
         deviations=0,
     ),
     Defect(
         name="services have no turn beside a continuous driver",
         scenario=scenarios.CONTINUOUS,
         says="stays due",
-        old=((f"{_PLANNING}.services.stopping._turns", _for_nothing),),
+        old=((f"{_PLANNING}.services.starting.stopping._turns", _for_nothing),),
         deviations=0,
     ),
 )

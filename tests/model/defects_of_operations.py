@@ -14,7 +14,7 @@ from hudi_operator.api.resources import HudiOperation, HudiTable
 from hudi_operator.api.status.operation import HudiOperationStatus
 from hudi_operator.api.status.table_operations import TableOperation
 from hudi_operator.planning.operations import assess, declared
-from hudi_operator.planning.services import slots
+from hudi_operator.planning.services.starting import slots
 
 _OPERATIONS = "hudi_operator.planning.operations"
 
@@ -114,7 +114,7 @@ OF_OPERATIONS = (
         says="another Job is beside that of an operation",
         old=(
             (f"{_OPERATIONS}.assess._following", _beside_others),
-            ("hudi_operator.planning.services.slots.occupied", _as_a_service),
+            ("hudi_operator.planning.services.starting.slots.occupied", _as_a_service),
         ),
     ),
     Defect(
@@ -161,6 +161,6 @@ OF_OPERATIONS = (
         name="the restore that an operation has left keeps it from going on",
         scenario=_where("driver dies"),
         says="it does not come to rest",
-        old=(("hudi_operator.planning.services.blocking._NOT_FOR_BEGUN", frozenset()),),
+        old=(("hudi_operator.planning.services.starting.blocking._NOT_FOR_BEGUN", frozenset()),),
     ),
 )

@@ -49,7 +49,7 @@ from hudi_operator.planning.model import Observation, Undoing
 from hudi_operator.planning.model.freshness import source_of
 from hudi_operator.planning.requeue import requeue_after
 from hudi_operator.planning.runs.freshness import Progress, merge_progress
-from hudi_operator.planning.services.slots import PATIENCE
+from hudi_operator.planning.services.starting.slots import PATIENCE
 from hudi_operator.planning.status.transitions import transitions
 from hudi_operator.timeline import Action
 

@@ -12,7 +12,7 @@ from hudi_jobs.contract import Outcome
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model.decision import Decision, seconds_until
 from hudi_operator.planning.runs.memory import remember_runs
-from hudi_operator.planning.services.ingestion import evaluate
+from hudi_operator.planning.services.kinds.ingestion import evaluate
 
 
 def evaluated(

@@ -11,7 +11,7 @@ from tests.planning.world import again, ago, plan_for, status_of, table_class
 from hudi_jobs.contract import OperationKind, Outcome
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.status.operation import OperationState
-from hudi_operator.jobs.erase_request import build_erase_task
+from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.planning.operations.kinds.erase import MOST_BYTES
 
 KEY = "customer-of-ours"

@@ -15,8 +15,8 @@ from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
-from hudi_operator.jobs.request import build_request
-from hudi_operator.jobs.service_run import service_run
+from hudi_operator.jobs.requests.request import build_request
+from hudi_operator.jobs.requests.service_run import service_run
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.operations.kinds.registry import wording_of
 

@@ -28,7 +28,7 @@ from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
-from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineSnapshot
 from hudi_operator.timeline import Timeline, TimelineZone

@@ -31,7 +31,7 @@ from hudi_jobs.contract import JobOutcome, Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
 from hudi_operator.api.status.rescan import RescanState, RescanStatus
 from hudi_operator.api.status.table import HudiTableStatus
-from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.requests.request import build_request
 from hudi_operator.planning.model import LaunchJob, Observation, TimelineSnapshot
 from hudi_operator.planning.status.transitions import Transition, transitions
 

@@ -8,7 +8,7 @@ from hudi_jobs.as_found.metadata import metadata_options
 from hudi_jobs.as_found.options import own_options, without_stored
 from hudi_jobs.contract import Service
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.jobs.hudi_options import owned_hudi_options
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 
 METADATA = "hoodie.metadata.enable"
 STATISTICS = "hoodie.metadata.index.column.stats.enable"

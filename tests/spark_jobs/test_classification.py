@@ -2,9 +2,9 @@
 
 import pytest
 
-from hudi_jobs.causes import Cause
-from hudi_jobs.classification import classify, config_conflict
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures.causes import Cause
+from hudi_jobs.failures.classification import classify, config_conflict
 from hudi_jobs.session import spark_settings
 
 

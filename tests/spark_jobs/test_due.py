@@ -19,7 +19,7 @@ from hudi_jobs.services.client import write_client
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.status.table import ServiceStatus
 from hudi_operator.planning.model.decision import Decision, Reason
-from hudi_operator.planning.services import clustering, compaction
+from hudi_operator.planning.services.kinds import clustering, compaction
 from hudi_operator.planning.services.pending import pending_statuses
 from hudi_operator.planning.services.view import ServiceView
 from hudi_operator.planning.writers.unfinished import Watch

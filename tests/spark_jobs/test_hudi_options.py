@@ -11,7 +11,7 @@ from hudi_jobs.contract import Service
 from hudi_jobs.jvm import classes
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
-from hudi_operator.jobs.hudi_options import build_hudi_options
+from hudi_operator.jobs.settings.hudi_options import build_hudi_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hudi_jobs.contract.instants import InstantFile, newest, wall_time
-from hudi_jobs.contract.zone import infer_offset, stamped_offset
+from hudi_jobs.contract.table.zone import infer_offset, stamped_offset
 
 NOW = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

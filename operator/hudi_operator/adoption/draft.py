@@ -11,15 +11,15 @@ from datetime import timedelta
 from pydantic import ValidationError
 
 from hudi_jobs.contract import differences
-from hudi_jobs.contract.table_merging import ordering_of
-from hudi_jobs.contract.table_properties import (
+from hudi_jobs.contract.table.merging import ordering_of
+from hudi_jobs.contract.table.properties import (
     NONE,
     has_metadata_table,
     partition_columns_of,
     record_key_of,
     shown,
 )
-from hudi_jobs.contract.table_support import names_operations, unsupported
+from hudi_jobs.contract.table.support import names_operations, unsupported
 from hudi_jobs.contract.wording import counted
 from hudi_operator.adoption.evidence import Evidence, Unreadable
 from hudi_operator.adoption.names import folders_of, name_for
@@ -31,7 +31,7 @@ from hudi_operator.api.resources import HudiTable
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.values.base import GROUP, VERSION
 from hudi_operator.api.values.paths import INNER_FOLDERS, prefix_problem
-from hudi_operator.jobs.request import definition_of
+from hudi_operator.jobs.requests.request import definition_of
 from hudi_operator.timeline import TableProperties, TimelineZone
 
 _PENDING_SHOWN = 5

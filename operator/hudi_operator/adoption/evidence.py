@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hudi_jobs.contract.instants import InstantFile
-from hudi_jobs.contract.zone import infer_offset
+from hudi_jobs.contract.table.zone import infer_offset
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
 from hudi_operator.timeline import (
     Action,

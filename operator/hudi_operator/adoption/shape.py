@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hudi_jobs.contract import BUCKET_FILE
-from hudi_jobs.contract.table_properties import partition_columns_of, record_key_of
+from hudi_jobs.contract.table.properties import partition_columns_of, record_key_of
 from hudi_operator.adoption.evidence import Evidence
 from hudi_operator.adoption.text import Entry
 from hudi_operator.api.spec.index import IndexType

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from hudi_jobs.contract.instants import wall_time
-from hudi_jobs.contract.table_properties import shown
+from hudi_jobs.contract.table.properties import shown
 from hudi_operator.timeline import Action, CommitMetadata, Instant, TableProperties
 
 SERVICE_OPERATIONS = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"})

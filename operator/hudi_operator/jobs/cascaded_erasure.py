@@ -5,7 +5,7 @@ from typing import Any
 
 from hudi_operator.api.resources import CASCADE_LABEL, HudiOperation
 from hudi_operator.api.values.base import GROUP, VERSION
-from hudi_operator.jobs.erase_request import parent_of, requester_of
+from hudi_operator.jobs.requests.erasure import parent_of, requester_of
 
 _LONGEST_BEGINNING = 200
 

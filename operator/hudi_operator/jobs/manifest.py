@@ -27,14 +27,14 @@ from hudi_operator.jobs.names import (
     job_labels,
     label_value,
 )
-from hudi_operator.jobs.sizing import Sizing
-from hudi_operator.jobs.source_secrets import SourceSecret, secrets_of
-from hudi_operator.jobs.spark_conf import (
+from hudi_operator.jobs.settings.spark_conf import (
     ACCESS_KEY_VARIABLE,
     EXECUTOR_TEMPLATE_FILE,
     JOB_FOLDER,
     SECRET_KEY_VARIABLE,
 )
+from hudi_operator.jobs.sizing import Sizing
+from hudi_operator.jobs.source_secrets import SourceSecret, secrets_of
 
 DRIVER_CONTAINER = "driver"
 EXECUTOR_CONTAINER = "executor"

@@ -29,7 +29,13 @@ from hudi_operator.planning.runs.tracking import Tracked, track
 from hudi_operator.planning.runs.windows import known_runs, windows_of
 from hudi_operator.planning.savepoints.assess import assess
 from hudi_operator.planning.savepoints.scheduled import schedule_changes_at, scheduled
-from hudi_operator.planning.services.blocking import (
+from hudi_operator.planning.services.case import Case, make_case
+from hudi_operator.planning.services.evaluation import evaluate_all
+from hudi_operator.planning.services.kinds.savepoint import savepoints_change_at, settled
+from hudi_operator.planning.services.pending import overdue
+from hudi_operator.planning.services.requests import after_request, answered_by, open_request, reset_all
+from hudi_operator.planning.services.rescan import rescan_after
+from hudi_operator.planning.services.starting.blocking import (
     Seen,
     ServiceBlocker,
     blocked_message,
@@ -38,17 +44,11 @@ from hudi_operator.planning.services.blocking import (
     under_maintenance,
     waits_for_stranger,
 )
-from hudi_operator.planning.services.case import Case, make_case
-from hudi_operator.planning.services.evaluation import evaluate_all
-from hudi_operator.planning.services.freshness import freshness_changes_at
-from hudi_operator.planning.services.inside import services_apart
-from hudi_operator.planning.services.pending import overdue
-from hudi_operator.planning.services.protection import reported_by_runs, with_removal
-from hudi_operator.planning.services.requests import after_request, answered_by, open_request, reset_all
-from hudi_operator.planning.services.rescan import rescan_after
-from hudi_operator.planning.services.savepoint import savepoints_change_at, settled
-from hudi_operator.planning.services.slots import Started, explained, limit_reached, start
-from hudi_operator.planning.services.stopping import stop_continuous
+from hudi_operator.planning.services.starting.freshness import freshness_changes_at
+from hudi_operator.planning.services.starting.inside import services_apart
+from hudi_operator.planning.services.starting.protection import reported_by_runs, with_removal
+from hudi_operator.planning.services.starting.slots import Started, explained, limit_reached, start
+from hudi_operator.planning.services.starting.stopping import stop_continuous
 from hudi_operator.planning.writers.acts import mark_undone
 from hudi_operator.planning.writers.foreign import Writers, check_writers
 from hudi_operator.planning.writers.leftover import left_behind

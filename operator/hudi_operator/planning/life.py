@@ -7,7 +7,7 @@ from hudi_jobs.contract import Service
 from hudi_operator.api.status.table import ActiveJob, HudiTableStatus
 from hudi_operator.planning.model import JobPhase, Observation, Plan
 from hudi_operator.planning.refusal import refused
-from hudi_operator.planning.services.slots import QUOTAS_REACHED
+from hudi_operator.planning.services.starting.slots import QUOTAS_REACHED
 from hudi_operator.planning.status.build import build_status
 from hudi_operator.planning.status.freshness import freshness_figures
 from hudi_operator.planning.status.step import Step

@@ -16,11 +16,11 @@ from hudi_operator.planning.runs.failures import next_attempt_at
 from hudi_operator.planning.runs.memory import remember_runs
 from hudi_operator.planning.runs.outcomes import refused_run
 from hudi_operator.planning.savepoints.assess import Savepoints
-from hudi_operator.planning.services.blocking import Seen, table_blocker, under_maintenance, waits_for_stranger
 from hudi_operator.planning.services.case import make_case
 from hudi_operator.planning.services.evaluation import evaluate_all
 from hudi_operator.planning.services.requests import open_request
-from hudi_operator.planning.services.slots import Started, explained
+from hudi_operator.planning.services.starting.blocking import Seen, table_blocker, under_maintenance, waits_for_stranger
+from hudi_operator.planning.services.starting.slots import Started, explained
 from hudi_operator.planning.writers.foreign import Writers
 
 

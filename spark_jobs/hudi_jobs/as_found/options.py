@@ -7,7 +7,7 @@ nothing that it stores itself, in none of its spellings.
 
 from collections.abc import Mapping
 
-from hudi_jobs.contract.table_support import WRITTEN_VERSIONS
+from hudi_jobs.contract.table.support import WRITTEN_VERSIONS
 
 _KEYS = frozenset(
     {

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import TIMELINE_ZONE_OPTION, FailureReason
 from hudi_jobs.contract.instants import InstantFile, newest, wall_time
-from hudi_jobs.contract.zone import infer_offset
+from hudi_jobs.contract.table.zone import infer_offset
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, elements, hadoop_configuration
 

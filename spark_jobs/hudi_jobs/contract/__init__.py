@@ -13,27 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hudi_jobs.contract.affected import MOST_AFFECTED, AffectedInstant, Effect
-    from hudi_jobs.contract.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
-    from hudi_jobs.contract.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
-    from hudi_jobs.contract.kafka import (
-        DataLossPolicy,
-        Envelope,
-        Isolation,
-        KafkaSecurity,
-        KafkaSource,
-        MessageColumns,
-        MessageFormat,
-        MessageValue,
-        OffsetReset,
-        PartitionOffset,
-        SaslMechanism,
-        SchemaRegistry,
-        SecurityProtocol,
-        StartingOffsets,
-        Tombstones,
-    )
-    from hudi_jobs.contract.location import Location, NotALocation, store_of
-    from hudi_jobs.contract.operation import (
+    from hudi_jobs.contract.operations.operation import (
         CHANGES_VERSION,
         GOES_BACK,
         MOST_LISTED,
@@ -43,6 +23,9 @@ if TYPE_CHECKING:
         OperationReport,
         TableOperation,
     )
+    from hudi_jobs.contract.operations.repair import Repair, RepairStep
+    from hudi_jobs.contract.operations.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
+    from hudi_jobs.contract.operations.service_run import RunnableService, ServiceRun
     from hudi_jobs.contract.order import (
         MOST_ABANDONED,
         ORDER_FILE,
@@ -61,17 +44,6 @@ if TYPE_CHECKING:
         decode_outcome,
         encode_outcome,
     )
-    from hudi_jobs.contract.ownership import (
-        OPERATOR_FILE_LIMIT,
-        OPERATOR_FOLDER,
-        OWNER_FILE,
-        OwnerName,
-        OwnerRecord,
-        TableOwner,
-        UnreadableOwner,
-        decode_owner,
-        encode_owner,
-    )
     from hudi_jobs.contract.progress import (
         MOST_MADE,
         PROGRESS_FILE,
@@ -81,7 +53,6 @@ if TYPE_CHECKING:
         decode_progress,
         encode_progress,
     )
-    from hudi_jobs.contract.repair import Repair, RepairStep
     from hudi_jobs.contract.request import (
         CHECKPOINT_KEY,
         METADATA_PREFIX,
@@ -105,12 +76,41 @@ if TYPE_CHECKING:
         TableType,
         WriteOperation,
     )
-    from hudi_jobs.contract.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
-    from hudi_jobs.contract.savepoint import COMMENT_LIMIT, SAVEPOINT_USER, NamedSavepoint, SavepointWork
-    from hudi_jobs.contract.service_run import RunnableService, ServiceRun
-    from hudi_jobs.contract.source import AnySource, FileFormat, FileSource, OtherSource
-    from hudi_jobs.contract.table_properties import Difference, differences, differences_message
-    from hudi_jobs.contract.upstream import HudiSource, RemovedRows, StartingCommit
+    from hudi_jobs.contract.sources.checkpoint import CHECKPOINT_LIMIT, Checkpoint, checkpoint_display
+    from hudi_jobs.contract.sources.kafka import (
+        DataLossPolicy,
+        Envelope,
+        Isolation,
+        KafkaSecurity,
+        KafkaSource,
+        MessageColumns,
+        MessageFormat,
+        MessageValue,
+        OffsetReset,
+        PartitionOffset,
+        SaslMechanism,
+        SchemaRegistry,
+        SecurityProtocol,
+        StartingOffsets,
+        Tombstones,
+    )
+    from hudi_jobs.contract.sources.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
+    from hudi_jobs.contract.sources.source import AnySource, FileFormat, FileSource, OtherSource
+    from hudi_jobs.contract.sources.upstream import HudiSource, RemovedRows, StartingCommit
+    from hudi_jobs.contract.table.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
+    from hudi_jobs.contract.table.location import Location, NotALocation, store_of
+    from hudi_jobs.contract.table.ownership import (
+        OPERATOR_FILE_LIMIT,
+        OPERATOR_FOLDER,
+        OWNER_FILE,
+        OwnerName,
+        OwnerRecord,
+        TableOwner,
+        UnreadableOwner,
+        decode_owner,
+        encode_owner,
+    )
+    from hudi_jobs.contract.table.properties import Difference, differences, differences_message
 
 __all__ = [
     "BUCKET",
@@ -226,24 +226,24 @@ __all__ = [
 ]
 
 _MODULES = (  # those without pydantic first
-    "location",
+    "table.location",
     "affected",
-    "checkpoint",
-    "index",
-    "kafka",
-    "operation",
+    "sources.checkpoint",
+    "table.index",
+    "sources.kafka",
+    "operations.operation",
     "order",
     "outcome",
-    "ownership",
+    "table.ownership",
     "progress",
-    "repair",
+    "operations.repair",
     "request",
-    "rescan",
-    "savepoint",
-    "service_run",
-    "source",
-    "table_properties",
-    "upstream",
+    "sources.rescan",
+    "operations.savepoint",
+    "operations.service_run",
+    "sources.source",
+    "table.properties",
+    "sources.upstream",
 )
 
 if not TYPE_CHECKING:  # to mypy, a module with this function has every name

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from hudi_jobs.contract.affected import AffectedInstants
 from hudi_jobs.contract.document import Document
-from hudi_jobs.contract.operation import OperationReport
+from hudi_jobs.contract.operations.operation import OperationReport
 
 TERMINATION_MESSAGE_LIMIT = 4096
 """Bytes that the kubelet keeps of a termination message."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hudi_jobs.contract.document import Document
-from hudi_jobs.contract.ownership import OwnerName, read_document
+from hudi_jobs.contract.table.ownership import OwnerName, read_document
 
 PROGRESS_FILE = "progress.json"
 """How far the continuous ingestion of a table has come."""

@@ -6,10 +6,10 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hudi_jobs.contract.document import Document
-from hudi_jobs.contract.operation import TableOperation
-from hudi_jobs.contract.ownership import TableOwner
-from hudi_jobs.contract.savepoint import NamedSavepoint
-from hudi_jobs.contract.source import AnySource, FileSource
+from hudi_jobs.contract.operations.operation import TableOperation
+from hudi_jobs.contract.operations.savepoint import NamedSavepoint
+from hudi_jobs.contract.sources.source import AnySource, FileSource
+from hudi_jobs.contract.table.ownership import TableOwner
 
 METADATA_PREFIX = "hudi-operator."
 """Prefix of the keys that the driver writes into a commit's extra metadata."""

@@ -8,8 +8,8 @@ once more, into another file group. Another compaction puts it into a base file.
 
 from dataclasses import dataclass
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason, TableTask
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.log_gate import Logged, log_files_with, log_stats, looks_in_base_files_alone, name_of
 from hudi_jobs.jvm import JavaObject, elements
 from hudi_jobs.table import HudiTable, commit_metadata

@@ -11,9 +11,9 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import BUCKET, BUCKET_FILE, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, iterated
 from hudi_jobs.table import HudiTable, commit_metadata
 

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, ByteType, DateType, IntegerType, LongType, ShortType, StringType
 
 from hudi_jobs.as_found import kept_as_found
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableDefinition, TableTask, WriteOperation
-from hudi_jobs.contract.table_properties import record_key_of, shown
-from hudi_jobs.contract.table_support import SLASHED, key_generator_of
+from hudi_jobs.contract.table.properties import record_key_of, shown
+from hudi_jobs.contract.table.support import SLASHED, key_generator_of
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.folder import Folder
 from hudi_jobs.ingestion.times import TimeKeys

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hudi_jobs.as_found.metadata import has_record_index
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import INDEX_KEY, FailureReason, TableTask, TableType
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
 from hudi_jobs.jvm import JavaObject, iterated
 from hudi_jobs.table import HudiTable, commit_metadata

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.order import (
     last_of_each,
     leaves_one_of_each,

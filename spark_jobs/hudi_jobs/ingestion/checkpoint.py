@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import CHECKPOINT_KEY, CHECKPOINT_LIMIT, Checkpoint, FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.table import HudiTable
 
 VERSION = 3

@@ -5,9 +5,9 @@ import json
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from hudi_jobs.causes import causes_of
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
 from hudi_jobs.jvm import classes
 
 

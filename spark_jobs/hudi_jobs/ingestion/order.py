@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
-from hudi_jobs.contract.table_rewriting import obstacles
+from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.partitions import PartitionStyle, never
 from hudi_jobs.ingestion.quality import without_key

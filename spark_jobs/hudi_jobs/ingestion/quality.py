@@ -18,9 +18,9 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.types import column_named

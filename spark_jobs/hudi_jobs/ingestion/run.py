@@ -6,7 +6,6 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     CHECKPOINT_KEY,
@@ -20,6 +19,7 @@ from hudi_jobs.contract import (
 )
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.gates.log_gate import require_keys_in_base_files

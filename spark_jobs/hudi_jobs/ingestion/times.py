@@ -17,8 +17,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DecimalType, FractionalType, IntegralType, StringType
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.table_merging import columns_of
-from hudi_jobs.contract.table_support import CUSTOM, TIMESTAMP, key_generator_of
+from hudi_jobs.contract.table.merging import columns_of
+from hudi_jobs.contract.table.support import CUSTOM, TIMESTAMP, key_generator_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.types import column_named
 

@@ -6,9 +6,9 @@ resolved, in a session that knows the view and nothing else.
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import JavaObject, frame_of, parsed_plan, resolved_plan
 from hudi_jobs.query.plan import PlanReader
 from hudi_jobs.query.rules import QueryRules, require_parsable, too_large

@@ -7,10 +7,10 @@ extra metadata because `hoodie.datasource.write.commitmeta.key.prefix` names the
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_jobs.as_found import kept_as_found
-from hudi_jobs.classification import stage
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import CHECKPOINT_KEY, METADATA_PREFIX, FailureReason, TableDefinition, WriteOperation
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.table import HudiTable
 
 COMBINES = "hoodie.combine.before.upsert"

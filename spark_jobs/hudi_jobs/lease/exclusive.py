@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Callable
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, Service, TableTask, TaskResult
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import end_jvm
 from hudi_jobs.lease.keeper import LeaseKeeper
 from hudi_jobs.lease.leases import HeldElsewhere, Lease, take

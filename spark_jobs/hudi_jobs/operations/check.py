@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from hudi_jobs.as_found.metadata import metadata_options, metadata_partitions
-from hudi_jobs.classification import stage
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
@@ -16,9 +15,8 @@ from hudi_jobs.contract import (
     TableOperation,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
-from hudi_jobs.operations.checkpoints import checkpoint_at, require_input
-from hudi_jobs.operations.history import History, Restore, Write
 from hudi_jobs.operations.journal import Journal
 from hudi_jobs.operations.refusal import (
     refused,
@@ -30,7 +28,9 @@ from hudi_jobs.operations.refusal import (
     require_target,
     require_whole,
 )
-from hudi_jobs.operations.restore_record import RestoreRecord
+from hudi_jobs.operations.restore.checkpoints import checkpoint_at, require_input
+from hudi_jobs.operations.restore.history import History, Restore, Write
+from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.rows import count_rows, rows_at
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.others import Others

@@ -3,11 +3,11 @@
 from pyspark.sql import DataFrame
 
 from hudi_jobs.as_found import kept_as_found
-from hudi_jobs.classification import stage
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, WriteOperation
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.notes import OPERATION_KEY, commit_notes
 from hudi_jobs.table import HudiTable
 

@@ -10,11 +10,11 @@ from hudi_jobs.contract.document import Document
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.stores import TableFiles
 from hudi_jobs.operations.erase.record import EraseRecord
-from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.record import OperationRecord
 from hudi_jobs.operations.repair.record import RepairRecord
-from hudi_jobs.operations.restore_record import RestoreRecord
-from hudi_jobs.operations.service_record import ServiceRecord
+from hudi_jobs.operations.restore.history import Restore
+from hudi_jobs.operations.restore.record import RestoreRecord
+from hudi_jobs.operations.service.record import ServiceRecord
 from hudi_jobs.operations.versions.record import VersionRecord
 
 RECORD_FILE = "operations.json"

@@ -11,11 +11,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.as_found.metadata import ENABLED
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.operations.past import rows_as_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.record import Part, Rows
+from hudi_jobs.operations.restore.past import rows_as_of
 from hudi_jobs.table import HudiTable
 
 MOST_PARTS = 1_000

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationReport, Outcome, TableOperation, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.operations.journal import AnyRecord, Journal
 from hudi_jobs.table import HudiTable

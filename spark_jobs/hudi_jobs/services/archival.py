@@ -1,8 +1,8 @@
 """Archival: the oldest instants move from the active timeline into the archive."""
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.preparation import load_timeline, missing_table, nothing, open_table, while_ours

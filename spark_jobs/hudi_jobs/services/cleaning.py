@@ -1,9 +1,9 @@
 """Cleaning: files are deleted that no retained commit needs, and dead writes are rolled back first."""
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others

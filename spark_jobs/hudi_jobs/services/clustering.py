@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder
 from hudi_jobs.services.client import WriteClient
 from hudi_jobs.services.planned import PlannedService, run_planned

@@ -8,7 +8,6 @@ looked at here before anything is written.
 
 from collections.abc import Iterable
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     SAVEPOINT_USER,
@@ -19,6 +18,7 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.phases import Phase, reach
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.others import Others

@@ -9,10 +9,10 @@ import time
 
 from py4j.protocol import Py4JJavaError
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, ConcurrencyMode, FailureReason, Outcome, TaskResult
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.lease.exclusive import SERVICES_LEASE
 from hudi_jobs.services.client import write_client

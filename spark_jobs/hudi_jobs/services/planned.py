@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, PlannedServiceTask, RunMode, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.exclusive import fenced
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.notes import commit_notes

@@ -12,10 +12,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.folder import Folder, stays_below
 from hudi_jobs.jvm import JavaObject, classes, elements
 from hudi_jobs.table import REPLACE_ACTION, HudiTable, commit_metadata

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.index_gate import declared, require_index
 from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease

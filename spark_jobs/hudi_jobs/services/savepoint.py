@@ -6,9 +6,9 @@ comment, so that a run which repeats another's work makes no second one, and non
 
 from collections.abc import Callable
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, ConcurrencyMode, FailureReason, Outcome, SavepointStep, TaskResult
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.services.client import write_client
 from hudi_jobs.services.timeline import Savepoint, Timeline
 

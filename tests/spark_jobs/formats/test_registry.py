@@ -12,7 +12,7 @@ import pytest
 from tests.spark_jobs.formats.registry_server import FakeRegistry, Reply, fake_registry
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.kafka import SchemaRegistry
+from hudi_jobs.contract.sources.kafka import SchemaRegistry
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.client import Registry
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.http import Bounds, required_url

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hudi_jobs.causes import Cause
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures.causes import Cause
 from hudi_jobs.ingestion.sources.kafka.errors import explained
 
 KAFKA = "org.apache.kafka.common"

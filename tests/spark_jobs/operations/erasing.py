@@ -22,7 +22,7 @@ from hudi_jobs.contract import (
     TableOperation,
     TaskResult,
 )
-from hudi_jobs.contract.erase import EraseReport, EraseTask
+from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
 
 _GZIP = b"\x1f\x8b\x08"
 

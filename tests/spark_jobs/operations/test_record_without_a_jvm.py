@@ -9,14 +9,14 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.lease.stores import LocalFiles
 from hudi_jobs.operations.erase import run
 from hudi_jobs.operations.erase.keys import keys_of
-from hudi_jobs.operations.history import Restore
 from hudi_jobs.operations.journal import MOST_RECORDS, RECORD_FILE, RECORD_LIMIT, Journal
 from hudi_jobs.operations.kinds import KINDS
 from hudi_jobs.operations.record import OperationRecord, Part, Rows
 from hudi_jobs.operations.repair.record import RepairRecord
-from hudi_jobs.operations.restore_record import RestoreRecord
+from hudi_jobs.operations.restore.history import Restore
+from hudi_jobs.operations.restore.record import RestoreRecord
 from hudi_jobs.operations.rows import difference
-from hudi_jobs.operations.service_record import ServiceRecord
+from hudi_jobs.operations.service.record import ServiceRecord
 
 TARGET, LATER = "20260310115900000", "20260310120000000"
 ROWS = Rows(rows=3, checksum=-(10**30), partitions=2, parts=(Part(path="a", rows=1, checksum=2),) * 2)

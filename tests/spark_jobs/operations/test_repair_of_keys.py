@@ -162,7 +162,7 @@ def test_the_next_run_finishes_what_one_that_broke_off_has_changed(lake: Any, mo
             raise TaskFailed(FailureReason.STORAGE_UNAVAILABLE, "The store does not answer.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.repair.deduplicate.reach", break_off)
+        patch.setattr("hudi_jobs.operations.repair.keys.deduplicate.reach", break_off)
         assert mend(lake, DOUBLES).reason is FailureReason.STORAGE_UNAVAILABLE
     expected = sorted([*STAYING, ("x", "left", 5, 1)])
     finished_once(lake, made, expected)

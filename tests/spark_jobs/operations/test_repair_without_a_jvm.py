@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hudi_jobs.contract.table_rewriting import obstacles
+from hudi_jobs.contract.table.rewriting import obstacles
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.repair.doubles import key_columns, order_of
-from hudi_jobs.operations.repair.known import paths_of
-from hudi_jobs.operations.repair.orphans import File, Kind, Known, instant_of, kinds_of, oldest_version
+from hudi_jobs.operations.repair.files.known import paths_of
+from hudi_jobs.operations.repair.files.orphans import File, Kind, Known, instant_of, kinds_of, oldest_version
+from hudi_jobs.operations.repair.keys.doubles import key_columns, order_of
 
 FIRST, DONE, GONE, SAVED = (f"2026031013{minute}00000" for minute in ("00", "10", "20", "30"))
 BEFORE = "20260309000000000"

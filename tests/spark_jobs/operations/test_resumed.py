@@ -8,7 +8,7 @@ from tests.spark_jobs.test_services import fill
 
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.operations.history import History
+from hudi_jobs.operations.restore.history import History
 from hudi_jobs.services.timeline import Timeline
 from hudi_jobs.table import HudiTable
 
@@ -36,7 +36,7 @@ def test_the_next_run_goes_on_from_the_step_that_failed(lake: Any, monkeypatch: 
         target = commits(lake)[-1]
         fill(lake, 1, first=1 + number)
         with monkeypatch.context() as patch:
-            patch.setattr(f"hudi_jobs.operations.going_back.{step}", fail)
+            patch.setattr(f"hudi_jobs.operations.restore.going_back.{step}", fail)
             result = operate(lake, target, uid=f"uid-{number}")
         assert result.reason is FailureReason.STORAGE_UNAVAILABLE, result
         phase = report_of(result).phase
@@ -75,7 +75,7 @@ def test_a_restore_without_a_plan_is_begun_anew_by_its_own_operation_alone(
     fill(lake, 3)
     target, newest = commits(lake)[0], commits(lake)[-1]
     with monkeypatch.context() as patch:
-        patch.setattr("hudi_jobs.operations.going_back.restore", fail)
+        patch.setattr("hudi_jobs.operations.restore.going_back.restore", fail)
         operate(lake, target)
     begun = timeline(lake) / f"{int(newest) + 1}.restore.requested"
     begun.touch()

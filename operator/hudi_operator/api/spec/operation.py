@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
 from hudi_jobs.contract import OperationKind
-from hudi_jobs.contract.erase import LONGEST_REQUESTER
+from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER
 from hudi_operator.api.spec.operation_kinds.erase import EraseSpec
 from hudi_operator.api.spec.operation_kinds.going_back import RestoreSpec, RollbackSpec
 from hudi_operator.api.spec.operation_kinds.repair import RepairSpec

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hudi_jobs.contract import MOST_LISTED
-from hudi_jobs.contract.erase import LONGEST_REQUESTER, MOST_CASCADED, MOST_LEFT, MOST_READERS
-from hudi_jobs.contract.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
+from hudi_jobs.contract.operations.erase import LONGEST_REQUESTER, MOST_CASCADED, MOST_LEFT, MOST_READERS
+from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
 from hudi_operator.api.status.conditions import REASON_PATTERN, Condition
 from hudi_operator.api.values.base import InstantTime, Model, Timestamp
 

@@ -8,7 +8,7 @@ import structlog
 from pydantic import ValidationError
 
 from hudi_jobs.contract import NamedSavepoint, OperationKind, Service, TableOperation
-from hudi_jobs.contract.erase import EraseTask
+from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiTable, ObjectMetadata
 from hudi_operator.api.spec.table import DeletionPolicy, ExecutionMode
 from hudi_operator.api.status.table import ActiveJob, service_name
@@ -21,11 +21,11 @@ from hudi_operator.control.keys import SAVEPOINT, TABLE, savepoint_key
 from hudi_operator.control.observation.ending import FINALIZER
 from hudi_operator.jobs.manifest import build_job
 from hudi_operator.jobs.names import DECIDED_AT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, TABLE_UID_LABEL
-from hudi_operator.jobs.request import build_request
+from hudi_operator.jobs.requests.request import build_request
+from hudi_operator.jobs.requests.service_run import service_run
 from hudi_operator.jobs.scheduled_savepoint import build_savepoint
-from hudi_operator.jobs.service_run import service_run
+from hudi_operator.jobs.settings.spark_conf import build_spark_conf
 from hudi_operator.jobs.sizing import HANDING_OVER, PlanSize, job_sizing
-from hudi_operator.jobs.spark_conf import build_spark_conf
 from hudi_operator.kube.api import KubernetesApi, remove_finalizer
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, NotFound, Rejected
 from hudi_operator.kube.events import EventType

@@ -2,13 +2,13 @@
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract.erase import EraseTask
+from hudi_jobs.contract.operations.erase import EraseTask
 from hudi_operator.api.resources import HudiOperation, HudiTable, parse_operation
 from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.control.keys import operation_key
 from hudi_operator.control.observation.derived import Readings, root_of
-from hudi_operator.jobs.erase_request import build_erase_task
+from hudi_operator.jobs.requests.erasure import build_erase_task
 from hudi_operator.kube.api import KubernetesApi
 from hudi_operator.planning.model import direct_readers
 

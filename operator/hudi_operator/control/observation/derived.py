@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from hudi_jobs.contract.erase import MOST_CASCADED
+from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import HudiTable, parse_table
 from hudi_operator.control.keys import TABLE
 from hudi_operator.kube.api import ObjectApi

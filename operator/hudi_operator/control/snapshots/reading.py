@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from hudi_jobs.contract import CHECKPOINT_KEY, INDEX_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, checkpoint_display
-from hudi_jobs.contract.table_support import names_operations
+from hudi_jobs.contract.table.support import names_operations
 from hudi_operator.api.status.table import PENDING_REMEMBERED
 from hudi_operator.jobs.sizing import PlanSize
 from hudi_operator.planning.model import Damaged, Mark, TimelineSnapshot, Undoing

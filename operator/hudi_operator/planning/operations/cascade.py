@@ -8,7 +8,7 @@ not followed by a table that reads, which takes what commits have written.
 from collections.abc import Iterator, Mapping
 
 from hudi_jobs.contract import ConcurrencyMode, OperationKind
-from hudi_jobs.contract.erase import MOST_CASCADED
+from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_operator.api.resources import OPERATIONS, HudiOperation, HudiTable
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.spec.table import ManagementPolicy

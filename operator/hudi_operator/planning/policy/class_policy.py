@@ -7,12 +7,12 @@ from re import _parser  # type: ignore[attr-defined]  # the standard library par
 
 from hudi_jobs.contract import ConcurrencyMode
 from hudi_operator.api.resources import HudiTable, HudiTableClass
-from hudi_operator.jobs.allowlist import refused_keys
-from hudi_operator.jobs.concurrency_options import lock_of
-from hudi_operator.jobs.hudi_options import owned_hudi_keys
-from hudi_operator.jobs.reader_options import refused_reader_options
+from hudi_operator.jobs.settings.allowlist import refused_keys
+from hudi_operator.jobs.settings.concurrency_options import lock_of
+from hudi_operator.jobs.settings.hudi_options import owned_hudi_keys
+from hudi_operator.jobs.settings.reader_options import refused_reader_options
+from hudi_operator.jobs.settings.spark_conf import owned_spark_conf
 from hudi_operator.jobs.sizing import exceeded_limits, resolve_sizing
-from hudi_operator.jobs.spark_conf import owned_spark_conf
 from hudi_operator.planning.model import Blocker, BlockerReason
 from hudi_operator.planning.model.schedule import InvalidSchedule, check_schedule
 from hudi_operator.planning.policy.kafka import kafka_blockers

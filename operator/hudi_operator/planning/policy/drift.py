@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from hudi_jobs.contract import Difference, differences
-from hudi_jobs.contract.table_support import TABLE_VERSION
+from hudi_jobs.contract.table.support import TABLE_VERSION
 from hudi_operator.api.resources import HudiTable
-from hudi_operator.jobs.request import definition_of
+from hudi_operator.jobs.requests.request import definition_of
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
 from hudi_operator.planning.model.reasons import TableReason
 

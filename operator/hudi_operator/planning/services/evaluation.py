@@ -11,10 +11,10 @@ from hudi_operator.planning.model import TimelineSnapshot
 from hudi_operator.planning.model.decision import Decision, Priority, Reason, Surroundings
 from hudi_operator.planning.model.times import parse_time
 from hudi_operator.planning.runs.failures import after_failures
-from hudi_operator.planning.services import ingestion, operation, savepoint
 from hudi_operator.planning.services.case import Case
-from hudi_operator.planning.services.freshness import before_services
+from hudi_operator.planning.services.kinds import ingestion, operation, savepoint
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
+from hudi_operator.planning.services.starting.freshness import before_services
 from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone
 from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.services.registry import SERVICES, mode_of

@@ -7,7 +7,7 @@ from typing import assert_never
 from hudi_jobs.contract import Service
 from hudi_operator.api.spec.table import HudiTableSpec
 from hudi_operator.planning.model.decision import Decision
-from hudi_operator.planning.services import archival, cleaning, clustering, compaction
+from hudi_operator.planning.services.kinds import archival, cleaning, clustering, compaction
 from hudi_operator.planning.services.view import ServiceView
 
 

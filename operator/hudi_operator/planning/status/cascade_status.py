@@ -7,7 +7,7 @@ now still holds what it has read. They are created once the erasure of the table
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hudi_jobs.contract.erase import MOST_CASCADED
+from hudi_jobs.contract.operations.erase import MOST_CASCADED
 from hudi_jobs.contract.wording import counted
 from hudi_operator.api.resources import HudiOperation, InvalidObject
 from hudi_operator.api.status.operation import FINISHED, CascadedErasure, OperationState

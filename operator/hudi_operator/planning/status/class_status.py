@@ -8,7 +8,7 @@ from hudi_operator.api.spec.table_class import HudiTableClassSpec
 from hudi_operator.api.status.conditions import Condition, ConditionStatus, ConditionType
 from hudi_operator.api.status.table_class import HudiTableClassStatus
 from hudi_operator.api.values.paths import prefix_problem
-from hudi_operator.jobs.known_settings import hides_damage, opened_by, risk_of
+from hudi_operator.jobs.settings.known_settings import hides_damage, opened_by, risk_of
 from hudi_operator.planning.model import BlockerReason
 from hudi_operator.planning.model.reasons import ClassReason
 from hudi_operator.planning.model.registry import entry_of

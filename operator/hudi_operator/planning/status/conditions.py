@@ -18,7 +18,7 @@ from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.policy.drift import drift_reason
 from hudi_operator.planning.runs.failures import attempts, failure_kind
 from hudi_operator.planning.services.rescan import skipped_input
-from hudi_operator.planning.services.slots import QUOTAS_REACHED, RESTING
+from hudi_operator.planning.services.starting.slots import QUOTAS_REACHED, RESTING
 from hudi_operator.planning.status.freshness import fresh_answers
 from hudi_operator.planning.status.readiness import Readiness, live_message, maintenance_reason, readiness
 from hudi_operator.planning.writers.foreign import foreign_message

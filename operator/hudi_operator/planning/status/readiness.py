@@ -17,7 +17,7 @@ from hudi_operator.planning.model.registry import START_ADVICE, words
 from hudi_operator.planning.policy.drift import drift_reason, stops
 from hudi_operator.planning.runs.continuous import is_healthy
 from hudi_operator.planning.runs.failures import FailureKind, attempts, failure_kind
-from hudi_operator.planning.services.slots import QUOTAS_REACHED
+from hudi_operator.planning.services.starting.slots import QUOTAS_REACHED
 from hudi_operator.planning.writers.foreign import foreign_message, unknown_message
 from hudi_operator.planning.writers.undoing import in_the_way
 from hudi_operator.services.registry import SERVICES

@@ -4,11 +4,11 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import MOST_LISTED, FailureReason, OperationKind, OperationPhase, OperationReport
-from hudi_jobs.contract.erase import EraseReport, EraseTask
-from hudi_jobs.contract.table_support import COMPLEX, key_generator_of
+from hudi_jobs.contract.operations.erase import EraseReport, EraseTask
+from hudi_jobs.contract.table.support import COMPLEX, key_generator_of
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import elements
 from hudi_jobs.operations.check import (
     busy,

@@ -14,10 +14,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
+from hudi_jobs.contract.operations.erase import LONGEST_VALUE, MOST_ERASED, EraseTask
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.operations.erase.predicate import matching, unquoted

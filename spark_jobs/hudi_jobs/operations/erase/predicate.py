@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.erase import LONGEST_PREDICATE
+from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.jvm import JavaObject, classes, frame_of, parsed_expression, query_execution
 from hudi_jobs.operations.refusal import refused

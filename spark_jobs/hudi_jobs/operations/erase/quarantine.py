@@ -10,10 +10,10 @@ import re
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located
 from hudi_jobs.jvm import JavaObject
 from hudi_jobs.operations.erase.keys import Keys

@@ -3,10 +3,10 @@
 import json
 from datetime import UTC, datetime
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.erase import EraseTask
+from hudi_jobs.contract.operations.erase import EraseTask
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.operations.erase.record import EraseRecord
 

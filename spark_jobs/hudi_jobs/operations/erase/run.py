@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, TaskResult
-from hudi_jobs.contract.erase import MOST_LEFT
+from hudi_jobs.contract.operations.erase import MOST_LEFT
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.operations.erase.check import asked, checked, keys_again
@@ -25,7 +25,7 @@ from hudi_jobs.operations.erase.scan import (
 from hudi_jobs.operations.erase.sealed import discard, seal
 from hudi_jobs.operations.erase.steps import delete_rows, prepare, remove_versions
 from hudi_jobs.operations.erase.texts import WholeTexts, before_the_name
-from hudi_jobs.operations.restore import (
+from hudi_jobs.operations.restore.steps import (
     has_metadata_table,
     lost_metadata_table,
     remake_metadata_table,

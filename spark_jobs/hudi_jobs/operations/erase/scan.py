@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from hudi_jobs.as_found.metadata import has_record_index
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import exact, located, statuses_below
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration, java_objects
 from hudi_jobs.operations.erase.keys import RECORD_KEY, Keys, with_key

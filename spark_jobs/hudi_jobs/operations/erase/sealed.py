@@ -10,9 +10,9 @@ import json
 import os
 import zlib
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.jvm import classes
 from hudi_jobs.lease.stores import open_table_files

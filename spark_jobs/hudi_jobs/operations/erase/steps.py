@@ -6,7 +6,6 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from hudi_jobs.as_found.metadata import has_record_index
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ConcurrencyMode,
@@ -20,6 +19,7 @@ from hudi_jobs.contract import (
     WriteOperation,
 )
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import are_found_again
 from hudi_jobs.notes import ERASED_KEY
 from hudi_jobs.operations.check import in_zone_of_table

@@ -1,8 +1,8 @@
 """Whether nobody is at work on a table that is to be mended; the instant that a repair is about is dead by its word."""
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work

@@ -7,16 +7,16 @@ table without it, which is read by listing files.
 from typing import Any
 
 from hudi_jobs.as_found.metadata import metadata_partitions
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import classes, engine_context
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
-from hudi_jobs.operations.restore import remake_metadata_table, remove_metadata_table
+from hudi_jobs.operations.restore.steps import remake_metadata_table, remove_metadata_table
 from hudi_jobs.operations.rows import are_doubled, current_rows, difference, indexed_by, rows_now
 from hudi_jobs.operations.work import Work
 from hudi_jobs.phases import Phase, reach

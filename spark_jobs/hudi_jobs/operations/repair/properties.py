@@ -5,11 +5,11 @@ does the work, and its readers take the backup meanwhile. An empty file, or one 
 keeps them from opening the table (`HoodieTableConfig`), so such a file is moved aside before.
 """
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, RepairStep, TableOperation
-from hudi_jobs.contract.table_properties import differences, differences_message
+from hudi_jobs.contract.table.properties import differences, differences_message
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.gates.index_gate import declared
 from hudi_jobs.jvm import JavaObject, classes, texts
@@ -17,7 +17,7 @@ from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import busy
 from hudi_jobs.operations.refusal import refused, require_nobody_at_work
-from hudi_jobs.operations.repair.copies import checksum_of, is_there, keep_copy, remove, require_copy
+from hudi_jobs.operations.repair.files.copies import checksum_of, is_there, keep_copy, remove, require_copy
 from hudi_jobs.operations.repair.record import RepairRecord
 from hudi_jobs.operations.repair.step import Found, Step
 from hudi_jobs.operations.work import Work

@@ -1,8 +1,8 @@
 """RollbackInflight: a write or a clustering of a tool that is dead is undone, with the files that it has left."""
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import pending_instant, require_dead
 from hudi_jobs.operations.repair.record import RepairRecord

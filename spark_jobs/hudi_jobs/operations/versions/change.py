@@ -12,13 +12,13 @@ import re
 from contextlib import AbstractContextManager
 
 from hudi_jobs.as_found.metadata import ENABLED
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import SAVEPOINT_USER, FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
 from hudi_jobs.notes import commit_notes
-from hudi_jobs.operations.restore import remove_metadata_table
+from hudi_jobs.operations.restore.steps import remove_metadata_table
 from hudi_jobs.operations.versions.check import LAYOUT_2_FROM
 from hudi_jobs.operations.versions.record import VersionRecord
 from hudi_jobs.services.client import WriteClient, write_client

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from hudi_jobs.as_found.metadata import metadata_partitions
 from hudi_jobs.clock.guard import instants_in_order
 from hudi_jobs.contract import Location, OperationKind
-from hudi_jobs.contract.table_merging import columns_of, payload_of
-from hudi_jobs.contract.table_support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
+from hudi_jobs.contract.table.merging import columns_of, payload_of
+from hudi_jobs.contract.table.support import COMPLEX, WRITTEN_VERSIONS, key_generator_of
 from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.operations.check import KEPT_INDEXES, busy
-from hudi_jobs.operations.history import History
 from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.restore.history import History
 from hudi_jobs.operations.work import Work
 from hudi_jobs.services.plans import require_plans_inside
 from hudi_jobs.services.timeline import Timeline

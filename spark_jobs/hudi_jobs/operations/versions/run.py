@@ -1,15 +1,15 @@
 """An upgrade or a downgrade of the table version: merged, kept by a savepoint, changed, and compared."""
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, OperationPhase, TableOperation, TaskResult
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.lease.owner import require_not_owned_elsewhere
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.operations.check import metadata_options_of, require_no_restore
 from hudi_jobs.operations.journal import Journal
-from hudi_jobs.operations.restore import (
+from hudi_jobs.operations.restore.steps import (
     drop_where_rows_are_missed,
     lost_metadata_table,
     remake_metadata_table,

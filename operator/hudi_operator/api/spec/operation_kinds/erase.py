@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from hudi_jobs.contract.erase import LONGEST_PREDICATE, MOST_KEYS
+from hudi_jobs.contract.operations.erase import LONGEST_PREDICATE, MOST_KEYS
 from hudi_operator.api.values.base import Model, rules
 from hudi_operator.api.values.paths import SourcePath
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.filesystem import located
 from hudi_jobs.ingestion.sources.files.record import canonical
 from hudi_jobs.ingestion.sources.files.selection import SourceFile

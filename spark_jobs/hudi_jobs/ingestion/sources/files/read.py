@@ -8,10 +8,10 @@ from functools import partial, reduce
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import is_storage_failure, stage
 from hudi_jobs.contract import FailureReason, FileFormat, FileSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import is_storage_failure, stage
 from hudi_jobs.filesystem import exact
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.json_bounds import options_of

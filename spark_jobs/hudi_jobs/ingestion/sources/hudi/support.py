@@ -7,9 +7,9 @@ partition column of the name of its folder.
 
 from collections.abc import Iterator, Mapping
 
-from hudi_jobs.contract.table_merging import payload_of, version_of
-from hudi_jobs.contract.table_properties import shown
-from hudi_jobs.contract.table_support import (
+from hudi_jobs.contract.table.merging import payload_of, version_of
+from hudi_jobs.contract.table.properties import shown
+from hudi_jobs.contract.table.support import (
     COMPLEX,
     NON_PARTITIONED,
     SIMPLE,

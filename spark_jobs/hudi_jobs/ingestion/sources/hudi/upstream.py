@@ -9,11 +9,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_jobs.archive import archive_files, archived_metadata, archived_rows
-from hudi_jobs.causes import causes_of
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason, HudiSource
-from hudi_jobs.contract.table_properties import shown
+from hudi_jobs.contract.table.properties import shown
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.causes import causes_of
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.hudi.commits import Look, UpstreamCommit
 from hudi_jobs.ingestion.sources.hudi.removals import Removal, removal_by
 from hudi_jobs.ingestion.sources.hudi.support import obstacles

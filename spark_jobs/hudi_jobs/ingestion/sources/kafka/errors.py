@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from hudi_jobs.causes import Cause, causes_of
-from hudi_jobs.classification import classify
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures.causes import Cause, causes_of
+from hudi_jobs.failures.classification import classify
 
 _LOST = re.compile(
     r"Some data may have been lost because they are not available in Kafka any more|OffsetOutOfRangeException"

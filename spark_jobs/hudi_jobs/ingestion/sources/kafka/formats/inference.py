@@ -10,10 +10,10 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, LongType, StructField, StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.json_bounds import options_of
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import require_distinct
 from hudi_jobs.jvm import inferred_json

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import IntegerType, LongType, StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import Envelope, FailureReason, KafkaSource
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats import wire
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from hudi_jobs.contract import FailureReason, IngestionTask, TableDefinition, WriteOperation
-from hudi_jobs.contract.table_merging import ordering_of, payload_of, version_of
+from hudi_jobs.contract.table.merging import ordering_of, payload_of, version_of
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import DATABASES, Database
 

@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, Tombstones
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, NO_COLUMN

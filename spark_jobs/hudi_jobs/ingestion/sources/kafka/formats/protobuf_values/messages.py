@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from hudi_jobs.classification import stage
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.sources.kafka.formats.protobuf_values import descriptors
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 from hudi_jobs.jvm import from_protobuf

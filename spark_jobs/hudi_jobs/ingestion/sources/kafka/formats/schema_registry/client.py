@@ -5,7 +5,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.kafka import SchemaRegistry
+from hudi_jobs.contract.sources.kafka import SchemaRegistry
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.http import Bounds, Endpoint
 from hudi_jobs.ingestion.sources.kafka.formats.schema_registry.schemas import (

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hudi_jobs.contract import FailureReason
-from hudi_jobs.contract.kafka import SchemaRegistry
+from hudi_jobs.contract.sources.kafka import SchemaRegistry
 from hudi_jobs.failures import TaskFailed
 
 _CHUNK = 65_536

@@ -1,0 +1,54 @@
+"""What the request of an erasure says: the only document besides its resource that holds the keys."""
+
+import posixpath
+from collections.abc import Iterable
+
+from hudi_jobs.contract.operations.erase import MOST_READERS, EraseTask, Requester
+from hudi_operator.api.resources import HudiOperation, HudiTable
+from hudi_operator.api.spec.table_class import HudiTableClassSpec
+
+
+def build_erase_task(
+    resource: HudiOperation, table: HudiTable, table_class: HudiTableClassSpec, read_by: Iterable[str] = ()
+) -> EraseTask | None:
+    """Return what the run of a HudiOperation erases; None for one that erases nothing. `read_by` are other tables."""
+    erase = resource.spec.erase
+    if erase is None:
+        return None
+    ingestion = table.spec.ingestion
+    quarantine = ingestion.bad_records.quarantine_path if ingestion is not None else None
+    return EraseTask(
+        keys=erase.keys or (),
+        keys_from=erase.keys_from.path if erase.keys_from is not None else None,
+        where=erase.where,
+        release_savepoints=erase.release_savepoints,
+        quarantines=(quarantine,) if quarantine is not None else (),
+        requested_by=requester_of(resource),
+        cascaded_from=parent_of(resource),
+        read_by=tuple(sorted(read_by)[:MOST_READERS]),
+        report_file=_report_file(resource, table, table_class.operations.report_path),
+    )
+
+
+def parent_of(resource: HudiOperation) -> str | None:
+    """Return the uid of the operation that has made this one; the driver compares the keys of both by their digests."""
+    owners = resource.metadata.owner_references
+    return next((one.uid for one in owners if one.controller and one.kind == "HudiOperation"), None)
+
+
+def requester_of(resource: HudiOperation) -> Requester | None:
+    """Return who asks; whether that is certain was noted when the operator saw the resource first."""
+    name, told = resource.spec.requested_by, resource.status
+    if name is None:
+        return None
+    return Requester(name=name, verified=bool(told.requester_verified) and told.requested_by == name)
+
+
+def _report_file(resource: HudiOperation, table: HudiTable, folder: str | None) -> str | None:
+    if folder is None or resource.spec.dry_run:
+        return None
+    metadata = resource.metadata
+    name = f"{metadata.name}-{metadata.uid}.json"
+    return posixpath.join(
+        folder.replace("{namespace}", metadata.namespace), metadata.namespace, table.metadata.name, name
+    )

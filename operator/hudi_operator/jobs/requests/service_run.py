@@ -1,0 +1,50 @@
+"""The options of Hudi for a table service that is run once: the table's, but for what the operation gives itself."""
+
+from typing import Any
+
+from hudi_jobs.contract import RunnableService, Service, ServiceRun
+from hudi_operator.api.spec.operation_kinds.run_service import ClusteringRun, RunServiceSpec
+from hudi_operator.api.spec.table import HudiTableSpec
+from hudi_operator.api.status.table_operations import NamedServiceRun
+from hudi_operator.jobs.settings.service_options import options_of_one
+
+_CLEAN_TRIGGER = "hoodie.clean.trigger.max.commits"
+
+
+def service_run(spec: HudiTableSpec, named: NamedServiceRun) -> ServiceRun:
+    """Return what the driver is told; raise `ValidationError` for what nobody can have asked for."""
+    return ServiceRun(service=named.service, options=_options(RunServiceSpec.model_validate_json(named.asked), spec))
+
+
+def without_replaced(spec: HudiTableSpec, options: dict[str, str], run: ServiceRun) -> dict[str, str]:
+    """Return the options of a table without those whose place the driver gives to the ones of the run."""
+    replaced = options_of_one(spec, Service(run.service.value)) if run.options else {}
+    return {key: value for key, value in options.items() if key not in replaced}
+
+
+def _options(run: RunServiceSpec, spec: HudiTableSpec) -> dict[str, str]:
+    """Return the options that take the place of the table's: only of the service that is given otherwise.
+
+    Hudi archives nothing before there are more than the most commits, so these are one more than the least.
+    """
+    service = Service(run.service.value)
+    if run.service is RunnableService.ARCHIVAL:
+        keeps = run.archival.min_commits if run.archival is not None else spec.archival.min_commits
+        archival = spec.archival.model_copy(update={"min_commits": keeps, "max_commits": keeps + 1})
+        return options_of_one(spec.model_copy(update={"archival": archival}), service)
+    if run.service is RunnableService.CLEANING:
+        kept = run.cleaning.model_dump() if run.cleaning is not None else {}
+        cleaning = spec.cleaning.model_copy(update=kept)
+        # Hudi counts the commits since the last clean, and there may be none.
+        return {**options_of_one(spec.model_copy(update={"cleaning": cleaning}), service), _CLEAN_TRIGGER: "0"}
+    changes: dict[str, Any] = {}
+    if run.compaction is not None:
+        changes["compaction"] = spec.compaction.model_copy(update={"plan": run.compaction.plan})
+    if run.clustering is not None:
+        changes["clustering"] = spec.clustering.model_copy(update=_given(run.clustering))
+    return options_of_one(spec.model_copy(update=changes), service) if changes else {}
+
+
+def _given(run: ClusteringRun) -> dict[str, Any]:
+    parts = {"plan": run.plan, "execution": run.execution}
+    return {name: part for name, part in parts.items() if part is not None}

@@ -1,0 +1,53 @@
+"""Settings that a table may make itself: an allowlist, compared after both sides are brought into one form."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from hudi_operator.jobs.settings.known_settings import HARMLESS
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def refused_keys(
+    settings: Mapping[str, str], *, allowed: Iterable[str], prefix: str, owned: Iterable[str]
+) -> tuple[str, ...]:
+    """Return one sentence for each setting that the table may not make.
+
+    `allowed` and `owned` hold keys, or prefixes that end with `*`. What is owned by the operator cannot be allowed. An
+    allowed prefix opens the keys that are known to be harmless; any other must be named.
+    Keys are compared without regard to case, and keys with unusual characters are refused: a spelling that Spark or
+    Hudi reads but the comparison does not see would be a way around the list.
+    """
+    patterns = tuple(pattern.strip().lower() for pattern in allowed)
+    reserved = {key.lower() for key in owned}
+    return tuple(
+        sentence
+        for key, value in settings.items()
+        if (sentence := _refusal(key, patterns=patterns, prefix=prefix, reserved=reserved) or _odd_value(key, value))
+    )
+
+
+def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[str]) -> str | None:
+    if not _KEY.fullmatch(key):
+        return f"{key!r} is not a plain key"
+    normal = key.lower()
+    if not normal.startswith(prefix):
+        return f"{key} does not start with {prefix}"
+    if any(_matches(normal, pattern) for pattern in reserved):
+        return f"{key} is set by the operator from the typed fields of the spec"
+    if normal in patterns or (normal in HARMLESS and any(_matches(normal, pattern) for pattern in patterns)):
+        return None
+    if any(_matches(normal, pattern) for pattern in patterns):
+        return f"{key} is not among the harmless keys that a prefix of the class opens, so only its own name allows it"
+    return f"{key} is not among the keys that the class allows"
+
+
+def _odd_value(key: str, value: str) -> str | None:
+    """Spark and Hadoop read `${env:NAME}` and the like out of values, and would show it in what they complain about."""
+    if "$" in value or not value.isprintable():
+        return f"the value of {key} holds a $ or a character that cannot be printed"
+    return None
+
+
+def _matches(key: str, pattern: str) -> bool:
+    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern

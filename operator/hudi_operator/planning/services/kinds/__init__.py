@@ -1,0 +1,1 @@
+"""Whether each kind of work is due: one module for each."""

@@ -1,0 +1,1 @@
+"""What a resource of the cluster asks for once, as the request says it."""

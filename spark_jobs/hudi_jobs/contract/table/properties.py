@@ -1,0 +1,189 @@
+"""What a table is by its own properties, and everything in which its declaration says otherwise.
+
+The operator asks before it starts anything, the driver before it writes anything. What `hoodie.properties` does not
+hold is read as Hudi 1.2.0 reads it for a table of that version (`HoodieTableConfig`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hudi_jobs.contract.request import TableDefinition
+from hudi_jobs.contract.table.index import may_follow
+from hudi_jobs.contract.table.merging import columns_of, ordering_of, version_of
+from hudi_jobs.contract.table.support import OPERATIONS, WRITTEN_VERSIONS, Unsupported, unsupported
+
+NONE = "(none)"
+"""How a list without columns is shown."""
+
+_Declared: TypeAlias = str | tuple[str, ...]
+
+_SHOWN = 120
+_REPORTED = 12
+_DECLARE = "declare what the table has"
+_CLOSING = (
+    "Nothing is started, because rows would be lost or written again. Fields that cannot be changed are corrected by "
+    "deleting this resource with deletionPolicy Retain, which keeps the data, and applying it again."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A field, what is declared of it, what the table has, and what a person can do about it.
+
+    `field` is a field of the spec; where no field declares the `found` property, it is the key in `hoodie.properties`,
+    and `declared` says what can be honoured. Nothing may be written while one of them `stops` the table; one that
+    `passes` is brought into line by the next run. All texts are short and printable, whatever the file holds.
+    """
+
+    field: str
+    declared: str
+    found: str
+    advice: str
+    is_property: bool = False
+    stops: bool = True
+    passes: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The difference as one sentence for people."""
+        if self.is_property:
+            return f"{self.field}: the table has {self.found}, and only {self.declared} can be honoured; {self.advice}."
+        return f"{self.field}: {self.declared} is declared, and the table has {self.found}; {self.advice}."
+
+
+def differences_message(found: Sequence[Difference]) -> str:
+    """Return the sentences on all differences, those that stop the table first, and what follows from them."""
+    reported = sorted(found, key=lambda one: not one.stops)
+    more = [f"And {len(reported) - _REPORTED} more."] if len(reported) > _REPORTED else []
+    closing = [_CLOSING] if any(one.stops for one in found) else []
+    return " ".join([*(one.sentence for one in reported[:_REPORTED]), *more, *closing])
+
+
+def differences(
+    properties: Mapping[str, str],
+    definition: TableDefinition,
+    *,
+    written_index: str | None = None,
+    ingests: bool = True,
+    keeps_operations: bool = False,
+) -> tuple[Difference, ...]:
+    """Return all that a table has otherwise than declared, and all of it that cannot be honoured.
+
+    `written_index` is what the newest commit notes of the index, where one does, and `keeps_operations`
+    whether its rows say what was done to them. Of a table that is not ingested into, no keys are generated, so less is
+    asked of them.
+    """
+    return (
+        *_identity(properties, definition),
+        *_ordering(properties, definition),
+        *_index(definition, written_index),
+        *_metadata_table(properties, definition),
+        *_version(properties, definition),
+        *map(_unsupported, unsupported(properties, declared_index=definition.index, ingests=ingests)),
+        *map(_unsupported, (OPERATIONS,) if keeps_operations else ()),
+    )
+
+
+def record_key_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of the record key; none where Hudi makes the keys itself."""
+    return columns_of(properties.get("hoodie.table.recordkey.fields"))
+
+
+def partition_columns_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the partition columns without the kinds that a custom key generator notes, as in `day:TIMESTAMP`."""
+    columns = columns_of(properties.get("hoodie.table.partition.fields"))
+    return tuple(column.partition(":")[0] for column in columns)
+
+
+def has_metadata_table(properties: Mapping[str, str]) -> bool:
+    """Tell whether readers of the table use a metadata table (`HoodieTableConfig.isMetadataTableAvailable`)."""
+    return "files" in properties.get("hoodie.table.metadata.partitions", "").split(",")
+
+
+def shown(text: str) -> str:
+    """Return a text from a file as it may be shown: printable, and not too long."""
+    printable = "".join(each if each.isprintable() else "?" for each in text[: _SHOWN + 1])
+    return printable if len(printable) <= _SHOWN else f"{printable[: _SHOWN - 3]}..."
+
+
+def _identity(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
+    key = record_key_of(properties)
+    pairs: tuple[tuple[str, _Declared, _Declared], ...] = (
+        ("tableName", definition.name, properties.get("hoodie.table.name", "")),
+        ("type", definition.type.hudi_name, properties.get("hoodie.table.type", "COPY_ON_WRITE")),
+        # Without any, `unsupported` says more than that the columns differ.
+        ("recordKey", definition.record_key, key or definition.record_key),
+        ("partitionBy", definition.partition_by, partition_columns_of(properties)),
+    )
+    for field, declared, found in pairs:
+        if declared != found:
+            yield _difference(field, declared, found)
+
+
+def _ordering(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
+    declared, found = definition.ordering_fields, ordering_of(properties)
+    if declared == found.columns:
+        return
+    if found.ignored:
+        yield Difference(
+            field="orderingFields",
+            declared=_text(declared),
+            found=f"{NONE}, because {shown(found.decided_by)} lets the row that is written last win",
+            advice="declare no orderingFields if a late row may win",
+        )
+        return
+    yield _difference("orderingFields", declared, found.columns)
+
+
+def _index(definition: TableDefinition, written: str | None) -> Iterator[Difference]:
+    if written is not None and definition.index is not None and not may_follow(written, definition.index):
+        yield _difference("index", definition.index, written)
+
+
+def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
+    found = has_metadata_table(properties)
+    if definition.metadata_table is None or definition.metadata_table is found:
+        return
+    advice = (
+        "it is kept, because Hudi would delete it and other tools may read by it"
+        if found
+        else "a run makes one when nothing is pending"
+    )
+    yield Difference(
+        field="metadataTable.enabled",
+        declared=str(definition.metadata_table).lower(),
+        found=str(found).lower(),
+        advice=advice,
+        stops=False,
+        passes=not found,
+    )
+
+
+def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iterator[Difference]:
+    found = version_of(properties)
+    # A version that cannot be written to is told of by `unsupported`, and stops the table.
+    if definition.version in {None, found} or found not in WRITTEN_VERSIONS:
+        return
+    yield Difference(
+        field="tableVersion",
+        declared=str(definition.version),
+        found=str(found),
+        advice="it is kept, because no run changes it as a side effect; change it with a HudiOperation (upgrade or "
+        f"downgrade), or {_DECLARE}",
+        stops=False,
+    )
+
+
+def _unsupported(one: Unsupported) -> Difference:
+    return Difference(
+        field=shown(one.key), declared=one.possible, found=shown(one.found) or NONE, advice=one.advice, is_property=True
+    )
+
+
+def _difference(field: str, declared: _Declared, found: _Declared) -> Difference:
+    return Difference(field=field, declared=_text(declared), found=_text(found), advice=_DECLARE)
+
+
+def _text(value: _Declared) -> str:
+    return shown(value if isinstance(value, str) else ",".join(value)) or NONE

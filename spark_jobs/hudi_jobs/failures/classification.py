@@ -1,0 +1,124 @@
+"""Which failure class a chain of Java exceptions belongs to: tables of class names and texts, no JVM needed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import DriverStopping, TaskFailed
+from hudi_jobs.failures.causes import Cause, causes_of
+
+_OUT_OF_MEMORY = re.compile(
+    r"java\.lang\.OutOfMemoryError|SparkOutOfMemoryError|OutOfMemoryError|OOMKilled|exit code 137|exited with code 52\b"
+)
+_ACCESS_DENIED = re.compile(
+    r"AccessDeniedException|AccessControlException|NoAuthWithAWSException|InvalidAccessKeyId|SignatureDoesNotMatch"
+    r"|CredentialInitializationException|Status Code: 40[13]|NoAwsCredentials|ExpiredToken|Permission denied"
+    r"|PermissionDeniedError|UnauthenticatedError"
+)
+_STORE_MISSING = re.compile(r"UnknownStoreException|NoSuchBucket")
+_UNAVAILABLE = re.compile(
+    r"ConnectException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException|NoRouteToHostException"
+    r"|Unable to execute HTTP request|Connection refused|AWSStatus500Exception|AWSServiceThrottledException"
+    r"|Status Code: 5\d\d|Timeout waiting for connection from pool|error sending request"
+)
+_FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|QuotaExceededException|StorageFull|InsufficientStorage"
+    r"|Status Code: 507"
+)
+_LOCK = re.compile(r"KeeperException|ConnectionLoss|Unable to acquire (the )?lock|FAILED_TO_ACQUIRE")
+_CONFLICT = re.compile(r"HoodieWriteConflictException|HoodieClusteringUpdateException|HoodieLockException")
+_SCHEMA = re.compile(r"SchemaBackwardsCompatibilityException|MissingSchemaFieldException|SchemaCompatibilityException")
+_KEY = re.compile(r"HoodieKeyException")
+_DIFFERS = re.compile(r"^(\S+):\t([^\t\n]*)\t([^\t\n]*)$", re.MULTILINE)
+_MOST_DIFFERENCES, _LONGEST_VALUE = 5, 200
+
+_ADVICE = {
+    FailureReason.OUT_OF_MEMORY: "The job ran out of memory; give its driver or executors more.",
+    FailureReason.STORAGE_ACCESS_DENIED: (
+        "The object store refused access; check the credentials and the rights that they carry."
+    ),
+    FailureReason.STORAGE_UNAVAILABLE: "The object store did not answer; check that it is up and reachable.",
+    FailureReason.STORAGE_FULL: "The store is full; make room on it or raise its quota.",
+    FailureReason.LOCK_UNAVAILABLE: "The table's lock could not be had; check that ZooKeeper runs and is reachable.",
+    FailureReason.CONFLICT: "Another writer changed the same files; the run can be repeated.",
+    FailureReason.SCHEMA_INCOMPATIBLE: "Hudi refused the incoming schema; adapt it in the transform.",
+    FailureReason.RECORD_KEY_NULL: "A row has no record key; fill it in the transform or correct the source.",
+}
+
+_EVERYWHERE: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
+    (FailureReason.OUT_OF_MEMORY, _OUT_OF_MEMORY),
+    (FailureReason.SOURCE_NOT_FOUND, _STORE_MISSING),
+    (FailureReason.STORAGE_FULL, _FULL),
+    (FailureReason.STORAGE_ACCESS_DENIED, _ACCESS_DENIED),
+    (FailureReason.STORAGE_UNAVAILABLE, _UNAVAILABLE),
+)
+_WHEN_WRITING: tuple[tuple[FailureReason, re.Pattern[str]], ...] = (
+    (FailureReason.LOCK_UNAVAILABLE, _LOCK),
+    (FailureReason.CONFLICT, _CONFLICT),
+    (FailureReason.SCHEMA_INCOMPATIBLE, _SCHEMA),
+    (FailureReason.RECORD_KEY_NULL, _KEY),
+)
+
+
+def classify(causes: Sequence[Cause], *, otherwise: FailureReason) -> tuple[FailureReason, Cause]:
+    """Return the failure class and the cause that shows it; `otherwise` where no table matches.
+
+    What the store or the memory did wrong is the same wherever it happens; the rest depends on what was being done.
+    """
+    tables = _EVERYWHERE + (_WHEN_WRITING if otherwise is FailureReason.HUDI_ERROR else ())
+    for reason, pattern in tables:
+        for cause in reversed(causes):
+            if pattern.search(cause.kind) or pattern.search(cause.message):
+                return reason, cause
+    return otherwise, _most_telling(causes)
+
+
+def config_conflict(causes: Sequence[Cause]) -> str | None:
+    """Return what Hudi found otherwise in `hoodie.properties` than in the options of a write, as a sentence.
+
+    Its own text names neither on its first line (`HoodieWriterUtils.validateTableConfig`).
+    """
+    text = next((cause.message for cause in causes if cause.message.strip().startswith("Config conflict(")), None)
+    if text is None:
+        return None
+    found = [tuple(part[:_LONGEST_VALUE] for part in each) for each in _DIFFERS.findall(text)]
+    reported = [
+        f"{key} is {existing or '(empty)'} in the table, and this run was given {given or '(empty)'}"
+        for key, given, existing in found[:_MOST_DIFFERENCES]
+    ]
+    return f"{'; '.join(reported)}. Declare what the table has." if reported else "hoodie.properties says otherwise."
+
+
+def is_storage_failure(text: str) -> bool:
+    """Tell whether an error's text speaks of the store or the memory, and not of the data."""
+    return any(pattern.search(text) for _, pattern in _EVERYWHERE)
+
+
+def _most_telling(causes: Sequence[Cause]) -> Cause:
+    """Return the innermost cause that says anything."""
+    return next((cause for cause in reversed(causes) if cause.message.strip()), causes[0])
+
+
+@contextmanager
+def stage(doing: str, *, otherwise: FailureReason) -> Iterator[None]:
+    """Turn whatever PySpark raises while `doing` something into a `TaskFailed`.
+
+    Lost connections to the JVM pass through: only the driver program can tell why the JVM ended.
+    """
+    try:
+        yield
+    except (TaskFailed, DriverStopping, Py4JNetworkError, ConnectionError):
+        raise
+    except Exception as error:
+        if type(error) is Py4JError:
+            raise
+        causes = causes_of(error)
+        if (conflict := config_conflict(causes)) is not None:
+            raise TaskFailed(FailureReason.TABLE_MISMATCH, f"{doing}: {conflict}") from error
+        reason, cause = classify(causes, otherwise=otherwise)
+        advice = _ADVICE.get(reason)
+        detail = f"{doing}: {cause.first_line}"
+        raise TaskFailed(reason, f"{advice} {detail}" if advice else detail) from error

@@ -1,0 +1,77 @@
+"""Copies of files that a repair removes: below `.hudi-operator/removed/`, in a folder of the operation."""
+
+import hashlib
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import OPERATOR_FOLDER, FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located
+from hudi_jobs.jvm import JavaObject, classes, hadoop_configuration
+from hudi_jobs.operations.refusal import refused
+
+REMOVED_FOLDER = f"{OPERATOR_FOLDER}/removed"
+_LARGEST = 256 * 2**20
+_KEEP_SOURCE, _NEVER_OVER = False, False
+_THAT_FILE_ONLY = False
+
+
+def checksum_of(context: TaskContext, file: str) -> str:
+    """Return a checksum of a file's bytes; raise `TaskFailed` where it cannot be read now, for it may be sound."""
+    filesystem, path = _place(context, file)
+    with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
+        size = int(filesystem.getFileStatus(path).getLen())
+        if size > _LARGEST:
+            raise refused(f"{file} has {size:,} bytes, which is more than such a file has.")
+        stream = filesystem.open(path)
+        try:
+            content = bytes(classes(context.spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
+        finally:
+            stream.close()
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_there(context: TaskContext, file: str) -> bool:
+    """Tell whether there is a file."""
+    filesystem, path = _place(context, file)
+    return bool(filesystem.exists(path))
+
+
+def keep_copy(context: TaskContext, file: str, checksum: str) -> None:
+    """Copy a file, unless an earlier run has; raise `TaskFailed` where it, or its copy, is another one."""
+    filesystem, source = _place(context, file)
+    target = _place(context, copy_of(context, file))[1]
+    if checksum_of(context, file) != checksum:
+        raise TaskFailed(FailureReason.CONFLICT, f"{file} has changed since it was looked at; it stays.")
+    with stage(f"{file} cannot be copied", otherwise=FailureReason.HUDI_ERROR):
+        if not filesystem.exists(target):
+            configuration = hadoop_configuration(context.spark)
+            files = classes(context.spark).org.apache.hadoop.fs.FileUtil
+            files.copy(filesystem, source, filesystem, target, _KEEP_SOURCE, _NEVER_OVER, configuration)
+    require_copy(context, file, checksum)
+
+
+def require_copy(context: TaskContext, file: str, checksum: str) -> None:
+    """Raise `TaskFailed` where the copy of a file is not what was removed."""
+    if checksum_of(context, copy_of(context, file)) != checksum:
+        raise TaskFailed(
+            FailureReason.HUDI_ERROR, f"{copy_of(context, file)} is not the file that was there; look at it."
+        )
+
+
+def remove(context: TaskContext, file: str) -> None:
+    """Remove a file."""
+    filesystem, path = _place(context, file)
+    with stage(f"{file} cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        filesystem.delete(path, _THAT_FILE_ONLY)
+
+
+def copy_of(context: TaskContext, file: str) -> str:
+    """Return where the copy of a file is, as a path below the table."""
+    operation = context.task.operation
+    assert operation is not None, "only an operation repairs"
+    return f"{REMOVED_FOLDER}/{operation.uid}/{file.rpartition('/')[2]}"
+
+
+def _place(context: TaskContext, file: str) -> tuple[JavaObject, JavaObject]:
+    return located(context.spark, context.task.table.base_path, file)

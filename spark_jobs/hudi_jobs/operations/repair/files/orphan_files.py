@@ -1,0 +1,188 @@
+"""RemoveOrphanFiles: data files that no instant accounts for, as writers leave them that died before a rollback.
+
+What a reader sees stays, whatever the timeline says of it: readers take the files of instants from before the active
+timeline for committed (`HoodieTimeline.isBeforeTimelineStarts`), and rows in them would go. So does what the metadata
+table lists. The files are listed below the table before the first of them goes, and none that is not in that list is
+removed by a later run.
+"""
+
+import json
+import time
+from collections.abc import Collection
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.contract.operations.repair import LONGEST_FILE_NAMED, MOST_FILES_NAMED
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located
+from hudi_jobs.folder import Folder
+from hudi_jobs.lease.stores import open_table_files
+from hudi_jobs.operations.refusal import UNCHANGED, refused
+from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
+from hudi_jobs.operations.repair.files.known import known_of
+from hudi_jobs.operations.repair.files.listing import files_of_table
+from hudi_jobs.operations.repair.files.orphans import File, Kind, Known, kinds_of
+from hudi_jobs.operations.repair.files.seen import paths_in_metadata_table, paths_seen
+from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table, rows_to_keep
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.repair.step import Found, Step
+from hudi_jobs.operations.work import Work
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.table import HudiTable
+
+MOST_REMOVED = 10_000
+"""Files that one operation removes; another one removes more."""
+
+_LIST_LIMIT = 8_000_000
+_THAT_FILE_ONLY = False
+
+
+def _look(work: Work) -> Found:
+    _require_alone(work)
+    until = _now(work) - _age(work)
+    found = _Orphans(work, until)
+    orphans, size = found.removable(), sum(file.size for file in found.removable())
+    more = f", the first of {len(found.orphans):,}" if len(found.orphans) > len(orphans) else ""
+    what = f"remove {counted(len(orphans), 'file')} with {counted(size, 'byte')} that no instant accounts for{more}"
+    what += found.left()
+    if not orphans:
+        return Found(what, is_nothing=True)
+    kept = {
+        "expected": rows_to_keep(work),
+        "until": until,
+        "count": len(orphans),
+        "bytes": size,
+        "files": tuple(file.path[-LONGEST_FILE_NAMED:] for file in orphans[:MOST_FILES_NAMED]),
+    }
+    return Found(what, kept)
+
+
+def _mend(work: Work, record: RepairRecord) -> None:
+    found, listed = _look_again(work, record), _listed(work)
+    if listed is None:
+        listed = _write_list(work, found.removable())
+    reach(Phase.PREPARED)
+    folder = Folder(work.table.base_path)
+    for file in (file for file in found.orphans if file.path in listed):
+        if not folder.holds("", file.path):
+            raise TaskFailed(FailureReason.PATH_OUTSIDE_TABLE, f"{file.path[:LONGEST_FILE_NAMED]} is none of a table.")
+        _remove(work, file)
+        reach(Phase.DELETING)
+
+
+def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
+    """Look again before anything goes. What keeps it now keeps another run from it, and not the operation for good."""
+    try:
+        _require_alone(work)
+        return _Orphans(work, _until(record))
+    except TaskFailed as error:
+        if error.reason is not FailureReason.OPERATION_REFUSED:
+            raise
+        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run goes on with it."
+        raise TaskFailed(FailureReason.CONFLICT, message) from error
+
+
+def _require_mended(work: Work, record: RepairRecord) -> None:
+    listed = _listed(work) or frozenset()
+    left = [file.path for file in _Orphans(work, _until(record)).orphans if file.path in listed]
+    if left:
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"{left[0][-LONGEST_FILE_NAMED:]} is still there.")
+    require_as_the_metadata_table(work, record)
+
+
+class _Orphans:
+    """One look at the files of a table: what may go, and what stays though no instant accounts for it."""
+
+    def __init__(self, work: Work, until: float) -> None:
+        table = HudiTable.existing(work.context.spark, work.table.base_path)
+        known: Known = known_of(work, table)
+        files = files_of_table(work)
+        self._kinds = kinds_of(files, known, until=until)
+        unaccounted = self._kinds[Kind.ORPHAN]
+        seen = paths_seen(table, unaccounted) | paths_in_metadata_table(work, table, unaccounted)
+        self.orphans = [file for file in unaccounted if file.path not in seen]
+        self._seen = len(unaccounted) - len(self.orphans)
+
+    def removable(self) -> list[File]:
+        """Return those that one operation removes."""
+        return self.orphans[:MOST_REMOVED]
+
+    def left(self) -> str:
+        """Return what stays, in words."""
+        counts = (
+            (self._seen, "that readers or the metadata table show"),
+            (len(self._kinds[Kind.YOUNG]), "that are too young"),
+            (len(self._kinds[Kind.UNKNOWN]), "that are none of Hudi's data files, or do not tell who has written them"),
+        )
+        told = [f"{counted(count, 'file')} {why}" for count, why in counts if count]
+        return f"; {', '.join(told)} would stay" if told else ""
+
+
+def _require_alone(work: Work) -> None:
+    require_no_heartbeat(work)
+    require_at_rest(work, load_timeline(work.context), "such a removal")
+    if work.table.meta.getTableConfig().getBootstrapBasePath().isPresent():
+        raise refused("The table was bootstrapped: its rows lie in files outside of it.")
+
+
+def _now(work: Work) -> float:
+    """Return the time by the clock of the store, which has dated the lease of this run. A dry run has none."""
+    ours = time.time()
+    return ours if work.operation.dry_run else min(Others(work.context).store_time(), ours)
+
+
+def _age(work: Work) -> float:
+    repair = work.operation.repair
+    if repair is None or repair.older_than_seconds is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say from which age on a file may go.")
+    return repair.older_than_seconds
+
+
+def _until(record: RepairRecord) -> float:
+    if record.until is None:
+        raise TaskFailed(FailureReason.OPERATION_REFUSED, "The record does not say how old the files have to be.")
+    return record.until
+
+
+def _list_name(work: Work) -> str:
+    return f"orphans-{work.operation.uid}.json"
+
+
+def _listed(work: Work) -> frozenset[str] | None:
+    """Return the paths that the first run has listed; None where it has not come to that."""
+    found = open_table_files(work.context.spark, work.table.base_path, limit=_LIST_LIMIT).read(_list_name(work))
+    if found is None:
+        return None
+    try:
+        return frozenset(str(each["path"]) for each in json.loads(found[0])["files"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        message = f"The list of orphans {_list_name(work)} is damaged, so nothing more is removed; remove the list."
+        raise TaskFailed(FailureReason.OPERATION_REFUSED, message) from error
+
+
+def _write_list(work: Work, orphans: Collection[File]) -> frozenset[str]:
+    """Write down what goes, as far as it fits, and return that."""
+    lines, size = [], 0
+    for file in orphans:
+        line = json.dumps({"path": file.path, "bytes": file.size, "changed": file.changed})
+        size += len(line) + 2
+        if size > _LIST_LIMIT - 1_000:
+            break
+        lines.append(line)
+    content = '{"files": [\n' + ",\n".join(lines) + "\n]}\n"
+    files = open_table_files(work.context.spark, work.table.base_path, limit=_LIST_LIMIT)
+    with stage("The list of orphans cannot be written", otherwise=FailureReason.HUDI_ERROR):
+        files.write(_list_name(work), content.encode(), expected=None)
+    return frozenset(file.path for file in list(orphans)[: len(lines)])
+
+
+def _remove(work: Work, file: File) -> None:
+    with stage("A file that no instant accounts for cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        filesystem, path = located(work.context.spark, work.table.base_path, file.path)
+        filesystem.delete(path, _THAT_FILE_ONLY)
+
+
+REMOVE_ORPHAN_FILES = Step(_look, _mend, _require_mended)

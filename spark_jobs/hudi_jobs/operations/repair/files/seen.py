@@ -1,0 +1,54 @@
+"""Which files readers show: those of the newest file slices by listing, and all that the metadata table lists."""
+
+from collections.abc import Collection, Iterator
+
+from pyspark.sql import functions as sf
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.jvm import JavaObject, iterated
+from hudi_jobs.operations.repair.files.orphans import File
+from hudi_jobs.operations.work import Work
+from hudi_jobs.table import HudiTable
+
+_METADATA_TABLE, _FILES_OF_A_PARTITION = ".hoodie/metadata", 2
+_ROOT = "."
+
+
+def paths_seen(table: HudiTable, files: Collection[File]) -> set[str]:
+    """Return which of some files belong to what a reader sees that lists folders, as paths below the table."""
+    if not files:
+        return set()
+    found = set[str]()
+    with stage("The file slices of the table cannot be listed", otherwise=FailureReason.HUDI_ERROR):
+        view = table.listed_view()
+        try:
+            for partition in sorted({file.folder for file in files}):
+                within = f"{partition}/" if partition else ""
+                for part in iterated(view.getLatestFileSlices(partition).iterator()):
+                    found |= {f"{within}{name}" for name in _names(part)}
+        finally:
+            view.close()
+    return found & {file.path for file in files}
+
+
+def paths_in_metadata_table(work: Work, table: HudiTable, files: Collection[File]) -> set[str]:
+    """Return which of some files the metadata table lists; none where there is no metadata table."""
+    if not files or not table.meta.getTableConfig().isMetadataTableAvailable():
+        return set()
+    session = work.context.spark.newSession()
+    rows = [(file.folder or _ROOT, file.name, file.path) for file in files]
+    wanted = session.createDataFrame(rows, "folder STRING, name STRING, path STRING")
+    with stage("The metadata table cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        entries = session.read.format("hudi").load(f"{table.base_path.rstrip('/')}/{_METADATA_TABLE}")
+        entries = entries.where(sf.col("type") == _FILES_OF_A_PARTITION)
+        listed = entries.select(sf.col("key").alias("folder"), sf.explode("filesystemMetadata").alias("name", "entry"))
+        listed = listed.where(~sf.col("entry.isDeleted")).select("folder", "name")
+        return {str(row["path"]) for row in wanted.join(listed, ["folder", "name"]).select("path").collect()}
+
+
+def _names(part: JavaObject) -> Iterator[str]:
+    base = part.getBaseFile()
+    if base.isPresent():
+        yield str(base.get().getFileName())
+    yield from (str(each.getFileName()) for each in iterated(part.getLogFiles().iterator()))

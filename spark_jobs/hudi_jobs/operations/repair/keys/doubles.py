@@ -1,0 +1,122 @@
+"""Rows of a table that have the same key, and which of them stays.
+
+A key is the record key, with its partition where the index of the table looks for keys in their partition alone. The
+row that Hudi would let win by the table's own properties stays: that with the greatest ordering value, of equal ones
+that of the newest commit; or, where the last write wins, that of the newest commit. What is equal in all that differs
+in its place in the commit, and at last in what it holds, so that every run lets the same row stay.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from hudi_jobs.contract.table.merging import columns_of, ordering_of
+from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.rows import row_hash
+
+PARTITION, KEY = "_hoodie_partition_path", "_hoodie_record_key"
+
+BUCKET = "BUCKET"
+_OF_A_PARTITION = frozenset({"BLOOM", BUCKET, "SIMPLE", "RECORD_LEVEL_INDEX"})
+_OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_INDEX"})
+_INDEX, _ENGINE, _NUMBERED = "hoodie.index.type", "hoodie.index.bucket.engine", "SIMPLE"
+_TIME, _PLACES = "_hoodie_commit_time", ("_hoodie_commit_seqno", "_hoodie_file_name")
+_COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own that begins so
+_SUM = "decimal(38,0)"
+
+
+def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns that make a key; raise `TaskFailed` for an index of which that is not known."""
+    index = options.get(_INDEX, "")
+    if index == BUCKET and options.get(_ENGINE, _NUMBERED) != _NUMBERED:
+        raise refused("The table has buckets that are divided as they grow, and no partition of it is written again.")
+    if index in _OF_THE_TABLE:
+        return (KEY,)
+    if index in _OF_A_PARTITION:
+        return (PARTITION, KEY)
+    raise refused(f"The index of the table is {index[:40]!a}, of which it is not known where a key is looked for.")
+
+
+def is_in_buckets(options: Mapping[str, str]) -> bool:
+    """Tell whether a key's hash says in which file of its partition it lies."""
+    return options.get(_INDEX) == BUCKET
+
+
+def order_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns by which the row that stays is the greatest, the one that counts first in front."""
+    stored = properties.get("hoodie.table.ordering.fields", properties.get("hoodie.table.precombine.field"))
+    fields = columns_of(stored)
+    return (_TIME, *fields, *_PLACES) if ordering_of(properties).ignored else (*fields, _TIME, *_PLACES)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How many keys there are, with a checksum over them; how many are there twice; and the rows that are too many."""
+
+    keys: int
+    checksum: int
+    doubled: int
+    surplus: int
+
+
+@dataclass(frozen=True)
+class Doubles:
+    """The rows of a table, with Hudi's own columns, by their keys; hashes of maps have to be allowed."""
+
+    rows: DataFrame
+    key: tuple[str, ...]
+    order: tuple[str, ...]
+
+    def figures(self) -> Figures:
+        """Count the keys."""
+        found = self._counted.agg(
+            sf.count("*").alias("keys"),
+            sf.sum(sf.xxhash64(*self.key).cast(_SUM)).alias("checksum"),
+            sf.coalesce(sf.sum(sf.when(sf.col(_COUNT) > 1, 1)), sf.lit(0)).alias("doubled"),
+            sf.coalesce(sf.sum(sf.col(_COUNT) - 1), sf.lit(0)).alias("surplus"),
+        ).first()
+        assert found is not None, "a sum over nothing is a row as well"
+        return Figures(int(found.keys), int(found.checksum or 0), int(found.doubled), int(found.surplus))
+
+    def going(self, most: int) -> dict[str, int]:
+        """Return how many rows go in each partition where some do, for one more partition than the most at the most."""
+        going = self._ranked.where(sf.col(_RANK) > 1).groupBy(PARTITION).count().orderBy(PARTITION)
+        return {str(row[0] or ""): int(row[1]) for row in going.limit(most + 1).collect()}
+
+    def staying(self, partitions: tuple[str, ...]) -> DataFrame:
+        """Return all rows that stay in some partitions."""
+        inside = sf.col(PARTITION).isin(*partitions)
+        others = self.rows.where(inside).join(self._doubled, list(self.key), "left_anti")
+        newest = self._ranked.where(inside & (sf.col(_RANK) == 1)).drop(_RANK)
+        return others.select(*self._columns).unionByName(newest.select(*self._columns))
+
+    def untouched(self, partitions: tuple[str, ...]) -> DataFrame:
+        """Return all rows of other partitions."""
+        return self.rows.where(~sf.col(PARTITION).isin(*partitions)).select(*self._columns)
+
+    @property
+    def _columns(self) -> list[Column]:
+        return [column_named(name) for name in self.rows.columns]
+
+    @cached_property
+    def _counted(self) -> DataFrame:
+        return self.rows.groupBy(*self.key).agg(sf.count("*").alias(_COUNT))
+
+    @cached_property
+    def _doubled(self) -> DataFrame:
+        return self._counted.where(sf.col(_COUNT) > 1).drop(_COUNT)
+
+    @cached_property
+    def _ranked(self) -> DataFrame:
+        """The rows whose keys are there twice; the one that stays has the rank 1."""
+        order = [self._place(name).desc_nulls_last() for name in self.order]
+        rows = self.rows.join(self._doubled, list(self.key), "left_semi")
+        window = Window.partitionBy(*self.key).orderBy(*order, row_hash(rows).desc())
+        return rows.withColumn(_RANK, sf.row_number().over(window))
+
+    def _place(self, name: str) -> Column:
+        return column_named(name) if name in self.rows.columns else sf.col(name)

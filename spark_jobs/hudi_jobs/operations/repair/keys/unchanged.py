@@ -1,0 +1,33 @@
+"""Rows that a repair counts by itself before it begins, and how readers of the metadata table see them."""
+
+from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.refusal import refused
+from hudi_jobs.operations.repair.record import RepairRecord
+from hudi_jobs.operations.restore.steps import has_metadata_table
+from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.operations.work import Work
+
+
+def rows_to_keep(work: Work) -> Rows:
+    """Return the rows; refuse where readers of the metadata table see others, for one of the two is wrong."""
+    rows = rows_now(work.context)
+    wrong = difference(rows, rows_now(work.context, metadata_table=True)) if has_metadata_table(work.context) else None
+    if wrong is not None:
+        raise refused(
+            f"Readers of the metadata table see other rows than those who list files: {wrong} Have the metadata table "
+            "made again first (repair.rebuildMetadataTable)."
+        )
+    return rows
+
+
+def require_as_the_metadata_table(work: Work, record: RepairRecord) -> None:
+    """Raise `TaskFailed` where readers of the metadata table see other rows than are expected."""
+    if record.expected is None or not has_metadata_table(work.context):
+        return
+    wrong = difference(record.expected, rows_now(work.context, metadata_table=True))
+    if wrong is not None:
+        raise work.not_verified(
+            record,
+            f"The repair {record.step} is done, and readers of the metadata table see other rows: {wrong} Have it made "
+            "again (repair.rebuildMetadataTable), and look at what else has written to the table.",
+        )

@@ -1,0 +1,144 @@
+"""A restore or a rollback: what would go, what goes, and whether the table then holds what it held."""
+
+from hudi_jobs.contract import OperationPhase, Outcome, TaskResult
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.operations.check import checked, require_no_restore
+from hudi_jobs.operations.restore.checkpoints import commit_checkpoint
+from hudi_jobs.operations.restore.history import History, Restore
+from hudi_jobs.operations.restore.record import RestoreRecord
+from hudi_jobs.operations.restore.steps import (
+    drop_where_rows_are_missed,
+    lost_metadata_table,
+    prepare,
+    remake_metadata_table,
+    remove_what_was_left,
+    restore,
+    restore_of,
+    roll_back_what_stayed,
+)
+from hudi_jobs.operations.rows import difference, rows_at, rows_now
+from hudi_jobs.operations.work import Work, succeeded
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.affected import noting_affected
+from hudi_jobs.services.preparation import load_timeline
+
+
+def would_go_back(work: Work) -> TaskResult:
+    """Check a restore or rollback, and say what it would do."""
+    require_no_restore(work.context, work.journal, ours=None)
+    record = checked(work)
+    work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
+    return succeeded(work.context, f"Would undo {_undone(record)}; nothing was written.")
+
+
+def go_back(work: Work) -> TaskResult:
+    """Restore the table, or go on with that."""
+    return _Run(work).go()
+
+
+class _Run:
+    """What is done under the lease."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._context = work.context
+        self._operation = work.operation
+        self._journal = work.journal
+
+    def go(self) -> TaskResult:
+        """Begin, or go on from the record."""
+        context, record = self._context, self._journal.find(RestoreRecord, self._operation.uid)
+        if record is not None:
+            self._work.say(record.report())
+        if record is not None and record.phase is OperationPhase.DONE:
+            return succeeded(context, f"An earlier run has undone {_undone(record)}.")
+        begun = None if record is None else self._begun(record)
+        require_no_restore(context, self._journal, ours=begun)
+        with noting_affected(context, lambda: load_timeline(context)):
+            if record is None or (begun is None and record.phase is OperationPhase.RUNNING):
+                record = self._begin(record)
+            if record.phase is OperationPhase.DONE:
+                message = f"The table is at commit {record.target} already."
+                return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
+            if record.phase is OperationPhase.RUNNING:
+                record = self._change(record, begun)
+            record = self._verify(record)
+        message = f"Undid {_undone(record)}; {counted(record.expected.rows, 'row')} compared."
+        return succeeded(context, f"{message} {lost_metadata_table(context, record.metadata_options)}".rstrip())
+
+    def _begun(self, record: RestoreRecord) -> Restore | None:
+        """Return the restore that an earlier run has begun; of one without a plan yet nothing is kept."""
+        if record.phase is OperationPhase.RUNNING:
+            history = History(self._context.spark, load_timeline(self._context))
+            for each in history.restores():
+                if each.target is None and not each.is_completed and each.instant > record.newest:
+                    history.drop_unreadable_restore(each.instant)
+        return restore_of(self._context, record)
+
+    def _begin(self, earlier: RestoreRecord | None) -> RestoreRecord:
+        """Check and record. What an earlier run has removed before it was killed is not there to be found any more."""
+        try:
+            record = checked(self._work)
+        except Exception as error:
+            if earlier is not None:
+                # A report that only came to check would say that nothing was recorded before.
+                self._work.say(earlier.report())
+            if earlier is not None and isinstance(error, TaskFailed):
+                remake_metadata_table(self._context, earlier.metadata_options)
+            raise
+        if earlier is not None:
+            record = record.following(earlier)
+        if not record.removed:
+            record = record.model_copy(update={"phase": OperationPhase.DONE, "rows_after": record.rows_before})
+        self._work.keep(record)
+        reach(Phase.RECORDED)
+        return record
+
+    def _change(self, record: RestoreRecord, begun: Restore | None) -> RestoreRecord:
+        context = self._context
+        if begun is None:
+            prepare(context, record)
+            reach(Phase.PREPARED)
+        done = begun if begun is not None and begun.is_completed else restore(context, record)
+        reach(Phase.RESTORED)
+        roll_back_what_stayed(context, done)
+        if begun is not None:
+            remove_what_was_left(context)
+        remake_metadata_table(context, record.metadata_options)
+        commit = commit_checkpoint(context, record)
+        reach(Phase.AFTER_COMMIT)
+        changes = {"phase": OperationPhase.VERIFYING, "restore": done.instant, "checkpoint_commit": commit}
+        record = record.model_copy(update=changes)
+        self._work.keep(record)
+        return record
+
+    def _verify(self, record: RestoreRecord) -> RestoreRecord:
+        """Compare the rows with those that were counted before anything was changed."""
+        context = self._context
+        later = self._later(record)
+        found = rows_at(context, record.target, later) if later else rows_now(context)
+        record = record.model_copy(update={"rows_after": found.rows})
+        wrong = difference(record.expected, found)
+        if wrong is not None:
+            raise self._work.not_verified(
+                record,
+                f"The restore to commit {record.target} is complete, and the table does not hold what it held: {wrong} "
+                "Look at what else has written to the table before anything else is written.",
+            )
+        if not later:
+            drop_where_rows_are_missed(context, record.expected)
+        record = record.model_copy(update={"phase": OperationPhase.DONE})
+        reach(Phase.VERIFIED)
+        self._work.keep(record)
+        return record
+
+    def _later(self, record: RestoreRecord) -> set[str]:
+        """Return what somebody has written since the restore: then the table is compared as of its target."""
+        writes = History(self._context.spark, load_timeline(self._context)).writes
+        return {each.instant for each in writes if each.instant > (record.restore or "")} - {record.checkpoint_commit}
+
+
+def _undone(record: RestoreRecord) -> str:
+    saved = f" and {counted(len(record.savepoints), 'savepoint')}" if record.savepoints else ""
+    return f"{counted(len(record.removed), 'commit')}{saved} after commit {record.target}"

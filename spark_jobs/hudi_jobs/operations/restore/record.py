@@ -1,0 +1,62 @@
+"""What later runs of a restore have to know: where it goes to, what is removed, and the rows that are expected."""
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from hudi_jobs.contract import MOST_LISTED, OperationKind, OperationPhase, OperationReport
+from hudi_jobs.contract.operations.operation import Instant
+from hudi_jobs.operations.record import OperationRecord, Rows
+
+
+class RestoreRecord(OperationRecord):
+    """A restore or a rollback to the commit `target`.
+
+    `removed` are completed instants, the newest first. `checkpoint` is the one from before, where it is to be carried
+    on, and `metadata_options` are those that make the metadata table again.
+    """
+
+    kind: Literal[OperationKind.RESTORE, OperationKind.ROLLBACK]
+    target: Instant
+    removed: tuple[Instant, ...] = ()
+    savepoints: tuple[Instant, ...] = ()
+    rows_before: int
+    expected: Rows
+    rows_after: int | None = None
+    checkpoint: str | None = None
+    metadata_options: dict[str, str] = Field(default_factory=dict)
+    restore: Instant | None = None
+    checkpoint_commit: Instant | None = None
+
+    def report(self) -> OperationReport:
+        """Return what the outcome of a run says."""
+        return OperationReport(
+            phase=self.phase,
+            target=self.target,
+            removed_count=len(self.removed),
+            removed=self.removed[:MOST_LISTED],
+            savepoints=self.savepoints[:MOST_LISTED],
+            rows_before=self.rows_before,
+            rows_expected=self.expected.rows,
+            rows_after=self.rows_after,
+            partitions=self.expected.partitions,
+            checksum=str(self.expected.checksum),
+            verified=True if self.phase is OperationPhase.DONE else None,
+            restore=self.restore,
+            checkpoint_commit=self.checkpoint_commit,
+        )
+
+    def following(self, earlier: Self) -> Self:
+        """Return the record of an operation whose earlier run has not begun the restore, and may have prepared it."""
+        saved = {*self.savepoints, *earlier.savepoints}
+        changes = {
+            "savepoints": tuple(instant for instant in self.removed if instant in saved),
+            "metadata_options": self.metadata_options or earlier.metadata_options,
+        }
+        return self.model_copy(update=changes)
+
+    def without_what_is_done_with(self) -> Self:
+        """Return what is kept of an operation that is done."""
+        expected = self.expected.model_copy(update={"parts": ()})
+        removed = self.removed[:MOST_LISTED]
+        return self.model_copy(update={"expected": expected, "checkpoint": None, "removed": removed})

@@ -1,0 +1,143 @@
+"""The restore itself, in steps that may each be done again: what Hudi 1.2.0 would trip over goes first.
+
+A newer savepoint ends a restore midway, so it is deleted before. A completed clustering that is undone stays pending,
+and no upsert to its files would succeed, so it is rolled back after. The metadata table is removed before and made
+again after: Hudi restores it only as far back as its own last compaction, and a run may be killed in between.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+from py4j.protocol import Py4JJavaError
+
+from hudi_jobs.as_found.metadata import ENABLED, RECORD_INDEXES
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.jvm import classes, engine_context
+from hudi_jobs.operations.record import Rows
+from hudi_jobs.operations.restore.history import History, Restore
+from hudi_jobs.operations.restore.record import RestoreRecord
+from hudi_jobs.operations.rows import difference, rows_now
+from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.others import Others
+from hudi_jobs.services.preparation import load_timeline
+
+_WITHOUT_BACKUP = False
+_DOUBLED = "HoodieDuplicateKeyException"
+
+
+def restore_of(context: TaskContext, record: RestoreRecord) -> Restore | None:
+    """Return the restore that a run of this operation has begun or completed."""
+    found = [each for each in _history(context).restores() if each.instant > record.newest]
+    return next((each for each in reversed(found) if each.target == record.target), None)
+
+
+def prepare(context: TaskContext, record: RestoreRecord) -> None:
+    """Remove what dead writers have left, the savepoints of the record, and the metadata table."""
+    Others(context).roll_back(load_timeline(context))
+    timeline = load_timeline(context)
+    present = {each.instant for each in timeline.savepoints()}
+    with stage("The newer savepoints cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        for instant in record.removed:
+            timeline.drop_begun_savepoint(instant)
+        with _client(context, {ENABLED: "false"}) as client:
+            for instant in record.savepoints:
+                if instant in present:
+                    client.delete_savepoint(instant)
+    remove_metadata_table(context)
+
+
+def remove_metadata_table(context: TaskContext) -> None:
+    """Remove the metadata table, if there is any."""
+    with stage("The metadata table cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+        meta = load_timeline(context).meta
+        utilities = classes(context.spark).org.apache.hudi.metadata.HoodieTableMetadataUtil
+        utilities.deleteMetadataTable(meta, engine_context(context.spark), _WITHOUT_BACKUP)
+
+
+def drop_where_rows_are_missed(context: TaskContext, expected: Rows) -> None:
+    """Remove the metadata table, if there is any, where its readers miss rows that listing the files shows."""
+    wrong = difference(expected, rows_now(context, metadata_table=True)) if has_metadata_table(context) else None
+    if wrong is not None:
+        context.log("the metadata table is removed, because its readers miss rows", difference=wrong)
+        remove_metadata_table(context)
+
+
+def restore(context: TaskContext, record: RestoreRecord) -> Restore:
+    """Restore the table to the target of the record, or finish that; return the restore as the timeline has it."""
+    context.log("restoring", target=record.target, removed=len(record.removed))
+    with (
+        stage(f"The restore to {record.target} did not complete", otherwise=FailureReason.HUDI_ERROR),
+        _client(context, {ENABLED: "false"}) as client,
+    ):
+        client.restore(record.target)
+    found = restore_of(context, record)
+    if found is None or not found.is_completed:
+        raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and no restore has completed.")
+    return found
+
+
+def roll_back_what_stayed(context: TaskContext, done: Restore) -> None:
+    """Roll clusterings back that the restore has undone and left pending."""
+    left = [each.instant for each in load_timeline(context).pending_clusterings() if each.instant in done.undone]
+    if not left:
+        return
+    context.log("rolling back clusterings that the restore has left pending", instants=left)
+    with (
+        stage("A clustering that was undone cannot be rolled back", otherwise=FailureReason.HUDI_ERROR),
+        _client(context, {ENABLED: "false"}) as client,
+    ):
+        for instant in reversed(left):
+            client.rollback(instant)
+
+
+def remove_what_was_left(context: TaskContext) -> None:
+    """Remove what an earlier run has left after the restore: a begun commit of the checkpoint, and a metadata table.
+
+    It may have been killed while it made either of them. Beside a pending write no metadata table is made again.
+    """
+    Others(context).roll_back(load_timeline(context))
+    remove_metadata_table(context)
+
+
+def has_metadata_table(context: TaskContext) -> bool:
+    """Tell whether readers find a metadata table."""
+    return bool(load_timeline(context).meta.getTableConfig().isMetadataTableAvailable())
+
+
+def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str:
+    """Return a sentence where the table had a metadata table, made by these options, and has none any more."""
+    if not options or has_metadata_table(context):
+        return ""
+    is_indexed = any(options.get(option) == "true" for option in RECORD_INDEXES)
+    first = "remove rows with the same key (repair.deduplicate), if there are any; " if is_indexed else ""
+    how = f"{first}declare metadataTable.enabled, and the next write makes it"
+    return f"The metadata table is not there any more: {how}."
+
+
+def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
+    """Make the metadata table again that the table had. Beside what is pending none is made (see `as_found`).
+
+    Beside rows with the same key Hudi can make no index of record keys, however often it is asked. Then there is none.
+    """
+    if not metadata_options:
+        return
+    with stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR):
+        try:
+            with _client(context, metadata_options) as client:
+                client.initialise_metadata_table()
+        except Py4JJavaError as error:
+            if _DOUBLED not in str(error):
+                raise
+            context.log("no metadata table is made, because rows have the same key")
+            remove_metadata_table(context)
+
+
+def _client(context: TaskContext, options: Mapping[str, str]) -> AbstractContextManager[WriteClient]:
+    return write_client(context.spark, context.task.table.base_path, {**context.task.hudi_options, **options})
+
+
+def _history(context: TaskContext) -> History:
+    return History(context.spark, load_timeline(context))

@@ -1,0 +1,1 @@
+"""A table service that is asked for once."""

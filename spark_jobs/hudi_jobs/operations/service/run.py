@@ -1,0 +1,188 @@
+"""A table service that is run once, whatever its schedule says: a plan is finished or made, and never a second one.
+
+The service itself is the one that runs on a schedule (`hudi_jobs/services`), with the options of the operation. What a
+killed run has left is told from the timeline: nothing else makes a plan while the operation has the table to itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import (
+    FailureReason,
+    OperationPhase,
+    OperationReport,
+    Outcome,
+    PlannedServiceTask,
+    RunnableService,
+    Service,
+    ServiceRun,
+    TaskResult,
+)
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.failures.classification import stage
+from hudi_jobs.notes import OPERATION_KEY
+from hudi_jobs.operations.check import busy, require_no_restore
+from hudi_jobs.operations.refusal import require_nobody_at_work
+from hudi_jobs.operations.service.record import ServiceRecord
+from hudi_jobs.operations.work import Work, succeeded
+from hudi_jobs.phases import Phase, reach
+from hudi_jobs.services.archival import archive
+from hudi_jobs.services.cleaning import clean
+from hudi_jobs.services.client import WriteClient, write_client
+from hudi_jobs.services.clustering import cluster, require_clustering
+from hudi_jobs.services.compaction import compact, require_compaction
+from hudi_jobs.services.plans import require_plans_inside
+from hudi_jobs.services.preparation import load_timeline
+from hudi_jobs.services.timeline import Timeline
+from hudi_jobs.table import HudiTable
+
+
+@dataclass(frozen=True)
+class _Runnable:
+    """How a service is run, and what is known of it before and after.
+
+    `would` counts what it would deal with, and `verb` and `noun` say what that is. `pending` are plans that it would
+    finish first, and `require` raises `TaskFailed` for what can never be.
+    """
+
+    run: Callable[[TaskContext], TaskResult]
+    would: Callable[[WriteClient], int]
+    verb: str
+    noun: str
+    pending: Callable[[Timeline], list[str]] = lambda _: []
+    require: Callable[[TaskContext, HudiTable], None] = lambda *_: None
+
+
+_SERVICES: Mapping[RunnableService, _Runnable] = {
+    RunnableService.COMPACTION: _Runnable(
+        run=compact,
+        would=WriteClient.would_compact,
+        verb="merge",
+        noun="file group",
+        pending=lambda timeline: [each.instant for each in timeline.pending_compactions()],
+        require=require_compaction,
+    ),
+    RunnableService.CLUSTERING: _Runnable(
+        run=cluster,
+        would=WriteClient.would_cluster,
+        verb="rewrite",
+        noun="file group",
+        pending=lambda timeline: [each.instant for each in timeline.pending_clusterings()],
+        require=require_clustering,
+    ),
+    RunnableService.CLEANING: _Runnable(
+        run=clean,
+        would=WriteClient.would_clean,
+        verb="delete",
+        noun="file",
+        pending=Timeline.unfinished_cleans,
+    ),
+    RunnableService.ARCHIVAL: _Runnable(run=archive, would=WriteClient.would_archive, verb="archive", noun="instant"),
+}
+
+
+def would_run_service(work: Work) -> TaskResult:
+    """Say what the service would do: finish a plan that is pending, or how much it would deal with."""
+    run = _asked(work)
+    timeline = _checked(work, run)
+    what, found = _SERVICES[run.service], _pending(run, timeline)
+    if found is not None:
+        work.say(OperationReport(phase=OperationPhase.CHECKING, instant=found))
+        name = run.service.lower()
+        return succeeded(work.context, f"Would finish the {name} {found}, which is pending, and make no other.")
+    context = _as_service(work, run)
+    with (
+        stage(f"What the {run.service.lower()} would do cannot be told", otherwise=FailureReason.HUDI_ERROR),
+        write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
+    ):
+        count = what.would(client)
+    work.say(OperationReport(phase=OperationPhase.CHECKING, count=count))
+    return succeeded(work.context, f"Would {what.verb} {counted(count, what.noun)}; nothing was written.")
+
+
+def run_service(work: Work) -> TaskResult:
+    """Run the service, or go on with that."""
+    run = _asked(work)
+    record = work.journal.find(ServiceRecord, work.operation.uid)
+    if record is None:
+        record = _begun(work, run)
+    else:
+        work.say(record.report())
+        if record.phase is OperationPhase.DONE:
+            return succeeded(work.context, f"An earlier run has done the {run.service.lower()}.")
+        require_no_restore(work.context, work.journal, ours=None)
+        if (earlier := _completed(work, record)) is not None:
+            _done(work, record, earlier, None)
+            return succeeded(work.context, f"An earlier run has completed the {run.service.lower()} {earlier}.")
+    result = _SERVICES[run.service].run(_as_service(work, run))
+    if result.outcome in {Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO}:
+        _done(work, record, result.instant, _count_of(result))
+    return result
+
+
+def _begun(work: Work, run: ServiceRun) -> ServiceRecord:
+    """Check and record, before anything is written."""
+    timeline = _checked(work, run)
+    record = ServiceRecord(
+        uid=work.operation.uid,
+        resource=work.operation.resource,
+        phase=OperationPhase.RUNNING,
+        newest=timeline.newest_instant(),
+        service=run.service,
+        found=_pending(run, timeline),
+    )
+    work.keep(record)
+    reach(Phase.RECORDED)
+    return record
+
+
+def _checked(work: Work, run: ServiceRun) -> Timeline:
+    context = _as_service(work, run)
+    timeline = load_timeline(context)
+    require_plans_inside(context)
+    require_no_restore(context, work.journal, ours=None)
+    require_nobody_at_work(busy(context, timeline))
+    _SERVICES[run.service].require(context, work.table)
+    return timeline
+
+
+def _pending(run: ServiceRun, timeline: Timeline) -> str | None:
+    """Return the plan that the service finishes first; whose it is has been looked at."""
+    return min(_SERVICES[run.service].pending(timeline), default=None)
+
+
+def _completed(work: Work, record: ServiceRecord) -> str | None:
+    """Return the instant that an earlier run of this operation has completed: commits carry its uid, cleans nothing."""
+    if record.service is RunnableService.CLEANING:
+        cleans = [time for time, action in load_timeline(work.context).completed() if action == "clean"]
+        return next((time for time in cleans if time == record.found or time > record.newest), None)
+    return work.table.find_commit({OPERATION_KEY: record.uid})
+
+
+def _done(work: Work, record: ServiceRecord, instant: str | None, count: int | None) -> None:
+    changes = {"phase": OperationPhase.DONE, "instant": instant, "count": count, "found": None}
+    reach(Phase.VERIFIED)
+    work.keep(record.model_copy(update=changes))
+
+
+def _count_of(result: TaskResult) -> int | None:
+    figures = (result.file_groups, result.files_deleted, result.instants_archived)
+    return next((figure for figure in figures if figure is not None), None)
+
+
+def _as_service(work: Work, run: ServiceRun) -> TaskContext:
+    """Return the context in which the service is done, under the lease that this run holds."""
+    changes = {
+        "service": Service(run.service.value),
+        "hudi_options": {**work.context.task.hudi_options, **run.options},
+        "planned": PlannedServiceTask(),
+    }
+    return replace(work.context, task=work.context.task.model_copy(update=changes), held=work.lease)
+
+
+def _asked(work: Work) -> ServiceRun:
+    if work.operation.service is None:
+        raise TaskFailed(FailureReason.INVALID_REQUEST, "The request does not say which service to run.")
+    return work.operation.service
