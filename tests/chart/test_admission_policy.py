@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from kubernetes import client, config, utils
-from tests.planning.namespace_cases import CASES, LABELS
+from tests.planning.policy.namespace_cases import CASES, LABELS
 
 from hudi_operator.api.values.base import GROUP, VERSION
 

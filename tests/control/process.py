@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.control.test_reconciler import KEY, Cluster, Snapshots, living_table
-from tests.planning.savepoints import RESTING
+from tests.planning.savepoints.savepoints import RESTING
 from tests.planning.world import IMAGE, as_declared, story
 
 from hudi_operator.api.resources import HudiTable, parse_table

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.control.process import RestingTable
-from tests.planning.operations import decided
+from tests.planning.operations.operations import decided
 from tests.planning.world import IMAGE, active, done, observe, table
 
 from hudi_jobs.contract import JobOutcome, Outcome, TaskResult

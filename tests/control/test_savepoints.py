@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.control.process import RestingTable
 from tests.control.test_reconciler import KEY
-from tests.planning.savepoints import savepoint
+from tests.planning.savepoints.savepoints import savepoint
 from tests.planning.world import IMAGE, NOW, active, done, minutes, observe, status, table
 
 from hudi_jobs.contract import Outcome

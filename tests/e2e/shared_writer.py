@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.e2e.processes import spark_image
 from tests.e2e.stage import Document, Table
-from tests.spark_jobs import foreign_writer
-from tests.spark_jobs.foreign_writer import Report, reports_in
+from tests.spark_jobs.writers import foreign_writer
+from tests.spark_jobs.writers.foreign_writer import Report, reports_in
 
 from toolkit.cluster import OPERATOR_SECRET, S3_IN_CLUSTER
 

@@ -106,7 +106,7 @@ def test_neither_sql_nor_its_rows_reach_another_tenant_from_a_driver_or_its_exec
     def declare(name: str, sql: str, **spec: Any) -> Table:
         return attacker.table(name, tableClassName="e2e-once", ingestion={"transform": {"sql": sql}}, **spec)
 
-    # All of them, and many more, are tried in tests/spark_jobs/test_query_rules.py.
+    # All of them, and many more, are tried in tests/spark_jobs/transform/test_query_rules.py.
     tables = [declare(name, sql) for name, sql in list(statements.items())[: None if ALL else 1]]
     sql = f"SELECT *, '/../../../{victim.namespace}/accounts/part=p1' AS part FROM source"
     values = declare("values", sql, partitionBy=["part"], execution=IN_CLUSTER)

@@ -21,7 +21,7 @@ WRITING = "writing"
 
 MOMENTS = (Phase.STARTED, Phase.READ, WRITING, Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME)
 TRIED: tuple[str, ...] = MOMENTS if ALL else (WRITING, Phase.BEFORE_OUTCOME)
-"""`tests/spark_jobs/test_kill.py` tries the others without a cluster."""
+"""`tests/spark_jobs/writers/test_kill.py` tries the others without a cluster."""
 
 COMMITTED = {Phase.AFTER_COMMIT, Phase.BEFORE_OUTCOME}
 

@@ -91,7 +91,7 @@ EVERY: dict[str, tuple[str, Callable[[], bytes]]] = {
 """Table, name of its file, and the content: two good rows each."""
 
 FED = EVERY if ALL else {name: EVERY[name] for name in ("flights", "payments", "surveys")}
-"""Those that are ingested. `tests/spark_jobs/test_ingestion.py` reads every format; for Avro the image needs a jar."""
+"""Those that are ingested. `tests/spark_jobs/ingestion/test_ingestion.py` reads every format; Avro needs a jar."""
 
 
 @dataclass

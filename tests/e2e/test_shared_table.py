@@ -16,8 +16,8 @@ from tests.e2e.processes import find_process
 from tests.e2e.shared_writer import ForeignWriter
 from tests.e2e.stage import METADATA_TABLE, PATIENCE, Document, Stage, Table, condition_of
 from tests.e2e.time_travel import NOW, read_at
-from tests.spark_jobs.foreign_writer import KEYS, Report, rows_after
 from tests.spark_jobs.trials import ALL, IN_FULL
+from tests.spark_jobs.writers.foreign_writer import KEYS, Report, rows_after
 
 from toolkit.zookeeper import ADDRESS, ZooKeeper
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.handlers.place import Place
-from tests.planning.operations import JOB, decided, entry
+from tests.planning.operations.operations import JOB, decided, entry
 from tests.planning.world import NOW, active, ago, at, run, status
 
 from hudi_jobs.contract import Outcome

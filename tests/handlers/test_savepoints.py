@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.handlers.place import Place
-from tests.planning.savepoints import at_work, entry
+from tests.planning.savepoints.savepoints import at_work, entry
 from tests.planning.world import NOW, ago, at, minutes, run, status
 
 from hudi_jobs.contract import Outcome

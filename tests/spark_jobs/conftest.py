@@ -15,7 +15,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
-from tests.spark_jobs.beside import Beside
+from tests.spark_jobs.continuous.beside import Beside
 from tests.spark_jobs.trials import ALL, LEASE
 
 from hudi_jobs.contract import (

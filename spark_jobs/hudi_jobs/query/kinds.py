@@ -1,7 +1,8 @@
 """Which nodes a query's plan may have: as Spark has parsed it, and as it has resolved it against the session.
 
 The lists were made from what Spark 3.5.9 makes of the examples of every allowed function and of the statements of
-tests/spark_jobs/harmless_queries.py. What is not listed is refused: a new Spark may refuse a query, but opens nothing.
+tests/spark_jobs/transform/harmless_queries.py. What is not listed is refused: a new Spark may refuse a query, but opens
+nothing.
 """
 
 CATALYST = "org.apache.spark.sql.catalyst."

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.test_kill import PHASES, appeared, unfinished
 from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.writers.test_kill import PHASES, appeared, unfinished
 
 from hudi_jobs.contract import Outcome
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.test_continuous import QUICK
-from tests.spark_jobs.test_continuous_kill import committed_by, said_by
-from tests.spark_jobs.test_kill import unfinished
+from tests.spark_jobs.continuous.test_continuous import QUICK
+from tests.spark_jobs.continuous.test_continuous_kill import committed_by, said_by
 from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.writers.test_kill import unfinished
 
 from hudi_jobs.contract import Outcome
 

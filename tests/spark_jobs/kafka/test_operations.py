@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, refusal, request, rows
-from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.contract import Outcome, TaskResult
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tests.spark_jobs.test_metadata_table import write as overwrite
-from tests.spark_jobs.test_services import timeline
+from tests.spark_jobs.services.test_metadata_table import write as overwrite
+from tests.spark_jobs.services.test_services import timeline
 
 from hudi_jobs.contract import (
     FailureReason,

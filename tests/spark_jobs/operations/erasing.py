@@ -10,7 +10,7 @@ from typing import Any
 
 import fastavro
 import pyarrow.parquet as pq
-from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.contract import (
     JobRequest,

@@ -26,7 +26,7 @@ from tests.spark_jobs.operations.asked import (
     service_request,
 )
 from tests.spark_jobs.operations.shapes import Shape
-from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 
 from hudi_jobs.contract import JobRequest, NewerSavepoints, OperationKind, RepairStep, RunMode, RunnableService, Service
 from hudi_jobs.services.client import write_client

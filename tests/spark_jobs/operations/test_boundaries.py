@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, operate, overwrite, pending, refusal, rows
-from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import RunMode, Service

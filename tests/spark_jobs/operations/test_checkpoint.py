@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, operate, report_of, rows
-from tests.spark_jobs.test_services import add, csv, notes, succeeded
+from tests.spark_jobs.services.test_services import add, csv, notes, succeeded
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import CHECKPOINT_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, Outcome, TableOwner

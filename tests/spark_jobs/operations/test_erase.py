@@ -17,7 +17,7 @@ from tests.spark_jobs.operations.erasing import (
     quarantined,
     upsert,
 )
-from tests.spark_jobs.test_services import NEW_FILES, SMALL, succeeded
+from tests.spark_jobs.services.test_services import NEW_FILES, SMALL, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import (

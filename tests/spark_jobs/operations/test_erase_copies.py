@@ -8,7 +8,7 @@ import pytest
 from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, files, mend, operate, pending, refusal, rows
 from tests.spark_jobs.operations.erasing import customer, erase, erased, holding
 from tests.spark_jobs.operations.test_repair_of_keys import insert
-from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import Outcome, RepairStep

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import RESTORE, commits, done, files, operate, pending, request, rows, timeline
-from tests.spark_jobs.test_services import csv, succeeded
+from tests.spark_jobs.services.test_services import csv, succeeded
 from tests.spark_jobs.trials import ALL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, NewerSavepoints, OperationPhase, Outcome, Service

@@ -25,7 +25,7 @@ from tests.spark_jobs.conftest import Lake
 from tests.spark_jobs.operations.asked import files, pending, report_of, rows
 from tests.spark_jobs.operations.killing import LONG_AGO, TRIALS, Asked, Trial
 from tests.spark_jobs.operations.shapes import SHAPES, Shape
-from tests.spark_jobs.test_services import csv
+from tests.spark_jobs.services.test_services import csv
 
 from hudi_jobs import phases
 from hudi_jobs.contract import (

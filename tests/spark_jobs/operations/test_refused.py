@@ -17,7 +17,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
     timeline,
 )
-from tests.spark_jobs.test_services import add, fill, succeeded
+from tests.spark_jobs.services.test_services import add, fill, succeeded
 
 from hudi_jobs.contract import (
     ConcurrencyMode,

@@ -22,7 +22,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.operations.test_boundaries import partitions
-from tests.spark_jobs.test_services import csv, fill, succeeded
+from tests.spark_jobs.services.test_services import csv, fill, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import OperationPhase, Outcome, RepairStep, RunMode, Service

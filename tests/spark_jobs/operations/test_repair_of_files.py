@@ -20,8 +20,8 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.operations.test_repair import LONG_AGO, STUCK, told
+from tests.spark_jobs.services.test_services import succeeded
 from tests.spark_jobs.test_archive_reading import archive, commit
-from tests.spark_jobs.test_services import succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import Outcome, RepairStep, Service

@@ -17,7 +17,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.operations.test_repair import told
-from tests.spark_jobs.test_services import notes, succeeded
+from tests.spark_jobs.services.test_services import notes, succeeded
 from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import CHECKPOINT_KEY, FailureReason, OperationPhase, Outcome, RepairStep, Service

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, operate, pending, rows
-from tests.spark_jobs.test_services import SMALL, add, fill, succeeded
+from tests.spark_jobs.services.test_services import SMALL, add, fill, succeeded
 from tests.spark_jobs.trials import ALL
 
 from hudi_jobs.contract import Outcome, Service

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import commits, done, operate, refusal, report_of, rows, timeline
-from tests.spark_jobs.test_services import fill
+from tests.spark_jobs.services.test_services import fill
 
 from hudi_jobs.contract import FailureReason, OperationPhase
 from hudi_jobs.failures import TaskFailed

@@ -15,7 +15,7 @@ from tests.spark_jobs.operations.asked import (
     service_request,
     timeline,
 )
-from tests.spark_jobs.test_services import SMALL, add, fill, notes, succeeded
+from tests.spark_jobs.services.test_services import SMALL, add, fill, notes, succeeded
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service

@@ -13,8 +13,8 @@ from tests.spark_jobs.operations.asked import (
     pending,
     rows,
 )
-from tests.spark_jobs.test_services import fill, succeeded
-from tests.spark_jobs.test_table_version import properties, versions
+from tests.spark_jobs.services.test_services import fill, succeeded
+from tests.spark_jobs.tables.test_table_version import properties, versions
 from tests.spark_jobs.trials import ALL, crossed
 
 from hudi_jobs.contract import Outcome, Service, TaskResult

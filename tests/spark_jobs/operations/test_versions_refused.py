@@ -17,7 +17,7 @@ from tests.spark_jobs.operations.asked import (
     rows,
 )
 from tests.spark_jobs.operations.test_versions import change, declare
-from tests.spark_jobs.test_services import fill, succeeded
+from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import OperationPhase, Outcome, RunMode, Service

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done, pending, report_of, request, rows
 from tests.spark_jobs.operations.test_versions import change, declare, read_by_the_operator, savepoints
-from tests.spark_jobs.test_services import fill, succeeded
-from tests.spark_jobs.test_table_version import versions
+from tests.spark_jobs.services.test_services import fill, succeeded
+from tests.spark_jobs.tables.test_table_version import versions
 from tests.spark_jobs.trials import ALL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service

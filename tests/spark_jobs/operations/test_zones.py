@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import commits, files, operate, overwrite, refusal, rows
 from tests.spark_jobs.operations.erasing import erase
-from tests.spark_jobs.test_services import succeeded
+from tests.spark_jobs.services.test_services import succeeded
 
 from hudi_jobs.clock import guard
 from hudi_jobs.contract import FailureReason, OperationPhase, Service, TaskResult

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.test_continuous import QUICK, has_committed, progress_of, sequences
-from tests.spark_jobs.test_continuous_kill import committed_by
-from tests.spark_jobs.test_kill import PHASES, appeared, unfinished
+from tests.spark_jobs.continuous.test_continuous import QUICK, has_committed, progress_of, sequences
+from tests.spark_jobs.continuous.test_continuous_kill import committed_by
 from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.writers.test_kill import PHASES, appeared, unfinished
 
 from hudi_jobs.contract import Outcome
 

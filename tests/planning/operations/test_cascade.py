@@ -1,0 +1,278 @@
+"""An erasure that goes on to the tables that read its own: which those are, what is in its way, how far it came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.operations.operations import allowing, decided, entry, launches, of, operation, world
+from tests.planning.world import NOW, table, table_class
+
+from hudi_operator.api.resources import HudiOperation
+from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.jobs.cascaded_erasure import build_cascaded, cascaded_name
+from hudi_operator.planning.model import Derived, DerivedTable, Lineage, Observation, Reading, lineage_of
+from hudi_operator.planning.operations.cascade import awaits_lineage
+from hudi_operator.planning.operations.declared import may_have_begun
+from hudi_operator.planning.status.cascade_status import CascadeSeen
+from hudi_operator.planning.status.operation_status import OperationStep, decide_operation
+
+KEY = "customer-of-ours"
+ROOT = Reading(namespace="team-a", name="flights", path="s3://lake/flights")
+SOURCE = {"source": {"hudi": {"path": "s3a://lake/flights"}}}
+
+
+def reading(name: str, reads: str | None, namespace: str = "team-a", path: str | None = None) -> Reading:
+    source = f"s3://lake/{reads}" if reads else None
+    return Reading(namespace=namespace, name=name, path=path or f"s3://lake/{name}", reads=source)
+
+
+def erasing(**changes: Any) -> HudiOperation:
+    given = {key: changes.pop(key) for key in ("keys", "keysFrom") if key in changes} or {"keys": [{"id": KEY}]}
+    return operation(erase={**given, "cascade": True}, **changes)
+
+
+def reader(name: str = "totals", *, of_class: Any = None, **changes: Any) -> DerivedTable:
+    spec = {"recordKey": ["id"], "basePath": f"s3a://lake/{name}", "ingestion": SOURCE, **changes}
+    return DerivedTable(name=name, table=table(name=name, **spec), table_class=of_class or allowing())
+
+
+def seen(*readers: DerivedTable, asked: HudiOperation | None = None, **changes: Any) -> Observation:
+    lineage = changes.pop("lineage", Lineage(tables=tuple(one.name for one in readers)))
+    found = world(asked or erasing(), recordKey=["id"], **{"table_class": allowing(), **changes})
+    return replace(found, derived=Derived(lineage=lineage, tables=readers))
+
+
+def test_each_table_comes_after_the_one_that_it_reads_and_other_namespaces_are_told_apart() -> None:
+    tables = [
+        reading("by-day", "totals"),
+        reading("totals", "flights"),
+        reading("alone", None),
+        reading("copy", "flights", namespace="team-b", path="s3://lake/b"),
+        Reading(namespace="team-a", name="of-the-copy", path="s3://lake/of-the-copy", reads="s3://lake/b"),
+        reading("flights", None),
+    ]
+    found = lineage_of(ROOT, tables)
+    assert found.tables == ("totals", "by-day")
+    assert found.elsewhere == ("team-b/copy", "team-a/of-the-copy")
+    assert found.circle is None
+
+
+def test_tables_that_read_one_another_are_found_once_and_a_rival_for_the_folder_makes_no_circle() -> None:
+    around = [reading("totals", "flights"), reading("flights", "totals")]
+    assert lineage_of(ROOT, around).circle == ("flights", "totals")
+    rival = reading("mine", "totals", namespace="team-b", path="s3://lake/flights")
+    assert lineage_of(ROOT, [reading("totals", "flights"), rival]).circle is None
+
+
+def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
+    recorded = (entry(kind="Erase"),)
+    assert len(launches(seen(reader(), remembered=recorded))) == 1
+    assert launches(replace(seen(reader(), remembered=recorded), derived=None)) == [], "not known yet"
+
+
+@pytest.mark.parametrize(
+    ("readers", "changes", "reason", "said"),
+    [
+        ((reader(recordKey=["day"]),), {}, "OperationRefused", "other record keys (day, and not id)"),
+        (
+            (reader(ingestion={**SOURCE, "transform": {"sql": "SELECT md5(id) AS id FROM source"}}),),
+            {},
+            "OperationRefused",
+            "totals reads this one by a transform",
+        ),
+        ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this one and is not valid"),
+        (
+            (reader(concurrency={"mode": "Optimistic"}),),
+            {},
+            "OtherWriters",
+            "acceptOtherWriters: true",
+        ),
+        ((reader(managementPolicy="Observe"),), {}, "Blocked", "only observed"),
+        ((reader(of_class=table_class()),), {}, "OperationNotAllowed", "allows no Erase of table totals"),
+        (
+            (),
+            {"lineage": Lineage(circle=("flights", "totals"))},
+            "OperationRefused",
+            "flights and totals read one another",
+        ),
+        (
+            (),
+            {"lineage": Lineage(tables=tuple(f"t{number}" for number in range(21)))},
+            "OperationRefused",
+            "20 are the most",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_of_any_table_is_said_before_anything_is_written(
+    readers: tuple[DerivedTable, ...], changes: dict[str, Any], reason: str, said: str
+) -> None:
+    found = of(seen(*readers, **changes))
+    assert found.reason == reason
+    assert said in found.message
+    assert KEY not in found.message
+    assert launches(seen(*readers, **changes, remembered=(entry(kind="Erase"),))) == []
+
+
+def test_a_file_of_keys_has_to_be_allowed_to_each_table() -> None:
+    asked = erasing(keysFrom={"path": "s3a://lake/forget/keys.jsonl"})
+    allows = table_class(operations={"allowed": ["Erase"]}, allowedSourcePaths=["s3a://lake/forget"])
+    assert of(seen(reader(of_class=allows), asked=asked, table_class=allows)).state is OperationState.DRAINING
+    assert "path like that of keysFrom of table totals" in of(seen(reader(), asked=asked, table_class=allows)).message
+
+
+def test_where_one_table_asks_for_approval_all_wait_for_it_and_the_approver_sees_which() -> None:
+    manual = allowing(approval="Manual")
+    found = of(seen(reader(of_class=manual)))
+    assert found.state is OperationState.AWAITING_APPROVAL
+    assert "from this table and totals" in found.message
+    assert of(seen(reader(of_class=manual), asked=erasing(approved=True))).state is OperationState.DRAINING
+    assert of(seen(reader(of_class=manual), asked=erasing(dryRun=True))).state is OperationState.DRAINING
+
+
+def test_the_tables_are_looked_for_only_until_it_has_begun() -> None:
+    assert awaits_lineage({"HudiOperation": (erasing(),)})
+    tried = HudiOperationStatus(phase=OperationState.RUNNING, reason="Retrying")
+    assert awaits_lineage({"HudiOperation": (erasing(status=tried),)}), "its first run has changed nothing"
+    begun = erasing(status=tried.model_copy(update={"begun": True}))
+    assert not awaits_lineage({"HudiOperation": (begun, operation())})
+
+
+def done_here() -> Any:
+    remembered = entry(
+        kind="Erase", state="Succeeded", message="Erased 1 row.", job=decided(kind="Erase", instant=None)
+    )
+    return world(remembered=(remembered,)).table
+
+
+def look(asked: HudiOperation, found: CascadeSeen, **changes: Any) -> OperationStep:
+    return decide_operation(asked, changes.pop("of", done_here()), now=NOW, seen=found, **changes)
+
+
+def child(parent: HudiOperation, name: str, phase: str, **changes: Any) -> HudiOperation:
+    made = build_cascaded(parent, name)
+    owners = [{"kind": "HudiOperation", "uid": changes.pop("owner", parent.metadata.uid), "controller": True}]
+    told = HudiOperationStatus(phase=OperationState(phase), message=changes.pop("message", None))
+    found = operation(made["metadata"]["name"], erase=made["spec"]["erase"], status=told)
+    metadata = HudiOperation.model_validate(
+        {"metadata": {"name": "x", "ownerReferences": owners}, "spec": made["spec"]}
+    ).metadata.owner_references
+    return found.model_copy(update={"metadata": found.metadata.model_copy(update={"owner_references": metadata})})
+
+
+def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_that_is_made_once() -> None:
+    asked = erasing(approved=True)
+    first = look(asked, CascadeSeen(readers=("totals",)))
+    assert first.creates == ("totals",)
+    assert first.status is not None
+    assert (first.status.phase, first.status.reason) == (OperationState.RUNNING, "Cascading")
+    assert first.status.finished_at is None
+
+    going = asked.model_copy(update={"status": first.status})
+    name = cascaded_name(asked, "totals")
+    there = look(going, CascadeSeen(operations={name: child(asked, "totals", "Running")}))
+    assert there.creates == ()
+    assert there.status is not None
+    assert there.status.cascade[0].phase is OperationState.RUNNING
+    over = look(
+        going,
+        CascadeSeen(
+            operations={name: child(asked, "totals", "Succeeded")}, elsewhere=("team-b/copy", "team-a/of-the-copy")
+        ),
+    )
+    assert over.status is not None
+    assert (over.status.phase, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
+    assert over.status.message == (
+        "Erased 1 row. The same from totals. NOT erased from 1 table of other namespaces, which the operator's log "
+        "names, nor from of-the-copy behind them."
+    )
+    assert over.notice is not None
+
+
+@pytest.mark.parametrize(
+    ("phase", "changes", "said"),
+    [
+        ("Failed", {"message": "Savepoints keep files."}, "Savepoints keep files."),
+        ("Succeeded", {"owner": "somebody"}, "Another HudiOperation has its name."),
+        (None, {}, "deleted before it had finished"),
+    ],
+)
+def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes: dict[str, Any], said: str) -> None:
+    asked = erasing()
+    going = look(asked, CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    seen_before = going.cascade[0].model_copy(update={"phase": OperationState.RUNNING})
+    going = going.model_copy(update={"cascade": (seen_before,)})
+    name = cascaded_name(asked, "totals")
+    found = child(asked, "totals", phase, **changes) if phase else None
+    step = look(asked.model_copy(update={"status": going}), CascadeSeen(operations={name: found}))
+    assert step.status is not None
+    assert (step.status.phase, step.status.reason) == (OperationState.FAILED, "CascadeFailed")
+    assert said in (step.status.message or "")
+    assert name in (step.status.message or "")
+    assert step.notice is not None
+    assert step.notice.warning
+
+
+def test_nothing_is_made_for_other_tables_before_or_without_success() -> None:
+    asked = erasing()
+    for state, reason in (("Running", "Running"), ("Failed", "NotErased"), ("Pending", "Waiting")):
+        remembered = entry(kind="Erase", state=state, reason=reason)
+        step = look(asked, CascadeSeen(readers=("totals",)), of=world(remembered=(remembered,)).table)
+        assert step.creates == ()
+        assert step.status is not None
+        assert [one.table for one in step.status.cascade] == ["totals"], "it is noted from the first look on"
+
+
+def test_what_it_does_on_other_tables_is_never_taken_for_work_on_its_own() -> None:
+    going = look(erasing(), CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    cascading = erasing(status=going.model_copy(update={"begun": True}))
+    assert not may_have_begun(cascading)
+    forgotten = world(cascading, recordKey=["id"])
+    assert launches(forgotten) == []
+    assert of(forgotten).state is OperationState.SUCCEEDED
+    gone = look(cascading, CascadeSeen(), of=None)
+    assert gone.status is not None
+    assert gone.status.reason == "Cascading"
+
+
+def test_one_that_is_deleted_meanwhile_goes_and_says_what_is_left() -> None:
+    going = look(erasing(), CascadeSeen(readers=("totals",))).status
+    assert going is not None
+    step = look(erasing(status=going, deleted=NOW), CascadeSeen())
+    assert "totals" in (step.released or "")
+    assert step.notice is not None
+    assert step.notice.reason == "OperationLeft"
+
+
+def test_what_is_made_asks_for_the_same_and_is_approved_as_its_parent_was() -> None:
+    verified = HudiOperationStatus(observed_generation=1, requested_by="anna", requester_verified=True)
+    asked = erasing(approved=True, dryRun=True, acceptOtherWriters=True, requestedBy="anna", status=verified)
+    made = build_cascaded(asked, "totals")
+    assert made["spec"] == {
+        "tableRef": {"name": "totals"},
+        "erase": {"keys": [{"id": KEY}], "releaseSavepoints": False, "cascade": True},
+        "dryRun": True,
+        "acceptOtherWriters": True,
+        "approved": True,
+        "requestedBy": "anna",
+    }
+    assert made["metadata"]["ownerReferences"][0]["uid"] == asked.metadata.uid
+    assert KEY not in str(made["metadata"])
+    unsure = asked.model_copy(update={"status": verified.model_copy(update={"requester_verified": False})})
+    assert "requestedBy" not in build_cascaded(unsure, "totals")["spec"]
+    long = operation("x" * 253, erase={"keys": [{"id": "1"}], "cascade": True})
+    assert len(cascaded_name(long, "totals")) <= 253
+    assert cascaded_name(long, "totals") != cascaded_name(long, "others")
+
+
+def test_who_asks_is_noted_at_the_first_look_and_not_believed_later() -> None:
+    asked = operation(requestedBy="anna")
+    first = decide_operation(asked, None, now=NOW, verifies_requesters=False).status
+    assert first is not None
+    assert (first.requested_by, first.requester_verified) == ("anna", False)
+    later = decide_operation(asked.model_copy(update={"status": first}), None, now=NOW, verifies_requesters=True).status
+    assert later is not None
+    assert later.requester_verified is False

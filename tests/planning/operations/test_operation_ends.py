@@ -1,0 +1,253 @@
+"""What follows from the end of an operation's run: it is over, it is tried again, or a person must look at it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.operations.operations import after_run, begun, decided, entry, launches, of, operation, world
+from tests.planning.world import NOW, again, ago, at, done, memory, minutes, plan_for, run, status_of
+
+from hudi_jobs.contract import Outcome
+from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.takeover import Protection, TakeoverPhase, TakeoverStatus
+from hudi_operator.planning.life import step_of
+from hudi_operator.planning.model import Undoing
+from hudi_operator.planning.status.transitions import transitions
+from hudi_operator.timeline import Action, Instant, State
+
+SUCCEEDED, FAILED, RUNNING = OperationState.SUCCEEDED, OperationState.FAILED, OperationState.RUNNING
+DONE: dict[str, Any] = {
+    "phase": "Done",
+    "target": ago(20),
+    "removedCount": 1,
+    "removed": [ago(10)],
+    "rowsBefore": 30,
+    "rowsExpected": 20,
+    "rowsAfter": 20,
+    "verified": True,
+    "restore": ago(1),
+}
+RESTORED: dict[str, Any] = {"files": (done("restore", 1),), "gone": (10,)}
+
+
+def test_success_ends_it_and_its_report_is_shown() -> None:
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, message="Restored.", **RESTORED)
+    after = of(seen)
+    assert (after.state, after.begun, after.finished_at) == (SUCCEEDED, True, at(NOW))
+    assert after.report is not None
+    assert (after.report.removed_count, after.report.rows_after, after.report.verified) == (1, 20, True)
+    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+    assert launches(again(replace(seen, jobs=()), status_of(seen))) == [], "it is finished once"
+
+
+def test_the_table_tells_of_its_end_and_it_is_counted_once() -> None:
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, message="Restored.", **RESTORED)
+    step = step_of(seen, plan_for(seen), now=NOW)
+    assert "OperationSucceeded" in [one.reason for one in step.notices]
+    assert [one.resource for one in step.operations] == ["back"]
+    later = again(replace(seen, jobs=()), step.status)
+    assert step_of(later, plan_for(later), now=NOW).operations == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"files": (f"{ago(1)}.restore.requested", f"{ago(1)}.restore.inflight"), "gone": (10,)},
+        {"files": (done("restore", 1),), "gone": ()},
+    ],
+    ids=["a restore is pending", "a commit that is removed is there"],
+)
+def test_success_that_the_timeline_denies_is_none(changes: dict[str, Any]) -> None:
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **changes)
+    (ended,) = plan_for(seen).finished
+    assert (ended.outcome, ended.reason) == (Outcome.FAILED, "NotConfirmed")
+    assert (of(seen).state, of(seen).begun) == (RUNNING, True)
+
+
+def test_a_commit_of_its_run_is_not_the_whole_of_it() -> None:
+    seen = after_run(None, **RESTORED)
+    marked = replace(seen.snapshot, runs=((seen.jobs[0].name, ago(20)), *seen.snapshot.runs))
+    assert of(replace(seen, snapshot=marked)).state is RUNNING
+
+
+def test_what_is_refused_while_it_is_checked_has_changed_nothing_and_is_over() -> None:
+    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report={"phase": "Checking"})
+    after = of(seen)
+    assert (after.state, after.reason, after.begun) == (FAILED, "OperationRefused", False)
+    assert "Nothing was changed" in after.message
+    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+
+
+def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_operation_is_refused_then() -> None:
+    """A driver that finds a record of an earlier run says so: one that only came to check has found none."""
+    killed = after_run(None)
+    assert of(killed).begun
+    report = {"phase": "Checking"}
+    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report=report, remembered=of(killed))
+    assert (of(seen).state, of(seen).begun) == (FAILED, False)
+    assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
+
+
+UNFINISHED: dict[str, dict[str, Any]] = {
+    "a driver that died": {"kind": None},
+    "a failure while it ran": {"kind": Outcome.FAILED, "reason": "HudiError", "report": {"phase": "Running"}},
+    "a failure while it verified": {"kind": Outcome.FAILED, "reason": "HudiError", "report": {"phase": "Verifying"}},
+    "a refusal after it had begun": {"kind": Outcome.FAILED, "reason": "OperationRefused", "remembered": begun()},
+}
+
+
+@pytest.mark.parametrize("changes", UNFINISHED.values(), ids=UNFINISHED)
+def test_what_may_have_begun_is_tried_until_it_is_finished(changes: dict[str, Any]) -> None:
+    seen = after_run(**changes)
+    after = of(seen)
+    assert (after.state, after.begun, after.failures, after.reason) == (RUNNING, True, 1, "Retrying")
+    assert launches(seen) == [], "it backs off"
+    ended = again(replace(seen, jobs=()), status_of(seen))
+    assert find_condition(status_of(ended).conditions, ConditionType.MAINTENANCE) is not None
+    (launch,) = launches(ended, now=NOW + minutes(1))
+    assert launch.job.operation is not None
+    assert launch.job.operation.instant == ago(20)
+
+
+def test_it_is_tried_however_often_it_fails() -> None:
+    seen = after_run(None, remembered=begun(failures=500))
+    assert of(seen).state is RUNNING
+    wait = (plan_for(again(replace(seen, jobs=()), status_of(seen))).changes_in or 0) / 60
+    assert 0 < wait <= 10, "not longer than retry.maxDelay"
+
+
+NOT_BEGUN: dict[str, dict[str, Any]] = {
+    "a store that was down when it checked": {"reason": "StorageUnavailable", "report": {"phase": "Checking"}},
+    "a result without a report": {"reason": "ClockBehind"},
+}
+
+
+@pytest.mark.parametrize("changes", NOT_BEGUN.values(), ids=NOT_BEGUN)
+def test_what_has_not_begun_is_tried_again_and_can_be_deleted(changes: dict[str, Any]) -> None:
+    seen = after_run(Outcome.FAILED, message="No.", **changes)
+    after = of(seen)
+    assert (after.state, after.begun, after.failures) == (OperationState.DRAINING, False, 1)
+    gone = after_run(Outcome.FAILED, message="No.", resource=(operation(deleted=NOW),), **changes)
+    assert status_of(gone).operations == ()
+
+
+def test_what_never_gets_to_begin_ends_after_as_many_runs_as_the_class_allows() -> None:
+    tried = entry(state="Running", job=decided(), failures=9)
+    seen = after_run(Outcome.FAILED, remembered=tried, reason="HudiError", message="No.", report={"phase": "Checking"})
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "HudiError", False)
+
+
+def test_a_report_that_was_too_long_for_the_outcome_says_nothing() -> None:
+    seen = after_run(Outcome.FAILED, reason="HudiError")
+    (ended,) = seen.jobs
+    assert ended.outcome is not None
+    cut = replace(ended, outcome=ended.outcome.model_copy(update={"truncated": True}))
+    assert of(replace(seen, jobs=(cut,))).begun
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": Outcome.FAILED, "reason": "NotVerified"},
+        {"kind": Outcome.SUCCEEDED},
+    ],
+    ids=["the driver says so", "the report says so"],
+)
+def test_rows_that_are_not_as_expected_stop_the_table_until_a_person_has_looked(changes: dict[str, Any]) -> None:
+    report = {**DONE, "rowsAfter": 19, "verified": False}
+    seen = after_run(report=report, message="19 rows.", **changes, **RESTORED)
+    after = status_of(seen)
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "NotVerified", True)
+    ready = find_condition(after.conditions, ConditionType.READY)
+    assert ready is not None
+    assert (ready.status, ready.reason) == (ConditionStatus.FALSE, "NotVerified")
+    assert find_condition(after.conditions, ConditionType.STALLED) is not None
+    found = [one for one in transitions(seen.table.status, after) if one.reason == "OperationNotVerified"]
+    assert [one.warning for one in found] == [True]
+
+
+def test_nothing_is_ingested_before_that_resource_is_deleted_and_all_is_after() -> None:
+    left = entry(state="Failed", reason="NotVerified", begun=True, message="19 rows.", finished_at=at(NOW))
+    blocked = world(operation(), remembered=(left,), ingestion={}, gone=(10,))
+    assert launches(blocked) == []
+    assert status_of(blocked).services.ingestion.reason == "Maintenance"
+    for acknowledged in ((operation(deleted=NOW),), ()):
+        assert len(launches(world(*acknowledged, remembered=(left,), ingestion={}, gone=(10,)))) == 1
+
+
+def test_another_operation_may_repair_what_was_left() -> None:
+    left = entry(state="Failed", reason="NotVerified", begun=True, finished_at=at(NOW))
+    further = operation("further", restore={"instant": ago(30)})
+    seen = world(operation(), further, remembered=(left, entry("further")), gone=(10,))
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "further"
+
+
+def test_a_dry_run_ends_with_its_report_and_never_begins() -> None:
+    asked = operation(dryRun=True)
+    report = {"phase": "Checking", "target": ago(20), "removedCount": 1}
+    known = entry(state="Running", dry_run=True, job=decided(dry_run=True))
+    seen = after_run(Outcome.SUCCEEDED, report=report, remembered=known, resource=(asked,))
+    assert (of(seen).state, of(seen).begun) == (SUCCEEDED, False)
+    died = after_run(None, remembered=known, resource=(asked,))
+    assert not of(died).begun
+
+
+def test_nothing_starts_on_a_deleted_table_once_its_operation_is_over() -> None:
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED)
+    going = seen.table.metadata.model_copy(update={"deletion_timestamp": at(NOW)})
+    spec = world(ingestion={}).table.spec
+    seen = replace(seen, table=seen.table.model_copy(update={"metadata": going, "spec": spec}))
+    assert of(seen).state is SUCCEEDED
+    assert launches(seen) == []
+
+
+def undone() -> Undoing:
+    return Undoing(instant=Instant(ago(1), Action.RESTORE, State.COMPLETED, ago(0.9)), targets=(ago(10),))
+
+
+def test_its_restore_is_not_taken_for_somebody_elses() -> None:
+    ingested = memory(last_run=run(job="run-10", instant=ago(10)))
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED, told={"ingestion": ingested})
+    before = status_of(world(ingestion={}))
+    known = seen.table.status.model_copy(update={"timeline": before.timeline})
+    seen = replace(
+        seen,
+        table=seen.table.model_copy(update={"status": known}),
+        snapshot=replace(seen.snapshot, undoings=(undone(),)),
+    )
+    after = status_of(seen)
+    assert after.timeline is not None
+    assert [(one.action, one.owner) for one in after.timeline.acts or ()] == [("restore", "ThisTable")]
+    assert "Restored" not in [one.reason for one in transitions(known, after)]
+    last = after.services.ingestion.last_run
+    assert last is not None
+    assert last.undone_by == ago(1), "the run is known to be undone"
+    assert find_condition(after.conditions, ConditionType.FOREIGN_WRITER) is None
+
+
+def test_a_restore_of_somebody_else_is_told_of_as_ever() -> None:
+    before = status_of(world())
+    seen = world(told={"timeline": before.timeline}, **RESTORED)
+    seen = replace(seen, snapshot=replace(seen.snapshot, undoings=(undone(),)))
+    assert "Restored" in [one.reason for one in transitions(seen.table.status, status_of(seen))]
+
+
+def test_services_count_from_the_restored_state() -> None:
+    idle = memory(last_no_op_instant=ago(10))
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED, told={"clustering": idle})
+    assert status_of(seen).services.clustering.last_no_op_instant is None
+
+
+def test_the_savepoint_of_a_takeover_that_a_restore_removed_is_made_again() -> None:
+    protected = TakeoverStatus(
+        phase=TakeoverPhase.DONE, since=at(NOW - minutes(60)), protection=Protection.KEPT, savepoint=ago(10)
+    )
+    seen = after_run(Outcome.SUCCEEDED, report=DONE, **RESTORED, told={"takeover": protected})
+    after = status_of(seen).takeover
+    assert after is not None
+    assert (after.protection, after.savepoint) == (Protection.WANTED, None)

@@ -1,0 +1,152 @@
+"""What the status of a HudiOperation says, and when its resource may go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.operations.operations import decided, entry, operation
+from tests.planning.world import NOW, ago, at, minutes, status, table
+
+from hudi_operator.api.resources import HudiOperation, HudiTable, InvalidObject, ObjectMetadata
+from hudi_operator.api.status.conditions import ConditionStatus, ConditionType, find_condition
+from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.status.operation_status import decide_operation, moved_operations
+
+READY, STALLED, RECONCILING = ConditionType.READY, ConditionType.STALLED, ConditionType.RECONCILING
+REPORT: dict[str, Any] = {"target": ago(20), "removedCount": 1, "rowsAfter": 20, "verified": True}
+
+
+def saying(*entries: TableOperation) -> HudiTable:
+    return table(status=status(operations=entries))
+
+
+def told(asked: HudiOperation, one: HudiTable | InvalidObject | None) -> HudiOperationStatus:
+    found = decide_operation(asked, one, now=NOW).status
+    assert found is not None
+    return found
+
+
+def test_it_says_what_its_table_says() -> None:
+    known = entry(state="Running", reason="Running", message="Job x.", begun=True, job=decided(), started_at=at(NOW))
+    after = told(operation(), saying(known))
+    assert (after.phase, after.reason, after.message) == (OperationState.RUNNING, "Running", "Job x.")
+    assert (after.instant, after.begun, after.started_at) == (ago(20), True, at(NOW))
+    reconciling = find_condition(after.conditions, RECONCILING)
+    assert reconciling is not None
+    assert reconciling.status is ConditionStatus.TRUE
+
+
+ENDS = {
+    "Succeeded": ({"reason": "Succeeded", "report": REPORT}, "True", False),
+    "Failed": ({"reason": "OperationRefused"}, "False", True),
+    "AwaitingApproval": ({"reason": "AwaitingApproval"}, "False", True),
+}
+
+
+@pytest.mark.parametrize(("state", "found"), ENDS.items(), ids=ENDS)
+def test_its_conditions_follow_from_its_phase(state: str, found: tuple[dict[str, Any], str, bool]) -> None:
+    changes, ready, stalled = found
+    conditions = told(operation(), saying(entry(state=state, **changes))).conditions
+    own = find_condition(conditions, READY)
+    assert own is not None
+    assert own.status.value == ready
+    assert (find_condition(conditions, STALLED) is not None) is stalled
+    assert find_condition(conditions, RECONCILING) is None
+
+
+def test_without_a_table_it_waits_and_without_an_answer_too() -> None:
+    assert (told(operation(), None).phase, told(operation(), None).reason) == (OperationState.PENDING, "TableNotFound")
+    assert told(operation(), saying()).reason == "Waiting"
+
+
+def test_what_is_over_stays_so_when_its_table_has_forgotten_it() -> None:
+    over = HudiOperationStatus(phase=OperationState.SUCCEEDED, reason="Succeeded", finished_at=at(NOW), begun=True)
+    assert told(operation(status=over), saying()).phase is OperationState.SUCCEEDED
+    assert told(operation(status=over), None).phase is OperationState.SUCCEEDED
+
+
+def test_an_event_tells_of_its_end_once() -> None:
+    done = saying(entry(state="Succeeded", reason="Succeeded", message="Done."))
+    step = decide_operation(operation(), done, now=NOW)
+    assert step.notice is not None
+    assert (step.notice.reason, step.notice.warning) == ("OperationSucceeded", False)
+    assert step.status is not None
+    assert decide_operation(operation(status=step.status), done, now=NOW).notice is None
+
+
+def test_rows_that_are_not_as_expected_are_a_warning_of_their_own() -> None:
+    left = saying(entry(state="Failed", reason="NotVerified", begun=True))
+    notice = decide_operation(operation(), left, now=NOW).notice
+    assert notice is not None
+    assert (notice.reason, notice.warning) == ("OperationNotVerified", True)
+
+
+def test_it_is_held_until_it_is_over() -> None:
+    assert decide_operation(operation(held=False), saying(), now=NOW).hold
+    assert not decide_operation(operation(), saying(entry(state="Succeeded")), now=NOW).hold
+
+
+def test_one_that_had_a_job_says_so_until_its_table_knows_it_again() -> None:
+    told = HudiOperationStatus(phase=OperationState.RUNNING, reason="Running", instant=ago(20))
+    after = decide_operation(operation(status=told), saying(), now=NOW).status
+    assert after is not None
+    assert (after.phase, after.instant) == (OperationState.RUNNING, ago(20))
+
+
+def test_one_that_has_not_begun_goes_once_its_table_has_forgotten_it() -> None:
+    gone = operation(deleted=NOW)
+    assert decide_operation(gone, saying(entry()), now=NOW).released is None
+    assert decide_operation(gone, saying(), now=NOW).released is not None
+
+
+def test_one_that_has_begun_is_held_until_it_is_over() -> None:
+    begun = HudiOperationStatus(phase=OperationState.RUNNING, begun=True)
+    gone = operation(deleted=NOW, status=begun)
+    for known in (saying(entry(begun=True)), saying()):
+        assert decide_operation(gone, known, now=NOW).released is None
+    assert decide_operation(gone, saying(entry(begun=True, state="Succeeded")), now=NOW).released is not None
+
+
+def test_one_without_a_table_goes_and_says_what_it_leaves() -> None:
+    begun = HudiOperationStatus(phase=OperationState.RUNNING, begun=True)
+    step = decide_operation(operation(deleted=NOW, status=begun), None, now=NOW)
+    assert step.notice is not None
+    assert (step.notice.reason, step.notice.warning) == ("OperationLeft", True)
+    assert decide_operation(operation(deleted=NOW), None, now=NOW).notice is None
+
+
+def test_one_that_cannot_be_read_is_told_so_and_held_while_it_has_begun() -> None:
+    metadata = ObjectMetadata(name="back", uid="uid-of-back", finalizers=("hudi-operator.io/operation",))
+    odd = InvalidObject(metadata=metadata, message="Odd.")
+    found = decide_operation(odd, None, now=NOW).status
+    assert found is not None
+    assert "Odd." in (found.message or "")
+    gone = replace(odd, metadata=metadata.model_copy(update={"deletion_timestamp": at(NOW)}))
+    assert decide_operation(gone, saying(entry(begun=True)), now=NOW).released is None
+    assert decide_operation(gone, saying(), now=NOW).released is not None
+
+
+def test_a_table_that_cannot_be_read_holds_only_what_has_begun() -> None:
+    metadata = ObjectMetadata(name="flights", uid="uid-of-flights")
+    waits = InvalidObject(metadata=metadata, message="Odd.", status=status(operations=(entry(),)))
+    assert decide_operation(operation(deleted=NOW), waits, now=NOW).released is not None
+    begun = InvalidObject(metadata=metadata, message="Odd.", status=status(operations=(entry(begun=True),)))
+    assert decide_operation(operation(deleted=NOW), begun, now=NOW).released is None
+
+
+def test_it_expires_after_its_end_unless_a_person_must_look_at_it() -> None:
+    ended = {"state": "Succeeded", "reason": "Succeeded", "finished_at": at(NOW - minutes(9))}
+    kept = operation(ttlAfterFinished="10m")
+    assert decide_operation(kept, saying(entry(**ended)), now=NOW).requeue == 61
+    assert decide_operation(kept, saying(entry(**ended)), now=NOW + minutes(1)).expires
+    left = entry(**{**ended, "state": "Failed", "reason": "NotVerified"})
+    assert not decide_operation(kept, saying(left), now=NOW + minutes(60)).expires
+
+
+def test_a_table_names_the_operations_of_which_it_says_something_else() -> None:
+    before, after = status(operations=(entry(), entry("other"))), status(operations=(entry(state="Running"),))
+    assert moved_operations(before, after) == ("back", "other")
+    assert moved_operations(before, before) == ()

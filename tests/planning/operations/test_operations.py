@@ -1,0 +1,371 @@
+"""When an operation begins: whom it waits for, what it keeps from starting, and when it has the table to itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.planning.continuous_world import running
+from tests.planning.operations.operations import (
+    allowing,
+    at_work,
+    begun,
+    decided,
+    entry,
+    launches,
+    of,
+    operation,
+    over,
+    world,
+)
+from tests.planning.savepoints.savepoints import entry as savepoint_entry
+from tests.planning.world import NOW, active, again, ago, done, job, minutes, plan_for, status_of, table_class
+
+from hudi_jobs.contract import OperationKind, Outcome, Service
+from hudi_operator.api.resources import InvalidObject, ObjectMetadata, parse_operation
+from hudi_operator.api.spec.operation import OPERATION_FIELDS
+from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.operation import HudiOperationStatus, OperationState
+from hudi_operator.planning.model import LaunchJob, StopJob, TimelineSnapshot, TimelineTrouble
+from hudi_operator.planning.operations.kinds.registry import KINDS
+from hudi_operator.planning.refusal import refused
+from hudi_operator.timeline import CleanSummary
+
+DRAINING, PENDING, RUNNING = OperationState.DRAINING, OperationState.PENDING, OperationState.RUNNING
+FAILED, AWAITING = OperationState.FAILED, OperationState.AWAITING_APPROVAL
+INGESTS: dict[str, Any] = {"ingestion": {}}
+
+
+def test_an_operation_is_recorded_before_its_job_is_decided() -> None:
+    seen = world(operation())
+    assert launches(seen) == [], "its deletion could cross the decision"
+    assert of(seen).state is DRAINING
+    assert plan_for(seen).changes_in == 1
+    (launch,) = launches(again(seen, status_of(seen)))
+    assert launch.job.service is Service.OPERATION
+    assert launch.job.operation is not None
+    assert (launch.job.operation.kind, launch.job.operation.instant) == (OperationKind.RESTORE, ago(20))
+
+
+def test_what_is_decided_is_remembered_with_the_job() -> None:
+    seen = world(operation(), remembered=(entry(),))
+    after = of(seen)
+    assert (after.state, after.started_at) == (RUNNING, "2026-03-10T12:00:00Z")
+    assert after.job is not None
+    assert after.job.instant == ago(20)
+
+
+def test_one_that_is_not_held_never_starts() -> None:
+    assert launches(world(operation(held=False), remembered=(entry(),))) == []
+
+
+def test_one_that_goes_before_it_has_begun_is_forgotten() -> None:
+    seen = world(operation(deleted=NOW), remembered=(entry(),))
+    assert launches(seen) == []
+    assert status_of(seen).operations == ()
+
+
+def test_no_class_allows_an_operation_unless_it_says_so() -> None:
+    seen = world(operation(), table_class=table_class(), **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (PENDING, "OperationNotAllowed")
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION], "it blocks nothing"
+
+
+def test_a_class_allows_operations_by_their_kind() -> None:
+    seen = world(operation(), table_class=allowing(allowed=["Rollback"]), remembered=(entry(),))
+    assert of(seen).reason == "OperationNotAllowed"
+
+
+def test_an_operation_waits_for_approval_and_blocks_nothing_meanwhile() -> None:
+    seen = world(operation(), table_class=allowing(approval="Manual"), remembered=(entry(),), **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (AWAITING, "AwaitingApproval")
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
+    approved = world(operation(approved=True), table_class=allowing(approval="Manual"), remembered=(entry(),))
+    assert [one.job.service for one in launches(approved)] == [Service.OPERATION]
+
+
+def test_a_dry_run_needs_no_approval() -> None:
+    seen = world(operation(dryRun=True), table_class=allowing(approval="Manual"), remembered=(entry(),))
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.dry_run
+
+
+def test_on_an_optimistic_table_somebody_has_to_say_that_the_others_have_stopped() -> None:
+    shared: dict[str, Any] = {"concurrency": {"mode": "Optimistic"}}
+    seen = world(operation(), remembered=(entry(),), **shared)
+    assert (of(seen).state, of(seen).reason, launches(seen)) == (FAILED, "OtherWriters", [])
+    accepted = world(operation(acceptOtherWriters=True), remembered=(entry(),), **shared)
+    assert [one.job.service for one in launches(accepted)] == [Service.OPERATION]
+
+
+def test_what_has_failed_stays_so_whatever_is_changed_later() -> None:
+    seen = world(operation(), remembered=(entry(state="Failed", reason="OtherWriters", message="No."),))
+    assert (of(seen).state, launches(seen)) == (FAILED, [])
+
+
+def test_what_its_own_status_says_to_be_over_never_begins_again() -> None:
+    told = HudiOperationStatus(phase=OperationState.SUCCEEDED, reason="Succeeded", begun=True, instant=ago(20))
+    seen = world(operation(status=told))
+    assert launches(again(seen, status_of(seen))) == []
+    assert of(seen).state is OperationState.SUCCEEDED
+
+
+def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
+    told = HudiOperationStatus(phase=RUNNING, reason="Retrying", begun=True, instant=ago(20))
+    (launch,) = launches(world(operation(status=told), gone=(20,)))
+    assert launch.job.operation is not None
+    assert launch.job.operation.instant == ago(20)
+
+
+def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
+    told = HudiOperationStatus(phase=RUNNING, reason="Running", instant=ago(20))
+    for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):
+        assert of(world(one)).begun is begun_again
+    assert status_of(world(operation(status=told, deleted=NOW))).operations == (), "it has not begun, and was forgotten"
+
+
+def test_what_has_begun_on_a_table_of_another_folder_is_over() -> None:
+    told = HudiOperationStatus(phase=RUNNING, begun=True, instant=ago(20), base_path="s3a://lake/team-a/other")
+    seen = world(operation(status=told), **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (FAILED, "TableNotFound")
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
+    same = told.model_copy(update={"base_path": "s3a://lake/team-a/flights"})
+    assert [one.job.service for one in launches(world(operation(status=same)))] == [Service.OPERATION]
+
+
+REFUSED = {
+    "a commit that is not there": ({"restore": {"instant": ago(25)}}, {}, "InstantNotFound"),
+    "a clean": ({"restore": {"instant": ago(15)}}, {"files": (done("clean", 15),)}, "NotACommit"),
+    "a rollback of an older commit": ({"rollback": {"instant": ago(20)}}, {}, "NotLatest"),
+    "a commit whose files are gone": (
+        {},
+        {"files": (done("clean", 5),), "clean": CleanSummary(earliest_retained=ago(10), last_completed_commit=ago(10))},
+        "InstantCleaned",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "changes", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused_before_anything_stops(
+    spec: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    seen = world(operation(**spec), remembered=(entry(),), **changes, **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (FAILED, reason)
+    assert of(seen).finished_at is not None
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
+
+
+def test_the_latest_commit_is_rolled_back() -> None:
+    (launch,) = launches(world(operation(rollback={"instant": ago(10)}), remembered=(entry(),)))
+    assert launch.job.operation is not None
+    assert (launch.job.operation.kind, launch.job.operation.instant) == (OperationKind.ROLLBACK, ago(10))
+
+
+def test_a_restore_goes_to_the_commit_of_a_savepoint() -> None:
+    asked = operation(restore={"savepoint": "daily", "newerSavepoints": "Remove", "reingest": False})
+    kept = savepoint_entry(instant=ago(30), state="Kept")
+    seen = world(asked, remembered=(entry(),), told={"savepoints": (kept,)})
+    (launch,) = launches(seen)
+    named = launch.job.operation
+    assert named is not None
+    assert (named.instant, named.newer_savepoints, named.reingest) == (ago(30), "Remove", False)
+
+
+def test_a_restore_waits_for_a_savepoint_that_is_not_there() -> None:
+    seen = world(operation(restore={"savepoint": "daily"}), remembered=(entry(),), **INGESTS)
+    assert (of(seen).state, of(seen).reason) == (PENDING, "SavepointNotFound")
+    assert [one.job.service for one in launches(seen)] == [Service.INGESTION]
+
+
+def test_nothing_else_starts_while_an_operation_is_to_begin() -> None:
+    seen = world(operation(), **INGESTS)
+    assert launches(seen) == []
+    after = status_of(seen)
+    assert after.services.ingestion.reason == "Maintenance"
+    assert "HudiOperation back" in after.services.ingestion.message
+    condition = find_condition(after.conditions, ConditionType.MAINTENANCE)
+    assert condition is not None
+    assert condition.reason == "Draining"
+    ready = find_condition(after.conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.reason == "Maintenance"
+
+
+def test_a_run_that_is_under_way_comes_to_its_end_first() -> None:
+    seen = world(operation(), remembered=(entry(),), told={"active_jobs": (active(),)}, jobs=(job(),), **INGESTS)
+    plan = plan_for(seen)
+    assert plan.actions == ()
+    assert "waiting for the end of flights-ingestion" in of(seen).message
+    assert of(seen).state is DRAINING
+
+
+@pytest.mark.parametrize("mode", ["Serialized", "Optimistic"])
+def test_a_continuous_driver_ends_between_two_batches(mode: str) -> None:
+    ingestion = {"mode": "Continuous", "schedule": {"every": "5m"}}
+    seen = world(
+        operation(acceptOtherWriters=True),
+        remembered=(entry(),),
+        told={"active_jobs": (running(),)},
+        jobs=(job(generation=1),),
+        ingestion=ingestion,
+        concurrency={"mode": mode},
+    )
+    (stop,) = plan_for(seen).actions
+    assert isinstance(stop, StopJob)
+    assert "HudiOperation back" in stop.job.message
+
+
+@pytest.mark.parametrize("mode", ["Serialized", "Optimistic"])
+def test_nothing_starts_beside_an_operation_at_work(mode: str) -> None:
+    seen = world(
+        operation(acceptOtherWriters=True),
+        remembered=(entry(state="Running", job=decided()),),
+        told={"active_jobs": (at_work(),)},
+        jobs=(replace(over(None), phase=job().phase),),
+        concurrency={"mode": mode},
+        **INGESTS,
+    )
+    assert launches(seen) == []
+    assert (of(seen).state, of(seen).reason) == (RUNNING, "Running")
+
+
+def test_a_restore_that_has_completed_is_being_verified() -> None:
+    seen = world(
+        operation(),
+        remembered=(entry(state="Running", job=decided()),),
+        files=(done("restore", 1),),
+        gone=(10,),
+        told={"active_jobs": (at_work(),)},
+        jobs=(replace(over(None), phase=job().phase),),
+    )
+    assert of(seen).state is OperationState.VERIFYING
+
+
+def test_of_two_the_older_goes_first() -> None:
+    younger = operation("later", created=NOW - minutes(1))
+    seen = world(younger, operation(), remembered=(entry(), entry("later")))
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "back"
+    assert (of(seen, "later").state, of(seen, "later").message) == (PENDING, "It waits for HudiOperation back.")
+
+
+def test_one_that_waits_for_approval_keeps_no_later_one_waiting() -> None:
+    younger = operation("later", created=NOW - minutes(1), approved=True)
+    seen = world(operation(), younger, table_class=allowing(approval="Manual"), remembered=(entry(), entry("later")))
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "later"
+
+
+def test_the_class_bounds_how_many_wait() -> None:
+    many = [operation(f"no-{number}", created=NOW - minutes(9 - number)) for number in range(3)]
+    seen = world(*many, table_class=allowing(maxPerTable=2))
+    assert [of(seen, f"no-{number}").reason for number in range(3)] == ["Draining", "Waiting", "TooManyOperations"]
+
+
+def test_a_suspended_table_can_be_restored() -> None:
+    seen = world(operation(), remembered=(entry(),), suspend=True, **INGESTS)
+    assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
+    (launch,) = launches(seen)
+    again_asked = world(
+        operation(),
+        remembered=(entry(state="Running", job=decided()),),
+        told={"active_jobs": (launch.job,)},
+        suspend=True,
+    )
+    assert len(plan_for(again_asked).actions) == 1, "the Job whose intent is recorded is created"
+
+
+HELD: dict[str, dict[str, Any]] = {
+    "a table that is only observed": {"managementPolicy": "Observe"},
+    "a store that does not answer": {
+        "snapshot": TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="It is down.")
+    },
+    "somebody else's restore": {"files": (f"{ago(2)}.restore.requested", f"{ago(2)}.restore.inflight")},
+}
+
+
+@pytest.mark.parametrize("changes", HELD.values(), ids=HELD)
+def test_nothing_begins_where_nothing_may_start(changes: dict[str, Any]) -> None:
+    seen = world(operation(), remembered=(entry(),), **changes)
+    assert launches(seen) == []
+    assert of(seen).state is PENDING
+
+
+def test_one_that_has_begun_finishes_its_own_restore() -> None:
+    pending = (f"{ago(2)}.restore.requested", f"{ago(2)}.restore.inflight")
+    seen = world(operation(), remembered=(begun(),), files=pending, gone=(10,), **INGESTS)
+    assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
+    ready = find_condition(status_of(seen).conditions, ConditionType.READY)
+    assert ready is not None
+    assert ready.reason == "Maintenance", "the restore is its own"
+
+
+GONE: dict[str, tuple[object, ...]] = {
+    "is gone": (),
+    "goes": (operation(deleted=NOW),),
+    "cannot be read": (InvalidObject(metadata=ObjectMetadata(name="back", uid="uid-of-back"), message="Odd."),),
+    "is allowed no more": (operation(),),
+}
+
+
+@pytest.mark.parametrize("resources", GONE.values(), ids=GONE)
+def test_one_that_has_begun_is_finished_although_its_resource(resources: tuple[object, ...]) -> None:
+    seen = world(*resources, remembered=(begun(),), table_class=table_class(), **INGESTS)
+    assert [one.job.service for one in launches(seen)] == [Service.OPERATION]
+
+
+def test_one_that_has_begun_is_finished_before_the_table_goes() -> None:
+    seen = world(operation(), operation("later"), remembered=(begun(), entry("later")), **INGESTS)
+    going = seen.table.metadata.model_copy(update={"deletion_timestamp": "2026-03-10T11:59:00Z"})
+    seen = replace(seen, table=seen.table.model_copy(update={"metadata": going}))
+    (launch,) = launches(seen)
+    assert launch.job.operation is not None
+    assert launch.job.operation.resource == "back"
+    assert [one.resource for one in status_of(seen).operations] == ["back"], "no other one begins"
+
+
+def test_a_refused_job_is_tried_again_later() -> None:
+    seen = world(operation(), remembered=(entry(),))
+    plan = plan_for(seen)
+    (launch,) = [one for one in plan.actions if isinstance(one, LaunchJob)]
+    after = refused(plan, launch.job, observation=seen, message="No quota.", now=NOW)
+    (left,) = after.operations
+    assert (left.state, left.failures, left.begun) == (DRAINING, 1, False)
+    assert left.retry_at is not None
+
+
+def test_without_operations_a_table_says_nothing_of_them() -> None:
+    after = status_of(world())
+    assert (after.operations, after.services.operation) == ((), None)
+    assert find_condition(after.conditions, ConditionType.MAINTENANCE) is None
+
+
+def test_a_job_that_nobody_asks_for_any_more_is_not_created_late() -> None:
+    (launch,) = launches(world(operation(), remembered=(entry(),)))
+    told = {"active_jobs": (launch.job,)}
+    assert plan_for(world(operation(deleted=NOW), remembered=(entry(),), told=told)).actions == ()
+    assert len(plan_for(world(operation(), remembered=(entry(),), told=told)).actions) == 1
+
+
+def test_success_without_a_word_of_its_rows_is_success() -> None:
+    seen = world(
+        operation(), remembered=(entry(job=decided()),), told={"active_jobs": (at_work(),)}, jobs=(over(),), gone=(10,)
+    )
+    assert of(seen).state is OperationState.SUCCEEDED
+    (run,) = plan_for(seen).finished
+    assert run.outcome is Outcome.SUCCEEDED
+
+
+def test_every_kind_that_can_be_asked_for_is_known_to_the_decision() -> None:
+    assert set(OPERATION_FIELDS) == set(KINDS)
+
+
+def test_a_kind_of_a_newer_release_is_no_operation_of_this_one() -> None:
+    document = {"metadata": {"name": "back", "uid": "u"}, "spec": {"tableRef": {"name": "flights"}, "newer": {}}}
+    parsed = parse_operation(document)
+    assert isinstance(parsed, InvalidObject)
+    assert "give one operation that this release knows" in parsed.message

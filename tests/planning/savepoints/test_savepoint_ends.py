@@ -1,0 +1,250 @@
+"""How savepoints of HudiSavepoints end: by deletion, by expiry, by somebody else, and what of them stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.planning.savepoints.savepoints import (
+    JOB,
+    at_work,
+    entry,
+    later,
+    launches,
+    of,
+    over,
+    saved,
+    savepoint,
+    works,
+    world,
+)
+from tests.planning.world import NOW, again, ago, at, job, memory, minutes, plan_for, run, status_of
+
+from hudi_jobs.contract import Outcome, SavepointWork, Service
+from hudi_operator.api.status.savepoint import HudiSavepointStatus
+from hudi_operator.api.status.table_savepoints import SavepointState
+from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
+
+KEPT, LOST, REFUSED, WAITING = SavepointState.KEPT, SavepointState.LOST, SavepointState.REFUSED, SavepointState.WAITING
+REMOVED, REMOVING, RETAINED = SavepointState.REMOVED, SavepointState.REMOVING, SavepointState.RETAINED
+
+
+@pytest.mark.parametrize(
+    ("policy", "adopted", "work"),
+    [
+        ({}, False, [(SavepointWork.REMOVE, ago(20))]),
+        ({}, True, []),
+        ({"deletionPolicy": "Delete"}, True, [(SavepointWork.REMOVE, ago(20))]),
+        ({"deletionPolicy": "Retain"}, False, []),
+    ],
+)
+def test_its_deletion_removes_what_was_made_and_leaves_what_was_adopted(
+    policy: dict[str, str], adopted: bool, work: list[Any]
+) -> None:
+    remembered = (entry(instant=ago(20), since=at(NOW), adopted=adopted),)
+    seen = world(savepoint(deleted=NOW, **policy), files=(saved(20),), remembered=remembered)
+    assert works(seen) == work
+    assert of(seen).state is (REMOVING if work else RETAINED)
+
+
+def test_who_has_no_savepoint_removes_none() -> None:
+    never = world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(10),))
+    assert (of(never).state, works(never)) == (REMOVED, [])
+    refused_one = world(
+        savepoint(instant=ago(20), deleted=NOW, deletionPolicy="Delete"),
+        files=(saved(20),),
+        remembered=(entry(instant=ago(20), state="Refused", reason="AlreadySavepointed"),),
+    )
+    assert (of(refused_one).state, works(refused_one)) == (REMOVED, [])
+
+
+def test_once_it_is_gone_from_the_table_the_resource_may_go() -> None:
+    remembered = (entry(instant=ago(20), since=at(NOW), state="Removing", reason="Running"),)
+    seen = world(
+        savepoint(deleted=NOW),
+        remembered=remembered,
+        told={"active_jobs": (at_work("Remove", instant=ago(20)),)},
+        jobs=(over(None),),
+    )
+    assert of(seen).state is REMOVED
+    (run,) = plan_for(seen).finished
+    assert run.outcome is Outcome.SUCCEEDED, "the timeline shows it, whatever became of the driver"
+
+
+def test_what_a_killed_run_has_left_half_removed_is_removed_first() -> None:
+    remembered = (entry(instant=ago(20), since=at(NOW)),)
+    seen = world(savepoint(deleted=NOW), files=(f"{ago(20)}.savepoint.inflight",), remembered=remembered)
+    assert works(seen) == [(SavepointWork.REMOVE, ago(20))]
+
+
+def test_a_job_at_work_is_waited_for() -> None:
+    running = job(JOB, service=Service.SAVEPOINT)
+    seen = world(savepoint(deleted=NOW), told={"active_jobs": (at_work(),)}, jobs=(running,))
+    assert (of(seen).state, of(seen).reason) == (REMOVING, "Running")
+
+
+def test_a_resource_that_nothing_can_serve_is_not_held_for_ever() -> None:
+    remembered = (entry(instant=ago(20), since=at(NOW)),)
+    seen = world(savepoint(deleted=NOW), files=(saved(20),), remembered=remembered, suspend=True)
+    assert of(seen, now=later(9)).state is REMOVING
+    assert of(seen, now=later(10)).state is RETAINED
+    stored = again(seen, status_of(seen, now=later(10)))
+    assert of(stored, now=later(11)).state is RETAINED
+    busy = world(savepoint(deleted=NOW), files=(saved(20),), remembered=remembered)
+    assert works(busy, now=later(60)) == [(SavepointWork.REMOVE, ago(20))], "what can be served is"
+
+
+def test_a_savepoint_that_fails_to_be_removed_stays_in_the_end() -> None:
+    remembered = (entry(instant=ago(20), since=at(NOW), state="Removing", failures=5),)
+    seen = world(
+        savepoint(deleted=NOW),
+        files=(saved(20),),
+        remembered=remembered,
+        told={"active_jobs": (at_work("Remove", instant=ago(20)),)},
+        jobs=(over(Outcome.FAILED, reason="HudiError", message="No."),),
+    )
+    assert of(seen, now=later(11)).state is RETAINED
+
+
+def test_its_time_is_over_and_it_is_removed_though_the_resource_stays() -> None:
+    young: dict[str, Any] = {
+        "files": (saved(20),),
+        "remembered": (entry(instant=ago(20), since=at(NOW), adopted=True),),
+    }
+    one = savepoint(expiresAfter="2h", created=NOW - minutes(60))
+    assert works(world(one, **young)) == []
+    assert works(world(one, **young), now=later(60)) == [(SavepointWork.REMOVE, ago(20))]
+    gone = world(one, remembered=(entry(instant=ago(20), since=at(NOW)),))
+    assert of(gone, now=later(60)).state is REMOVED
+    never = world(savepoint(expiresAfter="2h", created=NOW - minutes(180)))
+    assert (of(never).state, works(never)) == (REMOVED, []), "none is made after its time"
+
+
+def test_an_intent_is_dropped_when_nobody_asks_for_it_any_more() -> None:
+    intent = at_work().model_copy(update={"uid": None, "started_at": at(NOW), "generation": 1})
+    assert [type(one).__name__ for one in plan_for(world(savepoint(), told={"active_jobs": (intent,)})).actions] == [
+        "CreateJob"
+    ]
+    assert plan_for(world(told={"active_jobs": (intent,)})).actions == ()
+    assert plan_for(world(savepoint(deleted=NOW), told={"active_jobs": (intent,)})).actions == ()
+
+
+def test_a_table_is_looked_at_when_a_savepoint_expires_and_when_patience_with_one_is_over() -> None:
+    expiring = savepoint(expiresAfter="2h", created=NOW - minutes(60))
+    kept: dict[str, Any] = {"files": (saved(10),), "remembered": (entry(instant=ago(10), since=at(NOW)),)}
+    assert plan_for(world(expiring, **kept)).changes_in == 3600
+    assert plan_for(world(savepoint(deleted=NOW - minutes(4)), suspend=True, **kept)).changes_in == 360
+
+
+def over_and_saved_again(state: str, *, adopted: bool = True, **spec: Any) -> Observation:
+    """A resource whose savepoint is gone, and somebody else's on the same commit."""
+    known = entry(instant=ago(20), since=at(NOW - minutes(50)), state=state, adopted=adopted)
+    return world(savepoint(instant=ago(20), **spec), files=(saved(20),), remembered=(known,))
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_one_that_has_expired_removes_nothing_that_somebody_else_keeps_afterwards(adopted: bool) -> None:
+    seen = over_and_saved_again("Removed", adopted=adopted, expiresAfter="30m")
+    assert (of(seen).state, works(seen)) == (REMOVED, [])
+    assert [one.resource for one in status_of(seen).savepoints if one.instant == ago(20)] == ["daily", None]
+    gone = over_and_saved_again("Removed", adopted=adopted, expiresAfter="30m", deletionPolicy="Delete", deleted=NOW)
+    assert (of(gone).state, works(gone)) == (REMOVED, [])
+
+
+@pytest.mark.parametrize("deleted", [None, NOW])
+def test_one_that_was_lost_takes_no_other_for_its_own(deleted: Any) -> None:
+    seen = over_and_saved_again("Lost", deletionPolicy="Delete", deleted=deleted)
+    assert (of(seen).state, works(seen)) == (LOST if deleted is None else REMOVED, [])
+    told = HudiSavepointStatus.model_validate(
+        {
+            "instant": ago(20),
+            "completedAt": at(NOW),
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "False",
+                    "reason": "SavepointLost",
+                    "message": "",
+                    "lastTransitionTime": at(NOW),
+                    "observedGeneration": 1,
+                }
+            ],
+        }
+    )
+    by_itself = world(savepoint(instant=ago(20), status=told), files=(saved(20),))
+    assert (of(by_itself).state, works(by_itself)) == (LOST, [])
+
+
+@pytest.mark.parametrize("state", ["Removed", "Lost"])
+def test_one_that_is_over_keeps_no_other_resource_from_its_commit(state: str) -> None:
+    known = entry("old", instant=ago(20), since=at(NOW - minutes(50)), state=state)
+    old = savepoint("old", instant=ago(20), expiresAfter="30m", created=NOW - minutes(60))
+    new = savepoint("new", instant=ago(20), created=NOW)
+    assert works(world(old, new, remembered=(known,))) == [(SavepointWork.MAKE, ago(20))]
+    there = world(old, new, remembered=(known,), files=(saved(20),))
+    assert (of(there, "new").state, works(there)) == (KEPT, [])
+
+
+def test_what_a_run_that_failed_may_have_made_counts_as_made_and_the_driver_looks_whose_it_is() -> None:
+    known = entry(instant=ago(10), state="Waiting", failures=1)
+    seen = world(savepoint(), files=(saved(10),), remembered=(known,))
+    assert (of(seen).state, of(seen).adopted) == (KEPT, False)
+    gone = world(savepoint(deleted=NOW), files=(saved(10),), remembered=(known,))
+    (launch,) = launches(gone, now=later(5))
+    named = launch.job.named_savepoint
+    assert named is not None
+    assert (named.work, named.instant, named.adopted) == (SavepointWork.REMOVE, ago(10), False)
+
+
+def test_the_latest_that_was_decided_is_removed_although_nothing_says_how_its_run_ended() -> None:
+    decided = HudiSavepointStatus(instant=ago(20))
+    there = world(savepoint(status=decided), files=(saved(20),))
+    assert (of(there).state, of(there).adopted) == (KEPT, False)
+    gone = world(savepoint(status=decided, deleted=NOW), files=(saved(20),))
+    assert works(gone) == [(SavepointWork.REMOVE, ago(20))]
+    begun = world(savepoint(status=decided, deleted=NOW))
+    assert (of(begun).state, works(begun)) == (REMOVED, [])
+
+
+def test_one_that_may_have_been_made_is_not_let_go_before_the_table_can_be_read() -> None:
+    trouble = TimelineSnapshot(trouble=TimelineTrouble.UNREACHABLE, message="No answer.")
+    known = entry(instant=ago(10), state="Waiting", failures=1)
+    seen = world(savepoint(deleted=NOW), snapshot=trouble, remembered=(known,))
+    assert of(seen).state is REMOVING
+    never = world(savepoint(deleted=NOW), snapshot=trouble)
+    assert of(never).state is REMOVED
+
+
+def test_a_run_is_told_that_it_removes_one_of_somebody_else_where_that_was_adopted() -> None:
+    known = entry(instant=ago(20), since=at(NOW), adopted=True)
+    (launch,) = launches(
+        world(savepoint(deleted=NOW, deletionPolicy="Delete"), files=(saved(20),), remembered=(known,))
+    )
+    assert launch.job.named_savepoint is not None
+    assert launch.job.named_savepoint.adopted
+
+
+def test_those_that_another_controller_holds_after_their_end_take_no_place() -> None:
+    over_long_ago = [savepoint(f"s{number:03}", deleted=NOW, held=False) for number in range(60)]
+    assert works(world(*over_long_ago, savepoint("new"))) == [(SavepointWork.MAKE, ago(10))]
+
+
+@pytest.mark.parametrize("policy", [{}, {"deletionPolicy": "Delete"}, {"expiresAfter": "30m"}])
+def test_one_that_never_had_a_savepoint_retains_none(policy: dict[str, str]) -> None:
+    for one in (savepoint(deleted=NOW, **policy), savepoint(instant=ago(20), deleted=NOW, **policy)):
+        assert (of(world(one)).state, of(world(one)).message[-20:]) == (REMOVED, "it had no savepoint.")
+
+
+def test_one_that_somebody_removed_is_not_told_to_stay() -> None:
+    known = entry(instant=ago(20), since=at(NOW), adopted=True)
+    assert of(world(savepoint(deleted=NOW), remembered=(known,))).state is REMOVED
+    assert of(world(savepoint(deleted=NOW), files=(saved(20),), remembered=(known,))).state is RETAINED
+
+
+def test_runs_that_failed_to_make_it_delay_no_removal() -> None:
+    known = entry(instant=ago(10), state="Waiting", failures=9, retry_at=at(later(60)))
+    failed = memory(last_run=run(Outcome.FAILED, service="Savepoint", reason="HudiError"), failures=9)
+    told = {"savepoint": failed.model_copy(update={"failures_generation": 1})}
+    seen = world(savepoint(deleted=NOW), files=(saved(10),), remembered=(known,), told=told)
+    assert works(seen) == [(SavepointWork.REMOVE, ago(10))]
+    assert of(seen).failures == 0
