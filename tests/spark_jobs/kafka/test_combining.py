@@ -10,7 +10,7 @@ import pytest
 from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import Outcome
-from hudi_jobs.ingestion import run, write
+from hudi_jobs.ingestion import check, run, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.streams]
 
@@ -55,7 +55,7 @@ def test_the_table_is_what_hudi_makes_of_the_same_batches(
         stream.lake.root, stream.lake.table = f"{root}/{left_to_hudi}", TABLES[table]
         stream.lake.spec = {"index": {"type": "GlobalSimple" if table == "in all partitions" else "Simple"}}
         if left_to_hudi:
-            monkeypatch.setattr(run, "leaves_one_of_each", lambda *_: False)
+            monkeypatch.setattr(check, "leaves_one_of_each", lambda *_: False)
         for number, batch in enumerate(batches):
             if not left_to_hudi:
                 stream.send(batch)

@@ -57,7 +57,7 @@ def test_a_run_that_cannot_be_checked_says_that_an_earlier_one_has_recorded(
 
     checking = operate_with(lake, target, monkeypatch, "check.rows_at", fail)
     assert checking is OperationPhase.CHECKING
-    assert operate_with(lake, target, monkeypatch, "going_back.restore", fail) is OperationPhase.RUNNING
+    assert operate_with(lake, target, monkeypatch, "restore.going_back.restore", fail) is OperationPhase.RUNNING
     for broken in (fail, break_off):
         assert operate_with(lake, target, monkeypatch, "check.rows_at", broken) is OperationPhase.RUNNING
 
