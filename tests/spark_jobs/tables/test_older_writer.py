@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.tables.test_found_properties import properties
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import Outcome, Service
 from toolkit.writers import COMPACTED_ELSEWHERE, Writer, WriterFailed
@@ -78,6 +78,7 @@ def test_0_15_0_upserts_cleans_and_restores_after_our_services(lake: Any, rounds
     assert lake.rows("id", "part", "word", "ts") == expected
 
 
+@IN_FULL
 def test_0_15_0_alone_restores_nothing_from_before_the_first_compaction_of_the_metadata_table(tmp_path: Path) -> None:
     table = tmp_path / "table"
     with Writer("0.15.0") as writer:
