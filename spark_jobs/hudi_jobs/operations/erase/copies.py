@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.as_found.metadata import has_record_index
+from hudi_jobs.operations.buckets import are_divided, is_in_buckets
 from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import are_doubled, indexed_by
@@ -17,7 +18,6 @@ from hudi_jobs.operations.work import Work
 MOST_COPIES = 20
 """Rows of a key in one file: each takes a commit of its own."""
 
-_INDEX, _ENGINE = "hoodie.index.type", "hoodie.index.bucket.engine"
 _FILE, _GROUP = "_hoodie_file_name", "_hoodie_file_group"
 _BUCKET = 8
 """Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
@@ -38,7 +38,7 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
             f"Hudi could not make it again. {_ADVICE} Where a key may be in several partitions, drop that index."
         )
     options = work.context.task.hudi_options
-    if options.get(_INDEX) == "BUCKET" and options.get(_ENGINE, "SIMPLE") == "SIMPLE":
+    if is_in_buckets(options) and not are_divided(options):
         _require_one_file_of_a_bucket(rows, found)
 
 

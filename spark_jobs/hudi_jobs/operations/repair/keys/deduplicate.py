@@ -19,12 +19,13 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.gates.key_gate import require_keys
 from hudi_jobs.ingestion.checkpoint import encode_checkpoint, newest_progress
+from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.check import metadata_options_of, require_known_indexes
 from hudi_jobs.operations.commit import commit_of, write_as
 from hudi_jobs.operations.record import Rows
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.repair.alone import require_at_rest, require_no_heartbeat
-from hudi_jobs.operations.repair.keys.doubles import Doubles, Figures, is_in_buckets, key_columns, order_of
+from hudi_jobs.operations.repair.keys.doubles import Doubles, Figures, key_columns, order_of
 from hudi_jobs.operations.repair.keys.unchanged import require_as_the_metadata_table, rows_to_keep
 from hudi_jobs.operations.repair.metadata import require_indexes
 from hudi_jobs.operations.repair.record import RepairRecord

@@ -15,15 +15,14 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.contract.table.merging import columns_of, ordering_of
 from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.operations.buckets import BUCKET, INDEX, are_divided
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import row_hash
 
 PARTITION, KEY = "_hoodie_partition_path", "_hoodie_record_key"
 
-BUCKET = "BUCKET"
 _OF_A_PARTITION = frozenset({"BLOOM", BUCKET, "SIMPLE", "RECORD_LEVEL_INDEX"})
 _OF_THE_TABLE = frozenset({"GLOBAL_BLOOM", "GLOBAL_SIMPLE", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_INDEX"})
-_INDEX, _ENGINE, _NUMBERED = "hoodie.index.type", "hoodie.index.bucket.engine", "SIMPLE"
 _TIME, _PLACES = "_hoodie_commit_time", ("_hoodie_commit_seqno", "_hoodie_file_name")
 _COUNT, _RANK = "_hoodie_copies", "_hoodie_rank"  # no table has a column of its own that begins so
 _SUM = "decimal(38,0)"
@@ -31,19 +30,14 @@ _SUM = "decimal(38,0)"
 
 def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the columns that make a key; raise `TaskFailed` for an index of which that is not known."""
-    index = options.get(_INDEX, "")
-    if index == BUCKET and options.get(_ENGINE, _NUMBERED) != _NUMBERED:
+    index = options.get(INDEX, "")
+    if are_divided(options):
         raise refused("The table has buckets that are divided as they grow, and no partition of it is written again.")
     if index in _OF_THE_TABLE:
         return (KEY,)
     if index in _OF_A_PARTITION:
         return (PARTITION, KEY)
     raise refused(f"The index of the table is {index[:40]!a}, of which it is not known where a key is looked for.")
-
-
-def is_in_buckets(options: Mapping[str, str]) -> bool:
-    """Tell whether a key's hash says in which file of its partition it lies."""
-    return options.get(_INDEX) == BUCKET
 
 
 def order_of(properties: Mapping[str, str]) -> tuple[str, ...]:
