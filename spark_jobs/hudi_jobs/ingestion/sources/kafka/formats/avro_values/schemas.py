@@ -1,13 +1,14 @@
 """Texts of Avro schemas as values: what can be read with them, and what they are wrapped in to tell bad bodies."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 
+AvroObject: TypeAlias = dict[str, Any]
 AvroJson: TypeAlias = Any
 """A schema as JSON: a name, a list for a union, or an object."""
 
@@ -100,20 +101,12 @@ def with_times(text: str, kept: frozenset[str]) -> str:
 
     Fields with a name in `kept` stay numbers.
     """
-    return json.dumps(_with_times(json.loads(text), kept))
 
+    def named_as_avro(schema: AvroObject) -> AvroObject:
+        logical = _LOGICAL.get((str(schema.get("connect.name")), str(schema.get("type"))))
+        return schema if logical is None else {**schema, "logicalType": logical}
 
-def _with_times(schema: AvroJson, kept: frozenset[str]) -> AvroJson:
-    if isinstance(schema, list):
-        return [_with_times(member, kept) for member in schema]
-    if not isinstance(schema, dict):
-        return schema
-    parts = {"type", "items", "values"}
-    changed = {key: _with_times(value, kept) if key in parts else value for key, value in schema.items()}
-    if isinstance(schema.get("fields"), list):
-        changed["fields"] = [each if each.get("name") in kept else _with_times(each, kept) for each in schema["fields"]]
-    logical = _LOGICAL.get((str(schema.get("connect.name")), str(schema.get("type"))))
-    return changed if logical is None else {**changed, "logicalType": logical}
+    return json.dumps(_changed(json.loads(text), named_as_avro, kept))
 
 
 def with_short_decimals(text: str) -> str:
@@ -121,21 +114,29 @@ def with_short_decimals(text: str) -> str:
 
     Kafka Connect says 64 digits wherever a connector does not say how many there are, as of the type money.
     """
-    return json.dumps(_with_short_decimals(json.loads(text)))
+    return json.dumps(_changed(json.loads(text), _short))
 
 
-def _with_short_decimals(schema: AvroJson) -> AvroJson:
+def _short(schema: AvroObject) -> AvroObject:
+    precision = schema.get("precision")
+    is_long = schema.get("logicalType") == "decimal" and isinstance(precision, int) and precision > _MOST_DIGITS
+    return {**schema, "precision": _MOST_DIGITS} if is_long else schema
+
+
+def _changed(
+    schema: AvroJson, change: Callable[[AvroObject], AvroObject], kept: frozenset[str] = frozenset()
+) -> AvroJson:
+    """Return a schema in which every part that is an object is changed, but for fields with a name in `kept`."""
     if isinstance(schema, list):
-        return [_with_short_decimals(member) for member in schema]
+        return [_changed(member, change, kept) for member in schema]
     if not isinstance(schema, dict):
         return schema
     parts = {"type", "items", "values"}
-    changed = {key: _with_short_decimals(value) if key in parts else value for key, value in schema.items()}
+    changed = {key: _changed(value, change, kept) if key in parts else value for key, value in schema.items()}
     if isinstance(schema.get("fields"), list):
-        changed["fields"] = [_with_short_decimals(each) for each in schema["fields"]]
-    precision = schema.get("precision")
-    is_long = schema.get("logicalType") == "decimal" and isinstance(precision, int) and precision > _MOST_DIGITS
-    return {**changed, "precision": _MOST_DIGITS} if is_long else changed
+        fields = schema["fields"]
+        changed["fields"] = [each if each.get("name") in kept else _changed(each, change, kept) for each in fields]
+    return change(changed)
 
 
 def _refused(number: int, why: str) -> TaskFailed:
