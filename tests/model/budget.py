@@ -1,4 +1,4 @@
-"""How far the checker goes: by default about a minute of processor time, and as far as is useful on request."""
+"""How far the checker goes: by default less than a minute of processor time, and as far as is useful on request."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 IS_WHOLE = os.environ.get("MODEL_BUDGET") == "all"
 """Set for the long run, which every change of the decision should have seen once."""
 
-STATES = 100_000 if IS_WHOLE else 700
+STATES = 100_000 if IS_WHOLE else 450
 """States that are visited of each scenario."""
 
 DEVIATIONS = 2 if IS_WHOLE else 1
 
-WANDERINGS = 400 if IS_WHOLE else 6
+WANDERINGS = 400 if IS_WHOLE else 4
 """Random histories of each scenario, with more deviations than the search can try."""
