@@ -216,6 +216,11 @@ def executor(phase: str = "Running", *, number: int = 1, **changes: Any) -> Docu
     return the_pod(phase, role="executor", name=f"{JOB}-exec-{number}", **changes)
 
 
+def ended_executor(word: str) -> Document:
+    state = {"terminated": {"exitCode": 1, "reason": word, "finishedAt": stamp(NOW)}}
+    return executor("Failed", state=state)
+
+
 def suspended(*, suspend: bool = True) -> Document:
     job = the_job(status={"conditions": [{"type": "Suspended", "status": "True", "reason": "JobSuspended"}]})
     job["spec"]["suspend"] = suspend

@@ -27,6 +27,7 @@ from tests.control.job_documents import (
     UNSCHEDULABLE,
     Document,
     beside,
+    ended_executor,
     executor,
     left_by,
     seen,
@@ -267,6 +268,7 @@ def test_a_job_is_recognised_by_its_labels_and_annotations() -> None:
         image=IMAGE,
         base_instant="20260310110000000",
         driver_memory="2Gi",
+        pods=(f"{JOB}-x7k2p",),
     )
 
 
@@ -387,6 +389,13 @@ def test_a_pod_that_was_evicted_after_its_report_still_reports() -> None:
         ([the_job(status=FAILED)], False),
         ([the_job(status=FAILED), COLLECTED], False),
         ([the_job(status=FAILED), terminated(137, "ContainerStatusUnknown")], False),
+        # What containerd says of a task that it does not find any more, and what no runtime says that is known.
+        ([the_job(status=FAILED), terminated(255, "Unknown")], False),
+        ([the_job(status=FAILED), terminated(137, "")], False),
+        ([the_job(status=FAILED), terminated(137, "OOMKilled"), ended_executor("Error")], True),
+        # An executor that is not known to have ended may still write files of the write that is to be rolled back.
+        ([the_job(status=FAILED), terminated(137, "OOMKilled"), ended_executor("ContainerStatusUnknown")], False),
+        ([the_job(status=FAILED), terminated(137, "OOMKilled"), executor("Failed", state={})], False),
     ],
 )
 def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
@@ -395,6 +404,14 @@ def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
     """A pod that was removed by force, or whose node is gone, tells nothing of its process."""
     (found,) = view(*documents)
     assert found.seen_to_end is seen
+
+
+def test_a_job_names_the_pods_of_its_drivers() -> None:
+    """A Job can have had more than one, of which the others are gone: what those do, no status of a pod tells."""
+    second = terminated(1, "Error")
+    second["metadata"]["name"] = f"{JOB}-second"
+    (found,) = view(the_job(status=FAILED), terminated(137, "OOMKilled"), second, ended_executor("Error"))
+    assert set(found.pods) == {f"{JOB}-x7k2p", f"{JOB}-second"}
 
 
 @pytest.mark.parametrize("pods", [[COLLECTED], [CAME_BACK], []], ids=["collected", "came back", "gone"])

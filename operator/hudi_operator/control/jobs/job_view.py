@@ -64,7 +64,7 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
         role = text(pod, "metadata", "labels", ROLE_LABEL)
         if role == "driver":
             drivers.setdefault(_job_uid(pod), []).append(pod)
-        elif role == "executor" and not pod_has_ended(pod):
+        elif role == "executor" and not (pod_has_ended(pod) and was_seen_to_end(pod)):
             executors.setdefault(_run_of(pod), []).append(pod)
     observed = [
         _observe(
@@ -75,10 +75,11 @@ def observe_jobs(jobs: Iterable[Document], pods: Iterable[Document], *, now: dat
         )
         for job in jobs
     ]
-    for pod in (pod for left in drivers.values() for pod in left if not pod_has_ended(pod)):
+    for pod in (pod for left in drivers.values() for pod in _not_ended(left)):
         executors.pop(_run_of(pod), None)  # its own, as long as it runs
         observed.append(_orphan(pod, now=now))
-    observed += [_orphan(left[0], executors=left, now=now) for left in executors.values()]
+    living = (_not_ended(left) for left in executors.values())
+    observed += [_orphan(left[0], executors=left, now=now) for left in living if left]
     return tuple(sorted(observed, key=lambda job: (job.created_at, job.name)))
 
 
@@ -87,9 +88,10 @@ def _run_of(pod: Document) -> str:
 
 
 def _observe(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobObservation:
+    """Return what is known of a Job; `executors` are those of its run that are not known to have ended."""
     created_at = _created_at(job, now=now)
     waiting_since = max(created_at, parse_time(text(job, "status", "startTime")) or created_at)
-    left = executors if all(map(pod_has_ended, pods)) else []
+    left = [] if _not_ended(pods) else _not_ended(executors)
     phase = _phase(job, pods, left, now=now)
     trouble, message = _trouble(job, pods, phase=phase)
     if phase is JobPhase.STARTING and trouble is None:
@@ -119,7 +121,8 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         message=message or _executors_message(left),
         exit_code=whole_number(terminated, "exitCode"),
         remains=phase is JobPhase.OVER and not job_has_ended(job) and not _is_deleted(job),
-        seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, pods)),
+        seen_to_end=phase is JobPhase.OVER and bool(pods) and all(map(was_seen_to_end, (*pods, *executors))),
+        pods=tuple(map(_name, pods)),
         executors=_references(left),
     )
 
@@ -139,7 +142,7 @@ def _orphan(pod: Document, *, executors: Sequence[Document] = (), now: datetime)
 
 
 def _phase(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobPhase:
-    running = [pod for pod in pods if not pod_has_ended(pod)]
+    running = _not_ended(pods)
     deleted = _is_deleted(job)
     if running and not (deleted or job_has_ended(job) or _is_suspended(job)):
         return JobPhase.RUNNING if any(map(has_started, running)) else JobPhase.STARTING
@@ -153,6 +156,10 @@ def _phase(job: Document, pods: list[Document], executors: list[Document], *, no
     if kept or (deleted and not pods and _was_let_go(job, now=now)):
         return JobPhase.OVER
     return JobPhase.ENDING if pods or deleted else JobPhase.STARTING
+
+
+def _not_ended(pods: Iterable[Document]) -> list[Document]:
+    return [pod for pod in pods if not pod_has_ended(pod)]
 
 
 def _was_let_go(job: Document, *, now: datetime) -> bool:

@@ -39,8 +39,11 @@ _NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
 _NODE_LOST = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
 """Reasons of the condition DisruptionTarget that stand for a node which is gone or silent."""
 
-_LOST = frozenset({"ContainerStatusUnknown"})
-"""Reasons of a terminated container that the kubelet does not find any more, and so knows nothing of."""
+_TOLD = frozenset({"Completed", "Error", "OOMKilled", *_NEVER_RAN})
+"""Reasons of a terminated container whose end its runtime has seen (containerd, CRI-O).
+
+What a kubelet or a runtime does not find any more, they report as `ContainerStatusUnknown` and `Unknown`.
+"""
 
 _AT_REST = frozenset({"Succeeded", "Failed"})
 """Phases of a pod in which none of its containers runs any more."""
@@ -64,8 +67,7 @@ def pod_has_ended(pod: Document) -> bool:
 
 def was_seen_to_end(pod: Document) -> bool:
     """Whether the kubelet has told how our container in a pod ended; of one that it has lost it cannot tell."""
-    terminated = terminated_of(pod)
-    return bool(terminated) and text(terminated, "reason") not in _LOST
+    return text(terminated_of(pod), "reason") in _TOLD
 
 
 def has_started(pod: Document) -> bool:

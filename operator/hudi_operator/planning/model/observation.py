@@ -197,8 +197,9 @@ class JobObservation:
     is since when its pod could start: a queue may have held the Job before. `remains` says that a
     Job which is over keeps a pod of which only containers of others run. `class_version` is the fingerprint of the
     class that a continuous ingestion works by, None for every other Job. `executors` are those that outlive their
-    driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver:
-    what was removed from the API, or is on a node that is lost, may run on.
+    driver and that nobody has asked to end. `seen_to_end` says that the kubelet has told of the end of every driver and
+    executor that is there: what was removed from the API, or is on a node that is lost, may run on. `pods` are those
+    drivers.
     """
 
     name: str
@@ -220,6 +221,7 @@ class JobObservation:
     waiting_since: datetime | None = None
     remains: bool = False
     seen_to_end: bool = False
+    pods: tuple[str, ...] = ()
     executors: tuple[PodReference, ...] = ()
 
 
