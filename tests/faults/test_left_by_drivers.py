@@ -34,8 +34,8 @@ class Driver:
     async def work(self, pod: Document) -> Ended:
         self.requests.append(JobRequest.model_validate_json(pod["metadata"]["annotations"][REQUEST_ANNOTATION]))
         if not self.instant:
-            await asyncio.to_thread(self._begin, self.requests[0])
             self.pod = pod["metadata"]["name"]
+            await asyncio.to_thread(self._begin, self.requests[0])
         await self.dies.wait()
         return DIES
 
@@ -45,7 +45,12 @@ class Driver:
         table.create(request.tasks[0].table.name)
         self.instant = table.begin()
         made = Progress(
-            run=request.run, sequence=1, state=ProgressState.INGESTING, written_at="T", made=(self.instant,)
+            run=request.run,
+            pod=self.pod,
+            sequence=1,
+            state=ProgressState.INGESTING,
+            written_at="T",
+            made=(self.instant,),
         )
         for name, content in (
             (".hudi-operator/progress.json", encode_progress(made)),

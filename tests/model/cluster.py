@@ -198,6 +198,7 @@ def _progress(lake: Lake, *, takes: bool) -> Progress | None:
     run, polls, batches, instant, state = lake.progress
     return Progress(
         run=run,
+        pod=f"{run}-x",
         sequence=polls,
         state=ProgressState(state),
         written_at=at(CREATED),
@@ -308,7 +309,8 @@ def _pod_document(run: Run) -> dict[str, Any]:
     state: dict[str, Any] = {"running": {}}
     if run.pod == "ended":
         message = run.result.model_dump_json(by_alias=True) if run.result else ""
-        state = {"terminated": {"exitCode": run.exit_code, "message": message}}
+        reason = "Error" if run.exit_code else "Completed"
+        state = {"terminated": {"exitCode": run.exit_code, "reason": reason, "message": message}}
     elif run.pod in {"pending", "stuck"}:
         state = {"waiting": {"reason": "ContainerCreating"}}
     phase = {"pending": "Pending", "stuck": "Pending", "running": "Running"}.get(run.pod)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         ProgressState,
         decode_progress,
         encode_progress,
+        pod_name,
     )
     from hudi_jobs.contract.request import (
         CHECKPOINT_KEY,
@@ -222,6 +223,7 @@ __all__ = [
     "index_note",
     "may_follow",
     "parse_rescan",
+    "pod_name",
     "store_of",
 ]
 

@@ -4,6 +4,7 @@ The driver that holds the table's lease writes it; the operator reads it beside 
 what was committed, the timeline says. Whoever may write to the table's folder may write anything into it.
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -25,6 +26,8 @@ _GREATEST = 2**53
 _Number = Annotated[int, Field(ge=0, le=_GREATEST)]
 _Time = Annotated[str, Field(pattern=r"^[0-9TZ:.+-]{1,40}$")]
 _Instant = Annotated[str, Field(pattern=r"^[0-9]{1,32}$")]
+_POD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
+_Pod = Annotated[str, Field(pattern=rf"^{_POD.pattern}$")]
 _Line = Annotated[str, Field(max_length=512)]
 
 
@@ -50,11 +53,13 @@ class Progress(Document):
     The other figures are those of the last batch, under the names of the task's result.
     `takes` says that table services may be asked of this driver (`order.py`), and `serves` names the run whose service
     it is at. `made` are instants that its JVM has made since the batch began that is under way, or was when the run
-    ended: what is pending under such a name is this run's, however it ends.
+    ended: what is pending under such a name is this run's, however it ends. `pod` is what the driver's machine
+    calls itself, which in Kubernetes is the name of its pod: a Job may have had two, and the end of one be known.
     """
 
     version: Literal[1] = 1
     run: OwnerName
+    pod: _Pod | None = None
     sequence: _Number
     state: ProgressState
     written_at: _Time
@@ -82,6 +87,11 @@ class Progress(Document):
 def decode_progress(content: bytes) -> Progress | None:
     """Read the document; None for what is none that this release can read, which says nothing."""
     return read_document(Progress, content)
+
+
+def pod_name(name: str) -> str | None:
+    """Return what a machine calls itself as the document can hold it; None for what no pod is called."""
+    return name if _POD.fullmatch(name) else None
 
 
 def encode_progress(progress: Progress) -> bytes:

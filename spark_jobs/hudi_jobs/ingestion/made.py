@@ -19,7 +19,9 @@ _TELLS_EVERY_SECONDS = 2.0
 
 
 class MadeInstants:
-    """The instants of one batch after another, in a list of the run's; the newest of them where there are many.
+    """The instants of one batch after another, in a list of the run's; the first and the last where there are many.
+
+    The write of a batch is among the first: what services make beside it comes while it is under way.
 
     `newest` says which instant the JVM has made last. `tell` tells what is in the list, and whether that was taken.
     """
@@ -61,7 +63,8 @@ class MadeInstants:
         """Look once, and tell what is new: at once what came first, and later ones every few seconds."""
         newest = self._look_up()
         if newest is not None and newest != self._before and newest not in self._made:
-            self._made[:] = [*self._made, newest][-MOST_MADE:]
+            made = [*self._made, newest]
+            self._made[:] = made if len(made) <= MOST_MADE else [*made[: MOST_MADE // 2], *made[-MOST_MADE // 2 :]]
             self._untold = True
         rests = self._told_at is not None and self._clock() - self._told_at < _TELLS_EVERY_SECONDS
         if self._untold and (now or not rests):

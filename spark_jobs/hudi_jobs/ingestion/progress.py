@@ -4,6 +4,7 @@ It is a hint to the operator: where it cannot be written, ingestion continues.
 """
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from hudi_jobs.contract import (
     Progress,
     ProgressState,
     encode_progress,
+    pod_name,
 )
 from hudi_jobs.lease.leases import VersionConflict
 from hudi_jobs.lease.stores import TableFiles
@@ -113,7 +115,8 @@ class ProgressWriter:
             figures[name] = figures[name][:_SHOWN] if figures.get(name) else None
         lost = figures.get("skipped", ()) if figures.get("records_skipped") is not None else ()
         figures["skipped"] = tuple(name[:_NAME_SHOWN] for name in lost[:PROGRESS_NAMES])
-        base = {"run": self._run, "sequence": self._sequence, "state": state, "written_at": _now()}
+        base = {"run": self._run, "pod": pod_name(socket.gethostname()), "sequence": self._sequence}
+        base |= {"state": state, "written_at": _now()}
         polls: dict[str, object] = {"polls": self._polls, "polled_at": self._polled_at, "made": tuple(self._made)}
         if self._host is not None:
             polls |= {"takes": self._host.takes, "serves": self._host.serves}

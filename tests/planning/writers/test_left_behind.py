@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.planning.continuous_world import VERSION, a_table, launches, live, progress, running
+from tests.planning.continuous_world import LOCK, VERSION, a_table, launches, live, progress, running
 from tests.planning.world import (
     JOB,
     NOW,
@@ -31,9 +31,10 @@ from tests.planning.world import (
     story,
 )
 
-from hudi_jobs.contract import AffectedInstant, Effect, FailureReason, JobOutcome, Outcome, Service
+from hudi_jobs.contract import AffectedInstant, Effect, FailureReason, JobOutcome, OperationKind, Outcome, Service
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.table import ActiveJob
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.api.status.takeover import TakeoverPhase, TakeoverStatus
 from hudi_operator.control.actions.actor import build_manifest
 from hudi_operator.planning.model import JobObservation, JobPhase, Observation, Plan, PodTrouble, TimelineSnapshot
@@ -42,9 +43,10 @@ T, STRANGERS = ago(2), ago(1)
 COMMIT = ago(5)
 WAIT = minutes(160 / 60)
 """How long a heartbeat of an unknown writer counts after the end of the run was seen."""
-NAMED = progress(made=(ago(2.1), T))
-UNNAMED = progress()
-KILLED = ended(class_version=VERSION, generation=1, exit_code=137, seen_to_end=True)
+POD = "its-pod"
+NAMED = progress(pod=POD, made=(ago(2.1), T))
+UNNAMED = progress(pod=POD)
+KILLED = ended(class_version=VERSION, generation=1, exit_code=137, seen_to_end=True, pods=(POD,))
 
 
 def write(time: str) -> tuple[str, str]:
@@ -118,7 +120,7 @@ def test_what_a_driver_has_named_is_given_to_the_next_run_at_once_however_it_end
 def test_no_clock_is_compared_with_that_of_the_driver(skew: float) -> None:
     """Neither to tell whose it is, nor to tell how long a writer that was not seen to end is waited for."""
     time = ago(2 + skew)
-    said = progress(made=(time,))
+    said = progress(pod=POD, made=(time,))
     shows: dict[str, Any] = {"writes": (time,), "beating": (time,), "said": said}
     assert left(after(KILLED, **shows)) == {time: True}
     [shown] = plan_for(after(**shows)).services.ingestion.pending
@@ -243,6 +245,53 @@ def test_an_instant_that_was_pending_before_the_run_is_not_its_own_whatever_it_s
     assert left(after(KILLED, known=running(pending=(T,)))) == {}
 
 
+@pytest.mark.parametrize("pod", ["another-pod", None])
+def test_only_of_the_pod_that_was_seen_to_end_what_it_named_is_dead(pod: str | None) -> None:
+    """The Job controller may start a Job's program twice, and another pod of it may have been removed by force."""
+    said = NAMED.model_copy(update={"pod": pod})
+    assert left(after(KILLED, said=said)) == {T: False}
+    reported = told(made=(T,), newest_instant=T)
+    assert left(after(reported, said=said)) == {T: True}, "its report is that of the pod itself"
+
+
+def test_a_job_of_the_name_that_is_not_the_runs_own_tells_nothing_of_its_end() -> None:
+    """It was created anew under the name, because the first one came and went before its uid was known."""
+    others = replace(KILLED, uid="uid-of-another", decided_at=ago(1))
+    known = running(uid=None, live=live())
+    assert left(after(replace(KILLED, uid="uid-of-it"), known=known)) == {T: True}
+    assert left(after(others, known=known)) == {T: False}
+
+
+def test_a_service_names_no_write_whatever_is_said_for_it() -> None:
+    """The answer to an order lies in the table's folder, and may name the batch of the driver that lives."""
+    asked = active("cleans", service="Cleaning", uid="uid-2", inside=JOB, base_instant=COMMIT, pending=())
+    said = replace(told(made=(T,), newest_instant=T), name="cleans", uid="uid-2", service=Service.CLEANING)
+    assert left(after(said, known=asked, said=UNNAMED)) == {}
+
+
+def test_beside_what_a_driver_has_named_nothing_is_guessed_in_an_optimistic_table() -> None:
+    """What another tool has begun meanwhile keeps the time that it has."""
+    two: dict[str, Any] = {"writes": (T, STRANGERS), "beating": (T, STRANGERS), **LOCK}
+    assert left(after(KILLED, **two)) == {T: True}
+    assert left(after(KILLED, said=UNNAMED, **two)) == {T: False, STRANGERS: False}
+
+
+def test_an_end_that_has_not_come_yet_is_waited_for_no_longer_than_any() -> None:
+    """The status is from another cluster, or the clock of the API server was set back."""
+    said = LeftInstant(time=T, run=JOB, ended_at=at(NOW + minutes(24 * 60)))
+    observation = after(remembered={"left_by": (said,)})
+    assert [one.ended_at for one in plan_for(observation).left_by] == [at(NOW)]
+    assert next_run(observation, seconds=160) is not None
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_an_operation_that_was_only_tried_has_made_no_write(*, dry_run: bool) -> None:
+    named = NamedOperationJob(kind=OperationKind.RESTORE, resource="back", uid="uid-op", dry_run=dry_run)
+    known = active(service="Operation", operation=named, pending=())
+    over = replace(KILLED, service=Service.OPERATION, class_version=None)
+    assert left(after(over, known=known, said=None, beating=())) == ({} if dry_run else {T: False})
+
+
 def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
     first = after(KILLED)
     remembered = status_of(first)
@@ -251,7 +300,7 @@ def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
     shows = replace(
         first.snapshot,
         timeline=story(done("deltacommit", 5), *write(T), *write(STRANGERS)),
-        progress=progress(made=(STRANGERS,)).model_copy(update={"run": "second-run"}),
+        progress=progress(pod=POD, made=(STRANGERS,)).model_copy(update={"run": "second-run"}),
     )
     table = first.table.model_copy(update={"status": remembered.model_copy(update={"active_jobs": (second,)})})
     plan = plan_for(replace(first, table=table, snapshot=shows, jobs=(again_killed,)))

@@ -6,17 +6,19 @@ it ended and whatever else is pending. Without that it is told by the interval i
 written, which is said only where it can be nobody else's.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from hudi_jobs.contract import ConcurrencyMode, OperationKind, Outcome, RepairStep, Service
 from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.table import PENDING_REMEMBERED, ActiveJob, RunStatus
 from hudi_operator.api.status.takeover import Protection
-from hudi_operator.planning.model import START_TROUBLES, JobObservation, Observation
+from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
-from hudi_operator.planning.model.times import format_time
+from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.continuous import progress_of, told
+from hudi_operator.planning.runs.tracking import is_of_run
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.inside import services_inside
 from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
@@ -36,7 +38,8 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now:
     Nothing is forgotten before the timeline holds it no longer, however many runs fail meanwhile.
     """
     status, timeline = observation.table.status, observation.snapshot.timeline
-    known = {time: LeftInstant(time=time) for time in status.left_behind} | {one.time: one for one in status.left_by}
+    noted = {time: LeftInstant(time=time) for time in status.left_behind}
+    known = noted | {one.time: _not_later(one, now=now) for one in status.left_by}
     if timeline is None:
         return tuple(known.values())[:PENDING_REMEMBERED]
     decided = {job.name: job for job in status.active_jobs}
@@ -51,6 +54,12 @@ def left_behind(observation: Observation, finished: Iterable[RunStatus], *, now:
     left = {**{one.time: one for one in _of_a_run_that_lived_on(pending, observation, now=now)}, **left}
     times = (one.instant.time for one in pending)
     return tuple(left[time] for time in times if time in left)[:PENDING_REMEMBERED]
+
+
+def _not_later(left: LeftInstant, *, now: datetime) -> LeftInstant:
+    """Return an instant with an end that has come: one that has not is of another clock, and was seen by now."""
+    ended = parse_time(left.ended_at)
+    return left.model_copy(update={"ended_at": format_time(now)}) if ended is not None and ended > now else left
 
 
 def _of_a_run_that_lived_on(
@@ -83,25 +92,47 @@ def is_new_since(job: ActiveJob, pending: PendingInstant, *, is_serialized: bool
     return is_serialized or (pending.kind is PendingKind.OTHER and job.service not in {None, Service.INGESTION})
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What is told of the instants of an ended run: `named` by its driver, and those of them that are certainly `dead`.
+
+    `newest` is the newest one of its JVM, None where it left none.
+    """
+
+    named: frozenset[str]
+    dead: frozenset[str]
+    newest: str | None
+
+
+def _told_of(job: ActiveJob, observation: Observation) -> _Told:
+    """Return what is told of the instants of an ended run.
+
+    A driver's report is that of its pod. Its document may be that of another pod of the same Job, which lives; and what
+    a Job says of a service that a driver does for it, anybody may say who can write to the table's folder.
+    """
+    own = next((one for one in observation.jobs if one.name == job.name and is_of_run(one, job)), None)
+    result = own.outcome.results[0] if own is not None and own.outcome and own.outcome.results else None
+    newest = result.newest_instant if result is not None else None
+    if not _makes_writes(job):
+        return _Told(named=frozenset(), dead=frozenset(), newest=newest)
+    document, before = progress_of(job, observation.snapshot), frozenset(job.pending or ())
+    reported = frozenset(result.made if result is not None else ()) - before
+    written = frozenset(document.made if document is not None else ()) - before
+    has_ended = own is not None and own.seen_to_end
+    is_of_its_pod = own is not None and document is not None and document.pod in own.pods
+    dead = reported | (written if is_of_its_pod else frozenset()) if has_ended else frozenset()
+    return _Told(named=reported | written, dead=dead, newest=newest)
+
+
 def _left_by(
     run: RunStatus, job: ActiveJob, pending: Sequence[PendingInstant], *, observation: Observation, now: datetime
 ) -> Iterator[LeftInstant]:
     """Yield what an ended run has left: what its driver has named, and what else may be nobody else's."""
-    observed = next((one for one in observation.jobs if one.name == run.job and job.uid in {None, one.uid}), None)
-    named = _named(job, observed, observation)
-    writes = (one.instant.time for one in pending if one.kind is PendingKind.WRITE)
-    own = frozenset(time for time in writes if time in named)
-    gone = observed is not None and observed.seen_to_end
-    for time in own | _may_be_left(run, job, pending, own=own, observation=observation):
-        yield LeftInstant(time=time, run=run.job, ended_at=format_time(now), dead=gone and time in own)
-
-
-def _named(job: ActiveJob, observed: JobObservation | None, observation: Observation) -> frozenset[str]:
-    """Return the instants that the driver of a run has said to have made within its last batch."""
-    document = progress_of(job, observation.snapshot)
-    results = observed.outcome.results if observed is not None and observed.outcome is not None else ()
-    before = frozenset(job.pending or ())
-    return frozenset((*(document.made if document else ()), *(results[0].made if results else ()))) - before
+    said = _told_of(job, observation)
+    writes = frozenset(one.instant.time for one in pending if one.kind is PendingKind.WRITE)
+    own = writes & said.named
+    for time in own | _may_be_left(run, job, pending, own=own, newest=said.newest, observation=observation):
+        yield LeftInstant(time=time, run=run.job, ended_at=format_time(now), dead=time in own & said.dead)
 
 
 def _may_be_left(
@@ -110,17 +141,18 @@ def _may_be_left(
     pending: Sequence[PendingInstant],
     *,
     own: frozenset[str],
+    newest: str | None,
     observation: Observation,
 ) -> frozenset[str]:
     """Return what a run may have begun and left, beside its `own`: what was not pending when it was decided.
 
+    A batch makes one write, so beside one that is named none is guessed.
     In a Serialized table nobody checks a heartbeat before a write is rolled back that is certainly dead, so a write
     counts only if it can be nobody else's: a run makes one write, shows no heartbeat there unless it does services
-    beside its batches, and says up to where its instants may be. A run that said nothing is not believed to have made a
-    write in the first cycle after a takeover.
+    beside its batches, and says up to where its instants may be, by the `newest`. A run that said nothing is not
+    believed to have made a write in the first cycle after a takeover.
     """
     is_serialized = observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    newest = _newest_made(observation, run.job)
     left = [
         one
         for one in pending
@@ -130,25 +162,23 @@ def _may_be_left(
     ]
     times = frozenset(one.instant.time for one in left)
     writes = {one.instant.time for one in left if one.kind is PendingKind.WRITE}
-    if is_serialized and writes:
-        takeover = observation.table.status.takeover
-        is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
-        beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
-        shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
-        if own or len(writes) > 1 or writes & shown or (newest is None and is_new):
-            return times - writes
+    if own or (is_serialized and writes and not _is_the_runs(job, writes, newest=newest, observation=observation)):
+        return times - writes
     return times
+
+
+def _is_the_runs(job: ActiveJob, writes: Collection[str], *, newest: str | None, observation: Observation) -> bool:
+    """Tell whether what was begun while a run was at work on a Serialized table can be nobody else's."""
+    takeover = observation.table.status.takeover
+    is_new = takeover is not None and takeover.protection in _FIRST_CYCLE
+    beats = job.live is not None and bool(services_inside(observation.table.spec) or _takes(job, observation))
+    shown = set() if beats else {time for time, _ in observation.snapshot.heartbeats}
+    return len(writes) == 1 and shown.isdisjoint(writes) and not (newest is None and is_new)
 
 
 def _takes(job: ActiveJob, observation: Observation) -> bool:
     live = told(job, observation.snapshot).live
     return live is not None and bool(live.takes)
-
-
-def _newest_made(observation: Observation, job: str) -> str | None:
-    """Return the newest instant that a run has made by its own word; None where it left none."""
-    outcome = next((one.outcome for one in observation.jobs if one.name == job), None)
-    return outcome.results[0].newest_instant if outcome and outcome.results else None
 
 
 def _may_have_left(run: RunStatus, job: ActiveJob, pending: PendingInstant, *, is_serialized: bool) -> bool:
@@ -171,4 +201,6 @@ def _makes_writes(job: ActiveJob) -> bool:
     operation = job.operation
     if operation is None:
         return job.service is Service.INGESTION
+    if operation.dry_run:
+        return False
     return operation.kind in _WRITING or (operation.repair is not None and operation.repair.step in _WRITING_STEPS)
