@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from hudi_jobs.beside.host import Host
-from hudi_jobs.clock.guard import newest_made, newest_of
+from hudi_jobs.clock.guard import newest_of
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import ContinuousTask, FailureReason, IngestionTask, Outcome, ProgressState, TaskResult
 from hudi_jobs.contract.wording import counted
@@ -31,7 +31,7 @@ from hudi_jobs.lease.exclusive import with_lease
 from hudi_jobs.lease.leases import Lease
 from hudi_jobs.lease.stores import open_table_files
 from hudi_jobs.phases import Phase, reach
-from hudi_jobs.services.preparation import roll_back_writes_after
+from hudi_jobs.services.preparation import roll_back_writes
 
 _LOOKS_EVERY_SECONDS = 1.0
 _MOST_SOCKETS = 500
@@ -103,11 +103,11 @@ class _Loop:
         if host is None:
             self._number += 1
             return self._ingest()
-        begun, was_idle, made = host.begun, host.wait_until_idle(0), newest_made(self._context.spark)
+        begun, was_idle = host.begun, host.wait_until_idle(0)
         try:
             with host.turns.batch():
                 self._number += 1
-                result = self._attempt(made)
+                result = self._attempt()
         except TaskFailed as error:
             if error.reason is not FailureReason.CONFLICT or not host.was_at_work_since(begun, was_idle=was_idle):
                 raise
@@ -119,13 +119,13 @@ class _Loop:
         host.let_begin(may=True)
         return result
 
-    def _attempt(self, made: str) -> TaskResult:
+    def _attempt(self) -> TaskResult:
         """Do a batch in its turn; one that lost to another writer leaves nothing pending."""
         try:
             return self._ingest()
         except TaskFailed as error:
             if error.reason is FailureReason.CONFLICT:
-                roll_back_writes_after(self._context, made)
+                roll_back_writes(self._context, self._made.of_the_last)
             raise
 
     def _ingest(self) -> TaskResult:

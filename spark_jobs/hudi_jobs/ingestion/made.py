@@ -16,14 +16,16 @@ from hudi_jobs.contract import MOST_MADE
 
 _LOOKS_EVERY_SECONDS = 0.1
 _TELLS_EVERY_SECONDS = 2.0
+_FIRST = MOST_MADE // 2
+"""How many of the first are told of more than can be told."""
 
 
 class MadeInstants:
     """The instants of one batch after another, in a list of the run's; the first and the last where there are many.
 
     The write of a batch is among the first: what services make beside it comes while it is under way.
-
     `newest` says which instant the JVM has made last. `tell` tells what is in the list, and whether that was taken.
+    A thread of its own tells, so that a store that is slow keeps none from being seen.
     """
 
     def __init__(
@@ -38,46 +40,51 @@ class MadeInstants:
         self._newest = newest
         self._tell = tell
         self._clock = clock
-        self._before: str | None = None
+        self._last: str | None = None
         self._untold = False
         self._told_at: float | None = None
+        self.of_the_last: list[str] = []
+        """All that was made in the last batch, or has been in the one that is under way."""
 
     @contextmanager
     def of_a_batch(self) -> Iterator[None]:
-        """Gather what is made within the block; of one that ends well nothing is kept."""
+        """Gather what is made within the block; of one that ends well nothing is kept to be told."""
         self._made.clear()
-        self._before, self._untold, self._told_at = self._look_up(), False, None
+        self.of_the_last.clear()
+        self._last, self._untold, self._told_at = self._look_up(), False, None
         over = threading.Event()
-        thread = threading.Thread(target=self._look_until, args=(over,), daemon=True)
-        thread.start()
+        threads = [threading.Thread(target=_again, args=(each, over), daemon=True) for each in (self.look, self.tell)]
+        for thread in threads:
+            thread.start()
         try:
             yield
         except BaseException:
-            self._end(over, thread)
-            self.look(now=True)
+            _end(over, threads)
+            self.look()
+            self.tell(now=True)
             raise
-        self._end(over, thread)
+        _end(over, threads)
         self._made.clear()
 
-    def look(self, *, now: bool = False) -> None:
-        """Look once, and tell what is new: at once what came first, and later ones every few seconds."""
+    def look(self) -> None:
+        """Note the newest instant if it is new."""
         newest = self._look_up()
-        if newest is not None and newest != self._before and newest not in self._made:
-            made = [*self._made, newest]
-            self._made[:] = made if len(made) <= MOST_MADE else [*made[: MOST_MADE // 2], *made[-MOST_MADE // 2 :]]
-            self._untold = True
+        if newest is None or newest == self._last:
+            return
+        self._last = newest
+        self.of_the_last.append(newest)
+        first, last = self.of_the_last[:_FIRST], self.of_the_last[_FIRST:]
+        self._made[:] = [*first, *last[-(MOST_MADE - _FIRST) :]]
+        self._untold = True
+
+    def tell(self, *, now: bool = False) -> None:
+        """Tell what is new: at once what came first, and later ones every few seconds."""
         rests = self._told_at is not None and self._clock() - self._told_at < _TELLS_EVERY_SECONDS
-        if self._untold and (now or not rests):
-            self._told_at = self._clock()
-            self._untold = not self._tell()
-
-    def _look_until(self, over: threading.Event) -> None:
-        while not over.wait(_LOOKS_EVERY_SECONDS):
-            self.look()
-
-    def _end(self, over: threading.Event, thread: threading.Thread) -> None:
-        over.set()
-        thread.join()
+        if not self._untold or (rests and not now):
+            return
+        self._told_at, self._untold = self._clock(), False
+        if not self._tell():
+            self._untold = True
 
     def _look_up(self) -> str | None:
         """Return the newest instant; None where the JVM has ended."""
@@ -85,3 +92,14 @@ class MadeInstants:
             return self._newest()
         except (Py4JError, ConnectionError, EOFError):
             return None
+
+
+def _again(each: Callable[[], None], over: threading.Event) -> None:
+    while not over.wait(_LOOKS_EVERY_SECONDS):
+        each()
+
+
+def _end(over: threading.Event, threads: list[threading.Thread]) -> None:
+    over.set()
+    for thread in threads:
+        thread.join()

@@ -1,6 +1,6 @@
 """What every table service does first: open the table, see that it is the declared one, and roll failed writes back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import FailureReason, Outcome, TaskResult
@@ -62,14 +62,14 @@ def while_ours(context: TaskContext, work: Callable[[Lease, list[str]], TaskResu
     return with_lease(context, begin)
 
 
-def roll_back_writes_after(context: TaskContext, instant: str) -> None:
-    """Roll back what has been begun since this instant was made, and not completed, by the one ingestion of a table.
+def roll_back_writes(context: TaskContext, made: Collection[str]) -> None:
+    """Roll back which of these instants, that this run has made, are writes that have not completed.
 
-    It is the run's own: its lease keeps every other ingestion away. Plans of services are no writes.
+    Plans of services are no writes. What another tool has begun on the table, this run must not end.
     """
     found = HudiTable.open(context.spark, context.task.table.base_path)
     begun = Timeline(context.spark, found).unfinished_writes() if found is not None else []
-    dead = sorted((time for time in begun if time > instant), reverse=True)
+    dead = sorted((time for time in begun if time in made), reverse=True)
     if not dead:
         return
     context.log("rolling back what a batch has begun", instants=dead)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,11 @@ class Run:
 
     def makes(self, *instants: str) -> None:
         for self.newest in instants:
-            self.made.look()
+            self.looks()
+
+    def looks(self) -> None:
+        self.made.look()
+        self.made.tell()
 
     def fails(self, *instants: str, error: type[Exception] = ValueError) -> None:
         """Go through a batch that fails after it has made these, the last of them at its very end."""
@@ -68,7 +74,7 @@ def told(run: Run) -> tuple[str, ...]:
 
 def test_an_instant_is_told_as_soon_as_it_is_made_and_not_once_the_batch_has_ended_well(run: Run) -> None:
     with run.made.of_a_batch():
-        run.made.look()
+        run.looks()
         assert run.told() is None, "what was made before the batch is nothing to tell"
         run.makes("2")
         assert told(run) == ("2",)
@@ -111,15 +117,45 @@ def test_what_the_store_did_not_take_is_told_again(run: Run) -> None:
     with run.made.of_a_batch():
         run.makes("2")
         run.is_away, run.now = False, 3.0
-        run.made.look()
+        run.looks()
         assert told(run) == ("2",)
+
+
+def test_a_store_that_is_slow_keeps_none_from_being_seen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write of the batch may be made while what came before it is being told."""
+    monkeypatch.setattr(made, "_LOOKS_EVERY_SECONDS", 0.001)
+    asked, goes_on = threading.Event(), threading.Event()
+
+    def tell() -> bool:
+        asked.set()
+        return goes_on.wait(20)
+
+    slow = MadeInstants(run.list, lambda: run.newest, tell)
+
+    with slow.of_a_batch():
+        for run.newest in ("2", "3", "4"):
+            for _ in range(10_000):
+                if run.list[-1:] == [run.newest] and asked.wait(20):
+                    break
+                time.sleep(0.001)
+        assert run.list == ["2", "3", "4"]
+        goes_on.set()
+
+
+def test_of_a_batch_all_is_known_to_the_run_itself(run: Run) -> None:
+    """What it rolls back is what it has made, of however much."""
+    many = [f"{number:04}" for number in range(2, 40)]
+    run.fails(*many)
+    assert run.made.of_the_last == many
+    with run.made.of_a_batch():
+        assert run.made.of_the_last == []
 
 
 def test_a_jvm_that_has_ended_makes_nothing(run: Run) -> None:
     with run.made.of_a_batch():
         run.makes("2")
         run.has_ended = True
-        run.made.look()
+        run.looks()
         assert (told(run), run.list) == (("2",), ["2"])
 
 

@@ -197,19 +197,19 @@ def test_a_batch_that_updates_file_groups_of_a_pending_clustering_is_repeated_af
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned, gave_way = threading.Event(), threading.Event()
-    cluster, roll_back = clustering._Clustering.execute, preparation.roll_back_writes_after
+    cluster, roll_back = clustering._Clustering.execute, preparation.roll_back_writes
 
     def execute(self: Any, *given: Any) -> None:
         planned.set()
         assert gave_way.wait(120), "no batch gave way"
         cluster(self, *given)
 
-    def rolling_back(context: Any, instant: str) -> None:
-        roll_back(context, instant)
+    def rolling_back(context: Any, made: Any) -> None:
+        roll_back(context, made)
         gave_way.set()
 
     monkeypatch.setattr(clustering._Clustering, "execute", execute)
-    monkeypatch.setattr(continuous, "roll_back_writes_after", rolling_back)
+    monkeypatch.setattr(continuous, "roll_back_writes", rolling_back)
     stream.spread()
     with ThreadPoolExecutor() as pool:
         driver = Driver(stream.request(), lambda _: stream.lake.spark)

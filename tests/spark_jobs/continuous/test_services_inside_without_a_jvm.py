@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +13,7 @@ from hudi_jobs.beside.turns import Turns
 from hudi_jobs.context import TaskContext
 from hudi_jobs.contract import (
     ContinuousTask,
+    FailureReason,
     JobRequest,
     Outcome,
     Service,
@@ -20,8 +23,9 @@ from hudi_jobs.contract import (
     TaskResult,
 )
 from hudi_jobs.driver import Driver
+from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion import continuous
-from hudi_jobs.services import planned
+from hudi_jobs.services import planned, preparation
 from hudi_jobs.services.compaction import _Compaction
 from hudi_jobs.services.timeline import InstantState, Pending
 
@@ -49,6 +53,35 @@ def test_what_an_earlier_compaction_has_written_is_rolled_back_while_no_batch_is
     monkeypatch.setattr(planned, "load_timeline", lambda _: SimpleNamespace(has_writes_after=lambda _: False))
     run._execute(Pending("20260101000000000", state))
     assert found == [rests]
+
+
+def test_a_batch_that_gives_way_ends_what_it_has_begun_and_nothing_of_another_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may give way before it has looked whether anybody else is at work, and the other tool's write may live."""
+    rolled_back = list[str]()
+
+    @contextmanager
+    def client(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(rollback=rolled_back.append)
+
+    begun = ["20260101000000001", "20260101000000003", "20260101000000004"]
+    monkeypatch.setattr(preparation, "write_client", client)
+    monkeypatch.setattr(preparation, "HudiTable", SimpleNamespace(open=lambda *_: True))
+    monkeypatch.setattr(preparation, "Timeline", lambda *_: SimpleNamespace(unfinished_writes=lambda: begun))
+    monkeypatch.setattr(continuous, "newest_of", lambda _: lambda: "")
+    context: Any = TaskContext(spark=cast("Any", None), run="r", task=task())
+    quiet: Any = SimpleNamespace(tell_made=lambda: True)
+    loop = continuous._Loop(context, cast("Any", SimpleNamespace(continuous=ContinuousTask())), quiet)
+
+    def ingest() -> TaskResult:
+        loop._made.of_the_last[:] = ["20260101000000002", "20260101000000003"]
+        raise TaskFailed(FailureReason.CONFLICT, "A table service is at work.")
+
+    monkeypatch.setattr(loop, "_ingest", ingest)
+    with pytest.raises(TaskFailed):
+        loop._attempt()
+    assert rolled_back == ["20260101000000003"]
 
 
 class Served:
