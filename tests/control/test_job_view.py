@@ -406,6 +406,18 @@ def test_the_end_of_a_process_is_certain_only_where_the_kubelet_has_told_it(
     assert found.seen_to_end is seen
 
 
+@pytest.mark.parametrize("other", [terminated(137, "OOMKilled"), COLLECTED, EVICTED])
+def test_what_one_of_two_drivers_reports_is_not_the_whole(other: Document) -> None:
+    """The Job controller may start a program twice: the second gives way, and the first may have done half."""
+    gave_way = JobOutcome(results=(TaskResult(id="back", outcome=Outcome.FENCED),))
+    second = terminated(0, "Completed", encode_outcome(gave_way))
+    second["metadata"]["name"] = f"{JOB}-second"
+    (found,) = view(the_job(status=FAILED), second, other)
+    assert found.outcome is None
+    (found,) = view(the_job(status=FAILED), second, waiting("ContainerCreating"))
+    assert found.outcome == gave_way
+
+
 def test_a_job_names_the_pods_of_its_drivers() -> None:
     """A Job can have had more than one, of which the others are gone: what those do, no status of a pod tells."""
     second = terminated(1, "Error")

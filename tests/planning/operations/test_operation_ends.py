@@ -91,6 +91,16 @@ def test_a_run_that_was_killed_while_it_checked_does_not_hold_a_table_whose_oper
     assert find_condition(status_of(seen).conditions, ConditionType.MAINTENANCE) is None
 
 
+def test_what_a_job_says_that_only_has_its_name_is_not_said_of_it() -> None:
+    """Else an operation that is halfway would count as one that has only been checked, and could be forgotten."""
+    seen = after_run(Outcome.FAILED, reason="OperationRefused", message="No.", report={"phase": "Checking"})
+    job = seen.table.status.active_jobs[0].model_copy(update={"uid": "uid-of-its-own"})
+    known = seen.table.status.model_copy(update={"active_jobs": (job,)})
+    others = replace(seen.jobs[0], uid="uid-of-another")
+    after = of(replace(seen, table=seen.table.model_copy(update={"status": known}), jobs=(others,)))
+    assert (after.state, after.begun) == (RUNNING, True)
+
+
 UNFINISHED: dict[str, dict[str, Any]] = {
     "a driver that died": {"kind": None},
     "a failure while it ran": {"kind": Outcome.FAILED, "reason": "HudiError", "report": {"phase": "Running"}},

@@ -13,6 +13,7 @@ from hudi_operator.control.jobs.own_objects import POD_NAME_LIMIT, UID_LIMIT
 from hudi_operator.control.jobs.pod_view import (
     end_trouble,
     has_started,
+    may_have_run,
     only_others_run,
     pod_has_ended,
     start_trouble,
@@ -88,7 +89,10 @@ def _run_of(pod: Document) -> str:
 
 
 def _observe(job: Document, pods: list[Document], executors: list[Document], *, now: datetime) -> JobObservation:
-    """Return what is known of a Job; `executors` are those of its run that are not known to have ended."""
+    """Return what is known of a Job; `executors` are those of its run that are not known to have ended.
+
+    What one of two drivers reports is not the whole of what the run did: then the timeline alone tells.
+    """
     created_at = _created_at(job, now=now)
     waiting_since = max(created_at, parse_time(text(job, "status", "startTime")) or created_at)
     left = [] if _not_ended(pods) else _not_ended(executors)
@@ -116,7 +120,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
         generation=whole_number(annotations, GENERATION_ANNOTATION),
         class_version=text(annotations, CONTINUOUS_ANNOTATION, limit=_FINGERPRINT_LIMIT),
         driver_memory=_quantity(text(template, "resources", "limits", "memory", limit=_QUANTITY_LIMIT)),
-        outcome=_outcome(terminated),
+        outcome=_outcome(terminated) if sum(map(may_have_run, pods)) == 1 else None,
         trouble=trouble,
         message=message or _executors_message(left),
         exit_code=whole_number(terminated, "exitCode"),

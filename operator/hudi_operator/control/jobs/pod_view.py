@@ -76,6 +76,11 @@ def has_started(pod: Document) -> bool:
     return _phase(pod) in _MAY_RUN or bool(state.get("running") or state.get("terminated"))
 
 
+def may_have_run(pod: Document) -> bool:
+    """Whether our container in a pod is, or may have been, at work; of one that has ended nothing else may be known."""
+    return has_started(pod) or _phase(pod) in _AT_REST
+
+
 def only_others_run(pod: Document, *, now: datetime) -> bool:
     """Whether a pod of which our container has ended is kept by other containers, which had time to end."""
     if _phase(pod) in _AT_REST:

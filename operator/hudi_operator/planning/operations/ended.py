@@ -14,6 +14,7 @@ from hudi_operator.planning.model.retry import retry_delay
 from hudi_operator.planning.model.times import format_time
 from hudi_operator.planning.operations.kinds.registry import may_be_left
 from hudi_operator.planning.runs.failures import FailureKind, failure_kind
+from hudi_operator.planning.runs.tracking import own_job
 
 _MESSAGE_LIMIT = 1024
 _UNCHANGED = "Nothing was changed."
@@ -36,7 +37,7 @@ def after_runs(
 def _after(
     entry: TableOperation, run: RunStatus, job: ActiveJob, observation: Observation, *, now: datetime
 ) -> TableOperation:
-    found = next((one for one in observation.jobs if one.name == run.job), None)
+    found = own_job(job, observation)
     result = _result(found)
     report = result.operation if result is not None else None
     entry = entry.model_copy(

@@ -131,10 +131,14 @@ def _removals(jobs: Iterable[JobObservation], active: Iterable[ActiveJob]) -> It
 
 def _found(job: ActiveJob, observation: Observation) -> tuple[JobObservation | None, JobObservation | None]:
     """Return the Job of a remembered run, and the Job or pod of its name that is not over: its own before another's."""
-    same_name = [found for found in observation.jobs if found.name == job.name]
-    own = next((found for found in same_name if is_of_run(found, job)), None)
-    living = [found for found in same_name if found.phase is not JobPhase.OVER]
+    own = own_job(job, observation)
+    living = [found for found in observation.jobs if found.name == job.name and found.phase is not JobPhase.OVER]
     return own, own if own in living else next(iter(living), None)
+
+
+def own_job(job: ActiveJob, observation: Observation) -> JobObservation | None:
+    """Return the Job of a remembered run, and none that only has its name."""
+    return next((found for found in observation.jobs if found.name == job.name and is_of_run(found, job)), None)
 
 
 def is_of_run(found: JobObservation, job: ActiveJob) -> bool:

@@ -18,7 +18,7 @@ from hudi_operator.planning.model import START_TROUBLES, Observation
 from hudi_operator.planning.model.reasons import RunRemark, RunTrouble
 from hudi_operator.planning.model.times import format_time, parse_time
 from hudi_operator.planning.runs.continuous import progress_of, told
-from hudi_operator.planning.runs.tracking import is_of_run
+from hudi_operator.planning.runs.tracking import own_job
 from hudi_operator.planning.runs.windows import known_runs
 from hudi_operator.services.inside import services_inside
 from hudi_operator.timeline import PendingInstant, PendingKind, pending_instants
@@ -110,7 +110,7 @@ def _told_of(job: ActiveJob, observation: Observation) -> _Told:
     A driver's report is that of its pod. Its document may be that of another pod of the same Job, which lives; and what
     a Job says of a service that a driver does for it, anybody may say who can write to the table's folder.
     """
-    own = next((one for one in observation.jobs if one.name == job.name and is_of_run(one, job)), None)
+    own = own_job(job, observation)
     result = own.outcome.results[0] if own is not None and own.outcome and own.outcome.results else None
     newest = result.newest_instant if result is not None else None
     if not _makes_writes(job):
