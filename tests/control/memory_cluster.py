@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from hudi_jobs.contract import AffectedInstant, JobOutcome, Outcome, TaskResult, encode_outcome
 from hudi_operator.control.keys import OPERATION, SAVEPOINT, TABLE, TABLE_CLASS
 from hudi_operator.jobs.names import ROLE_LABEL, SERVICE_LABEL
-from hudi_operator.kube.api import Documents
+from hudi_operator.kube.api import NO_NOTES, Documents
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, Conflict, Forbidden, KubernetesError
 from hudi_operator.kube.events import EventType
 from hudi_operator.kube.kinds import JOB, POD, Kind, ObjectKey
@@ -182,9 +182,11 @@ class MemoryCluster:
             return document
         return self._write(lambda: self._replace(kind, document, status=dict(status)))
 
-    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+    async def set_finalizers(
+        self, kind: Kind, document: Document, finalizers: Sequence[str], *, annotations: Mapping[str, str] = NO_NOTES
+    ) -> Document:
         self.calls.append(f"set finalizers of {kind}")
-        return self._write(lambda: self._set_finalizers(kind, document, finalizers))
+        return self._write(lambda: self._set_finalizers(kind, document, finalizers, annotations))
 
     def now(self) -> datetime:
         return self.clock()
@@ -249,8 +251,11 @@ class MemoryCluster:
         documents[name] = changed
         return copy.deepcopy(changed)
 
-    def _set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
-        metadata = {**document["metadata"], "finalizers": list(finalizers)}
+    def _set_finalizers(
+        self, kind: Kind, document: Document, finalizers: Sequence[str], annotations: Mapping[str, str]
+    ) -> Document:
+        notes = {**(document["metadata"].get("annotations") or {}), **annotations}
+        metadata = {**document["metadata"], "finalizers": list(finalizers), "annotations": notes}
         changed = self._replace(kind, document, metadata=metadata)
         if not finalizers and "deletionTimestamp" in metadata:
             del self.of_kind(kind)[metadata["name"]]

@@ -83,7 +83,9 @@ class Process(RestingTable):
 async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     process = Process()
     await process.begin()
-    assert process.operations["back"]["metadata"]["finalizers"] == ["hudi-operator.io/operation"]
+    metadata = process.operations["back"]["metadata"]
+    assert metadata["finalizers"] == ["hudi-operator.io/operation"]
+    assert metadata["annotations"] == {"hudi-operator.io/operation-uid": "uid-of-back"}
     assert process.requests == [
         {
             "kind": "Restore",

@@ -26,6 +26,9 @@ ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/accept-foreign-commits"
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 """On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
 
+OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
+"""On a HudiOperation, by the operator: the uid that it has, by which one that comes again from a backup is told."""
+
 TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 """On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
 

@@ -12,6 +12,7 @@ import structlog
 
 from hudi_operator.api.resources import (
     OPERATION_FINALIZER,
+    OPERATION_UID_ANNOTATION,
     HudiOperation,
     HudiTable,
     InvalidObject,
@@ -137,7 +138,10 @@ class OperationReconciler:
             await remove_finalizer(self._kube, OPERATION, document, OPERATION_FINALIZER)
             return None
         if step.hold:
-            document = await hold(self._kube, OPERATION, document, OPERATION_FINALIZER, wake=self._wake)
+            note = {OPERATION_UID_ANNOTATION: document["metadata"]["uid"]}
+            document = await hold(
+                self._kube, OPERATION, document, OPERATION_FINALIZER, wake=self._wake, annotations=note
+            )
         if step.status is None:
             return None if not step.requeue else step.requeue
         document = await self._kube.replace_status(OPERATION, document, step.status.to_document())

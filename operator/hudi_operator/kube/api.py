@@ -5,6 +5,7 @@ Documents are plain and in the API's own camelCase; every method raises `Kuberne
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from hudi_operator.kube.errors import NotFound
@@ -13,6 +14,8 @@ from hudi_operator.kube.kinds import Kind, ObjectKey
 from hudi_operator.kube.transport import Document
 
 Documents: TypeAlias = list[Document]
+
+NO_NOTES: Mapping[str, str] = MappingProxyType({})
 
 
 class ObjectApi(Protocol):
@@ -44,7 +47,9 @@ class ObjectApi(Protocol):
         """Replace the whole status of an object that was read before; raises `Conflict`."""
         ...
 
-    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
+    async def set_finalizers(
+        self, kind: Kind, document: Document, finalizers: Sequence[str], *, annotations: Mapping[str, str] = NO_NOTES
+    ) -> Document:
         """Set the finalizers of an object that was read before; raises `Conflict` and `NotFound`."""
         ...
 
@@ -103,10 +108,19 @@ class KubernetesApi(ObjectApi, Protocol):
         ...
 
 
-async def add_finalizer(kube: ObjectApi, kind: Kind, document: Document, finalizer: str) -> Document:
-    """Add a finalizer unless it is there; raises `Conflict` when the object was written to since it was read."""
+async def add_finalizer(
+    kube: ObjectApi, kind: Kind, document: Document, finalizer: str, *, annotations: Mapping[str, str] = NO_NOTES
+) -> Document:
+    """Add a finalizer and annotations unless they are there, all at once.
+
+    Raises `Conflict` when the object was written to since it was read.
+    """
     present = _finalizers_of(document)
-    return document if finalizer in present else await kube.set_finalizers(kind, document, [*present, finalizer])
+    if finalizer in present and annotations.items() <= (document["metadata"].get("annotations") or {}).items():
+        return document
+    return await kube.set_finalizers(
+        kind, document, [*(one for one in present if one != finalizer), finalizer], annotations=annotations
+    )
 
 
 async def remove_finalizer(kube: ObjectApi, kind: Kind, document: Document, finalizer: str) -> Document | None:

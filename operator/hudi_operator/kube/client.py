@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from datetime import datetime
 from typing import Any, Self, TypeAlias, TypeVar
 
+from hudi_operator.kube.api import NO_NOTES
 from hudi_operator.kube.errors import AlreadyExists, ApiUnavailable, KubernetesError, NotFound
 from hudi_operator.kube.events import EventType, event_manifest, log_lost_event
 from hudi_operator.kube.kinds import EVENT, LEASE, NAMESPACE, Kind, ObjectKey
@@ -122,13 +123,16 @@ class KubernetesClient:
         # A merge patch would keep the fields that the new status no longer has.
         return await self._write("PUT", path, {**_identity(document), "status": dict(status)})
 
-    async def set_finalizers(self, kind: Kind, document: Document, finalizers: Sequence[str]) -> Document:
-        """Set the finalizers of an object that was read before; return the object as it is then.
+    async def set_finalizers(
+        self, kind: Kind, document: Document, finalizers: Sequence[str], *, annotations: Mapping[str, str] = NO_NOTES
+    ) -> Document:
+        """Set the finalizers, and these annotations, of an object that was read before; return it as it is then.
 
         Raises `Conflict` when it was written to since it was read, so that nobody else's finalizer is lost.
         """
         # The resourceVersion makes the replacement of the whole list atomic.
-        body = {"metadata": {**_identity(document)["metadata"], "finalizers": list(finalizers)}}
+        notes = {"annotations": dict(annotations)} if annotations else {}
+        body = {"metadata": {**_identity(document)["metadata"], "finalizers": list(finalizers), **notes}}
         return await self._write("PATCH", object_path(_key(kind, document)), body, content_type=MERGE_PATCH)
 
     # What is asked of the cluster itself

@@ -43,7 +43,8 @@ def allowing(**changes: Any) -> HudiTableClass:
 
 def operation(name: str = "back", **changes: Any) -> HudiOperation:
     """A HudiOperation that restores the table to its commit of 20 minutes ago; fields of the spec by their names."""
-    told = {key: changes.pop(key) for key in ("status", "created", "deleted", "held") if key in changes}
+    parts = ("status", "created", "deleted", "held", "annotations")
+    told = {key: changes.pop(key) for key in parts if key in changes}
     deleted, held = told.get("deleted"), told.get("held", True)
     is_given = not changes.keys().isdisjoint(OPERATION_FIELDS.values())
     what = {} if is_given else {"restore": {"instant": ago(20)}}
@@ -55,6 +56,7 @@ def operation(name: str = "back", **changes: Any) -> HudiOperation:
                 "uid": f"uid-of-{name}",
                 "generation": 1,
                 "creationTimestamp": at(told.get("created", NOW - minutes(5))),
+                "annotations": told.get("annotations", {}),
                 "finalizers": [OPERATION_FINALIZER] if held else [],
                 **({"deletionTimestamp": at(deleted)} if deleted is not None else {}),
             },

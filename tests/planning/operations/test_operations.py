@@ -119,6 +119,24 @@ def test_what_its_own_status_says_to_have_begun_goes_on() -> None:
     assert launch.job.operation.instant == ago(20)
 
 
+def test_one_that_comes_again_from_a_backup_is_not_done_again() -> None:
+    """A backup keeps neither its uid nor its status, and to go back once more takes away what came since."""
+    copied: dict[str, Any] = {"annotations": {"hudi-operator.io/operation-uid": "uid-from-before"}}
+    seen = world(operation(**copied))
+    assert (of(seen).state, of(seen).reason, of(seen).begun) == (FAILED, "ComesAgain", False)
+    assert "Nothing was changed" in of(seen).message
+    assert launches(again(seen, status_of(seen))) == []
+    own: dict[str, Any] = {"annotations": {"hudi-operator.io/operation-uid": "uid-of-back"}}
+    for one in (operation(**own), operation(**copied, dryRun=True)):
+        assert len(launches(world(one, remembered=(entry(),)))) == 1
+
+
+def test_one_that_comes_again_with_a_status_that_says_it_has_begun_is_finished() -> None:
+    told = HudiOperationStatus(phase=RUNNING, reason="Retrying", begun=True, instant=ago(20))
+    copied = {"hudi-operator.io/operation-uid": "uid-from-before"}
+    assert len(launches(world(operation(status=told, annotations=copied), gone=(20,)))) == 1
+
+
 def test_what_had_a_job_before_its_table_forgot_it_counts_as_begun() -> None:
     told = HudiOperationStatus(phase=RUNNING, reason="Running", instant=ago(20))
     for one, begun_again in ((operation(status=told), True), (operation(status=told, dryRun=True), False)):

@@ -273,6 +273,9 @@ class OperationReason(StrEnum):
     OTHER_WRITERS = "OtherWriters"
     """The table is Optimistic, and nobody has said that its other writers are stopped."""
 
+    COMES_AGAIN = "ComesAgain"
+    """It is a copy of an operation that there was before, as from a backup: what was asked for once is done once."""
+
     NOT_LATEST = "NotLatest"
     """The commit that a rollback names is not the latest one."""
 

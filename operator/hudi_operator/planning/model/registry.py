@@ -321,6 +321,10 @@ _OPERATIONS: _Table = {
         Retry.NEVER,
         "Stop the other writers, then create another HudiOperation with `acceptOtherWriters: true`.",
     ),
+    OperationReason.COMES_AGAIN: (
+        Retry.NEVER,
+        "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, if it is to be done.",
+    ),
     OperationReason.NOT_LATEST: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.TOO_MANY: (Retry.WHEN_CLEARED, "Delete operations that wait, or raise `operations.maxPerTable`."),
     OperationReason.TABLE_NOT_FOUND: (Retry.WHEN_CLEARED, "Create the HudiTable, or another HudiOperation."),

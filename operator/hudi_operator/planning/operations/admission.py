@@ -1,7 +1,7 @@
 """Whether an operation may begin: by its class, by a person, and by what the table shows. The driver looks again."""
 
 from hudi_jobs.contract import ConcurrencyMode
-from hudi_operator.api.resources import HudiOperation
+from hudi_operator.api.resources import OPERATION_UID_ANNOTATION, HudiOperation
 from hudi_operator.api.spec.operation import OperationApproval
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
@@ -10,6 +10,8 @@ from hudi_operator.planning.model.reasons import OperationReason
 from hudi_operator.planning.operations.answer import Answer, fails, waits
 from hudi_operator.planning.operations.cascade import cascade_asks_for_approval, cascade_wording
 from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, wording_of
+
+_SHOWN = 64
 
 
 def admitted(resource: HudiOperation, observation: Observation) -> Answer | NamedOperationJob:
@@ -22,7 +24,7 @@ def admitted(resource: HudiOperation, observation: Observation) -> Answer | Name
             OperationReason.NOT_ALLOWED,
             f"The HudiTableClass {name} allows no {spec.kind}: ask the platform team to add it to operations.allowed.",
         )
-    if (refused := _beside_others(resource, observation)) is not None:
+    if (refused := _comes_again(resource) or _beside_others(resource, observation)) is not None:
         return refused
     instant = KINDS[spec.kind].admit(resource, observation)
     if isinstance(instant, Answer):
@@ -37,6 +39,19 @@ def admitted(resource: HudiOperation, observation: Observation) -> Answer | Name
             message=f"The {what} waits for approval: set spec.approved to true.",
         )
     return job
+
+
+def _comes_again(resource: HudiOperation) -> Answer | None:
+    """Refuse a copy of an operation: a backup keeps no status, so that nothing else tells that it was done before."""
+    named = resource.metadata.annotations.get(OPERATION_UID_ANNOTATION)
+    if named in {None, resource.metadata.uid} or resource.spec.dry_run:
+        return None
+    return fails(
+        OperationReason.COMES_AGAIN,
+        f"It is a copy of a HudiOperation that there was before (uid {named[:_SHOWN]}), as one that was restored from "
+        "a backup: what that did may be undone by doing it again. Create another, without the annotation "
+        f"{OPERATION_UID_ANNOTATION}, if it is to be done. Nothing was changed.",
+    )
 
 
 def _beside_others(resource: HudiOperation, observation: Observation) -> Answer | None:
