@@ -46,6 +46,7 @@ async def test_an_operation_is_held_told_and_let_go_without_a_table(place: Place
     found = await place.reconcile("back")
     assert found is not None
     assert found["metadata"]["finalizers"] == ["hudi-operator.io/operation"]
+    assert found["metadata"]["annotations"] == {"hudi-operator.io/operation-uid": found["metadata"]["uid"]}
     assert (found["status"]["phase"], found["status"]["reason"]) == ("Pending", "TableNotFound")
     assert place.woken == [table_key(place.namespace, "flights")]
     await place.delete("back")

@@ -269,6 +269,18 @@ def test_a_service_names_no_write_whatever_is_said_for_it() -> None:
     assert left(after(said, known=asked, said=UNNAMED)) == {}
 
 
+def test_what_a_driver_that_works_has_named_is_its_own_however_long_it_takes() -> None:
+    """Status had lost it, so that nobody knows what was pending before it, and its store shows no heartbeat."""
+    living = job(class_version=VERSION, generation=1)
+    first = after(living, known=running(pending=None, live=live()), beating=(), **LOCK)
+    later = again(first, status_of(first))
+    plan = plan_for(later, now=NOW + minutes(24 * 60))
+    assert [(one.owner, one.left_alone_until) for one in plan.services.ingestion.pending] == [("ThisTable", None)]
+    assert not plan.services.cleaning.due, "a cleaning beside it would roll back what is being written"
+    unnamed = replace(later, snapshot=replace(later.snapshot, progress=UNNAMED))
+    assert plan_for(unnamed, now=NOW + minutes(24 * 60)).services.cleaning.reason == "FailedWrite"
+
+
 def test_beside_what_a_driver_has_named_nothing_is_guessed_in_an_optimistic_table() -> None:
     """What another tool has begun meanwhile keeps the time that it has."""
     two: dict[str, Any] = {"writes": (T, STRANGERS), "beating": (T, STRANGERS), **LOCK}

@@ -20,6 +20,7 @@ from hudi_operator.api.status.table import ActiveJob
 from hudi_operator.api.values.base import parse_duration
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.times import parse_time
+from hudi_operator.planning.runs.continuous import progress_of
 from hudi_operator.planning.runs.windows import SKEW
 from hudi_operator.planning.writers.leftover import is_new_since
 from hudi_operator.planning.writers.ownership import is_ours
@@ -36,7 +37,8 @@ HEARTBEAT_MARGIN = timedelta(seconds=40)
 class Watch:
     """What tells whose pending instants are.
 
-    `planned` maps plans to the runs that they name, `heartbeats` instants to their last sign in milliseconds since
+    `planned` maps plans to the runs that they name, `made` are instants that the driver of an active one says to have
+    made in the batch that is under way, `heartbeats` maps instants to their last sign in milliseconds since
     1970. `left_behind` are the instants that ended runs of this table began.
     """
 
@@ -45,6 +47,7 @@ class Watch:
     active: tuple[ActiveJob, ...] = ()
     left_behind: Mapping[str, LeftInstant] = field(default_factory=dict)
     planned: Mapping[str, str]
+    made: frozenset[str] = frozenset()
     heartbeats: Mapping[str, int]
     disabled: frozenset[Service] = frozenset()
 
@@ -54,6 +57,8 @@ class Watch:
         What an ended run has left of a service, which a continuous driver did for it, is not the driver's own.
         """
         time = pending.instant.time
+        if time in self.made and pending.kind is PendingKind.WRITE:
+            return True
         is_left = time in self.left_behind and pending.kind is not PendingKind.WRITE
         return any(
             job.name == self.planned.get(time)
@@ -120,6 +125,9 @@ def watch_of(
         planned={
             one.instant.time: one.run for one in snapshot.planned if is_ours(one, observation, runs=(), sure=False)
         },
+        made=frozenset(
+            time for job in active if (told := progress_of(job, snapshot)) is not None for time in told.made
+        ),
         heartbeats=dict(snapshot.heartbeats),
         disabled=frozenset(service for service in SERVICES if mode_of(spec, service) is ServiceMode.DISABLED),
     )
