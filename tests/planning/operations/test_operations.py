@@ -191,6 +191,25 @@ def test_a_restore_goes_to_the_commit_of_a_savepoint() -> None:
     assert (named.instant, named.newer_savepoints, named.reingest) == (ago(30), "Remove", False)
 
 
+@pytest.mark.parametrize("approved", [False, True])
+def test_a_restore_is_done_to_the_commit_that_was_shown_for_approval_or_not_at_all(*, approved: bool) -> None:
+    """Who may make savepoints may make another of the name, and must not choose what another person has approved."""
+    asks: dict[str, Any] = {"table_class": allowing(approval="Manual")}
+    to_named = operation(restore={"savepoint": "daily"})
+
+    def kept(number: float) -> dict[str, Any]:
+        return {"savepoints": (savepoint_entry(instant=ago(number), state="Kept"),)}
+
+    first = world(to_named, told=kept(20), **asks)
+    shown = of(first)
+    assert (shown.state, shown.job and shown.job.instant) == (AWAITING, ago(20))
+    let = operation(restore={"savepoint": "daily"}, approved=approved)
+    same = world(let, remembered=(shown,), told=kept(20), **asks)
+    assert [one.job.operation and one.job.operation.instant for one in launches(same)] == [ago(20)] * approved
+    other = world(let, remembered=(shown,), told=kept(10), **asks)
+    assert (of(other).state, of(other).reason, launches(other)) == (FAILED, "TargetChanged", [])
+
+
 def test_a_restore_waits_for_a_savepoint_that_is_not_there() -> None:
     seen = world(operation(restore={"savepoint": "daily"}), remembered=(entry(),), **INGESTS)
     assert (of(seen).state, of(seen).reason) == (PENDING, "SavepointNotFound")

@@ -273,6 +273,9 @@ class OperationReason(StrEnum):
     OTHER_WRITERS = "OtherWriters"
     """The table is Optimistic, and nobody has said that its other writers are stopped."""
 
+    TARGET_CHANGED = "TargetChanged"
+    """The savepoint that a restore names is of another commit than the one that was shown."""
+
     COMES_AGAIN = "ComesAgain"
     """It is a copy of an operation that there was before, as from a backup: what was asked for once is done once."""
 

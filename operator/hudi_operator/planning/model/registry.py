@@ -321,6 +321,7 @@ _OPERATIONS: _Table = {
         Retry.NEVER,
         "Stop the other writers, then create another HudiOperation with `acceptOtherWriters: true`.",
     ),
+    OperationReason.TARGET_CHANGED: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.COMES_AGAIN: (
         Retry.NEVER,
         "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, if it is to be done.",

@@ -14,8 +14,13 @@ from hudi_operator.planning.operations.kinds.registry import KINDS, job_of, word
 _SHOWN = 64
 
 
-def admitted(resource: HudiOperation, observation: Observation) -> Answer | NamedOperationJob:
-    """Return what the Jobs of an operation are to do, or why it does not begin."""
+def admitted(
+    resource: HudiOperation, observation: Observation, *, shown: NamedOperationJob | None = None
+) -> Answer | NamedOperationJob:
+    """Return what the Jobs of an operation are to do, or why it does not begin.
+
+    `shown` is what was said before that they would do: what a person has approved is done, and nothing else.
+    """
     spec, table_class = resource.spec, observation.table_class
     settings = table_class.spec.operations if table_class is not None else None
     if settings is None or spec.kind not in settings.allowed:
@@ -30,6 +35,12 @@ def admitted(resource: HudiOperation, observation: Observation) -> Answer | Name
     if isinstance(instant, Answer):
         return instant
     job = job_of(resource, observation.table, instant)
+    if shown is not None and shown.instant != job.instant:
+        return fails(
+            OperationReason.TARGET_CHANGED,
+            f"It was to be a {wording_of(shown)}, and what it names is of commit {job.instant} by now. Create another "
+            "one. Nothing was changed.",
+        )
     asks = settings.approval is OperationApproval.MANUAL or cascade_asks_for_approval(resource, observation)
     if asks and not spec.approved and not spec.dry_run:
         what = f"{wording_of(job)}{cascade_wording(resource, observation)}"
@@ -37,6 +48,7 @@ def admitted(resource: HudiOperation, observation: Observation) -> Answer | Name
             state=OperationState.AWAITING_APPROVAL,
             reason=OperationReason.AWAITING_APPROVAL,
             message=f"The {what} waits for approval: set spec.approved to true.",
+            job=job,
         )
     return job
 

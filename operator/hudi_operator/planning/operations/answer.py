@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 
 from hudi_operator.api.status.operation import OperationState
+from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.planning.model import Observation
 from hudi_operator.planning.model.reasons import OperationReason
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Why an operation does not begin: it waits, or fails for good."""
+    """Why an operation does not begin: it waits, or fails for good. `job` is what it waits with for an approval."""
 
     state: OperationState
     reason: str
     message: str
+    job: NamedOperationJob | None = None
 
 
 def waits(reason: str, message: str) -> Answer:

@@ -105,10 +105,11 @@ def _admitted(
     if count >= limit:
         message = f"The class lets {limit} operations of a table wait at once; the table looks at it later."
         return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message), None
-    answer = admitted(one.resource, observation)
+    answer = admitted(one.resource, observation, shown=one.entry.job)
     if isinstance(answer, Answer):
         over = {"finished_at": format_time(now)} if answer.state in FINISHED else {}
-        return _with(one, state=answer.state, reason=answer.reason, message=answer.message, **over), None
+        job = answer.job or one.entry.job
+        return _with(one, state=answer.state, reason=answer.reason, message=answer.message, job=job, **over), None
     return one, answer
 
 
