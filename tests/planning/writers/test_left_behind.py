@@ -304,6 +304,24 @@ def test_an_operation_that_was_only_tried_has_made_no_write(*, dry_run: bool) ->
     assert left(after(over, known=known, said=None, beating=())) == ({} if dry_run else {T: False})
 
 
+@pytest.mark.parametrize("action", ["clustering", "replacecommit", "compaction"])
+@pytest.mark.parametrize("states", [("requested",), ("requested", "inflight")])
+def test_the_plan_of_a_service_that_the_jvm_has_made_too_is_no_write_of_a_dead_writer(
+    action: str, states: tuple[str, ...]
+) -> None:
+    """A driver names all instants of its JVM; before version 8 a clustering has the action of an overwrite."""
+    said = NAMED.model_copy(update={"made": (T, STRANGERS)})
+    names = [*write(T), *(f"{STRANGERS}.{action}.{state}" for state in states)]
+    for clusterings in ([STRANGERS], None):
+        shows = story(done("deltacommit", 5), *names, clusterings=clusterings, version=6)
+        observation = after(KILLED, said=said, clustering={"mode": "Async"})
+        observation = replace(observation, snapshot=replace(observation.snapshot, timeline=shows))
+        assert left(observation) == {T: True, STRANGERS: False}
+        following = next_run(observation)
+        assert following is not None
+        assert following.dead == (T,)
+
+
 def test_of_two_runs_in_sequence_each_has_left_its_own() -> None:
     first = after(KILLED)
     remembered = status_of(first)
