@@ -388,6 +388,8 @@ def test_a_pod_that_was_evicted_after_its_report_still_reports() -> None:
         ([the_job(), terminated(0, "Completed")], False),
         ([the_job(status=FAILED)], False),
         ([the_job(status=FAILED), COLLECTED], False),
+        # The phase says that it has failed before its container has ended, as when its node runs out of memory.
+        ([the_job(status=FAILED), the_pod("Failed", reason="Evicted")], False),
         ([the_job(status=FAILED), terminated(137, "ContainerStatusUnknown")], False),
         # What containerd says of a task that it does not find any more, and what no runtime says that is known.
         ([the_job(status=FAILED), terminated(255, "Unknown")], False),
