@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_operator.storage import open_filesystem
 from hudi_operator.timeline import TimelineReader
@@ -18,8 +18,7 @@ from hudi_operator.timeline.output.document import timeline_document
 
 GENERATOR = Path(__file__).parents[1] / "fixtures" / "timeline" / "generator" / "make_fixtures.py"
 SETTINGS = ("minCommits", "maxCommits", "retainCommits", "deltaCommits")
-SCENARIOS = ("mor-compaction", *(["writes-in-progress", "cow-clustering", "cow-archived"] if ALL else []))
-"""What is left out by default is as it was once, packed beside the generator."""
+SCENARIOS = ("mor-compaction", "writes-in-progress", "cow-clustering", "cow-archived")
 
 
 def load_generator() -> ModuleType:
@@ -32,6 +31,7 @@ def load_generator() -> ModuleType:
     return module
 
 
+@IN_FULL  # otherwise `test_oracle.py` has such tables, packed beside the generator
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_reader_agrees_with_hudi_on_tables_that_were_just_made(tmp_path: Path, would_do: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.spark_jobs.operations.asked import ROLLBACK, commits, done, operate, report_of, rows
 from tests.spark_jobs.services.test_services import add, csv, notes, succeeded
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import CHECKPOINT_KEY, OPERATOR_KEY, RUN_KEY, TABLE_KEY, Outcome, TableOwner
 
@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.spark]
 OWNER = TableOwner(operator="cluster/hudi-operator", table_uid="uid-1", table="team/flights")
 
 
-@pytest.mark.parametrize("kind", ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])])
+@IN_FULL
+@pytest.mark.parametrize("kind", ["CopyOnWrite", "MergeOnRead"])
 def test_without_reading_again_the_next_ingestion_reads_what_is_new_and_no_more(lake: Any, kind: str) -> None:
     lake.table, lake.owner = {"type": kind}, OWNER
     add(lake, 2)

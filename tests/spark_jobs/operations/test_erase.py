@@ -34,7 +34,7 @@ from hudi_jobs.services.client import write_client
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-COMMITS, INDEXED = (40, 7) if ALL else (14, 4)
+COMMITS, INDEXED = (40, 7) if ALL else (11, 3)
 """How many commits there are before the erasure, and how many of them, the last ones, write indexes too."""
 
 

@@ -99,6 +99,7 @@ def test_a_key_goes_from_all_partitions_of_a_table_whose_index_of_record_keys_te
     assert holding(lake.folder / "table", KEY) == []
 
 
+@IN_FULL
 def test_an_index_of_record_keys_beside_which_it_could_not_be_made_again_stops_no_rollback(lake: Any) -> None:
     table(lake, "CopyOnWrite", "GlobalRecordLevel", metadata=True)
     insert(lake, [(customer(0), "b", 2, 2)])

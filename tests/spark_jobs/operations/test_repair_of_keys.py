@@ -152,6 +152,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(lake: Any, program: C
     finished_once(lake, made, sorted(STAYING))
 
 
+@IN_FULL
 def test_the_next_run_finishes_what_one_that_broke_off_has_changed(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By buckets the rows that are too many lie in a second file of their bucket, beside which Hudi updates none."""
     table(lake, "MergeOnRead", "Bucket", version=9, metadata=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.asked import LOCK, ROLLBACK, commits, done, operate, overwrite, pending, rows
-from tests.spark_jobs.trials import ALL, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, crossed
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.operations.journal import RECORD_FILE
@@ -108,6 +108,7 @@ def test_tables_of_both_versions_go_back_with_and_without_a_lock(
     assert {row[1] for row in rows(lake, metadata=True)} == {5}
 
 
+@IN_FULL
 @pytest.mark.s3
 @pytest.mark.slow
 def test_a_table_on_s3_goes_back_and_its_record_is_written_on_a_condition(lake: Any, s3: Any) -> None:

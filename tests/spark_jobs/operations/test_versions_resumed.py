@@ -11,7 +11,7 @@ from tests.spark_jobs.operations.asked import DOWNGRADE, UPGRADE, commits, done,
 from tests.spark_jobs.operations.test_versions import change, declare, read_by_the_operator, savepoints
 from tests.spark_jobs.services.test_services import fill, succeeded
 from tests.spark_jobs.tables.test_table_version import versions
-from tests.spark_jobs.trials import ALL, LEASE, crossed
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE, crossed
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, Service
 from hudi_jobs.failures import TaskFailed
@@ -126,21 +126,21 @@ def test_properties_that_a_driver_was_killed_over_are_put_back_and_one_that_fail
     assert len(rows(lake)) > 0
 
 
+@IN_FULL
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @crossed(
-    ("before, after", [(6, 9), *([(9, 6)] if ALL else [])]),
-    ("kind", ["CopyOnWrite", *(["MergeOnRead"] if ALL else [])]),
+    ("before, after", [(6, 9), (9, 6)]),
+    ("kind", ["CopyOnWrite", "MergeOnRead"]),
 )
 def test_the_next_run_finishes_what_a_killed_one_has_begun(
     lake: Any, program: Callable[..., Any], before: int, after: int, kind: str
 ) -> None:
     declare(lake, kind, before, metadata=True)
     lake.lease = LEASE
-    moments = MOMENTS if ALL else ("moving",)
     fill(lake, 3, rows=500)
     lake.spec.pop("tableVersion")
-    for number, moment in enumerate(moments, start=3):
+    for number, moment in enumerate(MOMENTS, start=3):
         fill(lake, 1, first=number, rows=500)
         expected, uid = rows(lake), f"uid-{moment}"
         asked = request(
@@ -163,7 +163,7 @@ def test_the_next_run_finishes_what_a_killed_one_has_begun(
         assert versions(lake) == [str(after)] * 2, moment
         assert report.target in savepoints(lake), moment
         assert lake.ingest().outcome is Outcome.NOTHING_TO_DO, moment
-        if moment == moments[-1]:
+        if moment == MOMENTS[-1]:
             break
         done(change(lake, after, before, uid=f"{uid}-back"))
         assert rows(lake) == expected, moment

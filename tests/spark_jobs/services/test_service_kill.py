@@ -55,6 +55,7 @@ def kill_at(moment: str, table: Any, program: Callable[..., Any]) -> None:
     running.kill()
 
 
+@IN_FULL
 def test_a_killed_archival_is_finished_by_the_next(lake: Any, program: Callable[..., Any]) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     commits = 12 if lake.metadata_table else 6  # nothing is archived that a metadata table has not taken in

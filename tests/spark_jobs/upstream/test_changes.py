@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.operations.erasing import erase, erased
-from tests.spark_jobs.trials import crossed
+from tests.spark_jobs.trials import IN_FULL, crossed
 from tests.spark_jobs.upstream.conftest import KINDS, sampled
 
 from hudi_jobs.contract import METADATA_PREFIX, FailureReason, Outcome
@@ -118,6 +118,7 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
     assert upstream.follow().outcome is Outcome.NOTHING_TO_DO
 
 
+@IN_FULL
 def test_what_was_erased_upstream_and_here_is_no_removal(upstream: Any) -> None:
     upstream.write([(1, "d", "a", 1), (2, "d", "b", 1)])
     upstream.follow()
