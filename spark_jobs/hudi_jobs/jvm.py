@@ -150,6 +150,12 @@ def frame_of_relation(session: SparkSession, relation: JavaObject) -> DataFrame:
     return DataFrame(spark_session(session).sqlContext().baseRelationToDataFrame(relation), session)
 
 
+def frame_of_rows(session: SparkSession, rows: JavaObject, ddl: str) -> DataFrame:
+    """Return a `JavaRDD` of rows as a data frame with the columns of a type that is written as a struct."""
+    kind = classes(session).org.apache.spark.sql.types.DataType.fromDDL(ddl)
+    return DataFrame(spark_session(session).createDataFrame(rows, kind), session)
+
+
 def java_objects(spark: SparkSession, *values: object) -> JavaObject:
     """Return a Java array of objects, which is what a reflective call takes."""
     gateway: JavaObject = spark.sparkContext._gateway  # noqa: SLF001

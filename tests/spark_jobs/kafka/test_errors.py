@@ -26,7 +26,6 @@ KAFKA = "org.apache.kafka.common"
         ("org.apache.kafka.clients.consumer.OffsetOutOfRangeException", "out of range", "InputLost"),
         ("java.lang.IllegalStateException", "Cannot fetch offset 4 (GroupId: g, TopicPartition: t-0).", "InputLost"),
         ("java.lang.OutOfMemoryError", "Java heap space", "OutOfMemory"),
-        ("java.lang.ArithmeticException", "long overflow", "SourceUnreadable"),
     ],
 )
 def test_each_exception_has_its_reason(kind: str, message: str, reason: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_jobs.contract import FailureReason, IngestionTask, KafkaSource, TableDefinition
 from hudi_jobs.failures import TaskFailed
-from hudi_jobs.ingestion.sources.kafka.options import client_options, spark_options
+from hudi_jobs.ingestion.sources.kafka.options import client_options, reader_options
 from hudi_jobs.ingestion.sources.kafka.request import matching, moment, require_request
 
 TABLE = {"name": "t", "basePath": "s3a://lake/t", "type": "CopyOnWrite", "recordKey": ["id"]}
@@ -131,5 +131,5 @@ def test_options_hold_no_secret_and_check_the_name_of_the_broker() -> None:
     assert options["ssl.truststore.location"] == "/etc/ca/ca.crt"
     assert options["ssl.endpoint.identification.algorithm"] == "https"
     assert options["config.providers"] == "dir,secret"
-    spark = spark_options(KafkaSource.model_validate(document))
-    assert (spark["failOnDataLoss"], spark["kafka.isolation.level"]) == ("true", "read_committed")
+    reader = reader_options(KafkaSource.model_validate(document))
+    assert reader == {**options, "isolation.level": "read_committed"}

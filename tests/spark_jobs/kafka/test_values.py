@@ -118,3 +118,26 @@ def test_names_that_clash_are_refused(
     result = stream.ingest()
     assert result.reason is reason, result
     assert not stream.lake.instants()
+
+
+def test_a_time_that_no_calendar_has_stops_nothing(stream: Any) -> None:
+    """A producer may send nanoseconds, or none (-1), and brokers keep what they are told."""
+    stream.create(message_timestamp_after_max_ms=str(2**63 - 1), retention_ms="-1")
+    times = {1: 1_700_000_000_123_456_789, 2: 1_700_000_000_123, 3: -1, 4: 1_700_000_000_123_456, 5: 2**63 - 1}
+    messages = [(None, json.dumps({"id": each, "v": "x"}).encode(), (), at) for each, at in times.items()]
+    stream.raw([(None, None, (), 2**63 - 1), messages[0], messages[4]])
+    first = succeeded(stream.ingest(maxRecords=2))
+    assert stream.rows("id") == [(1,)]  # nobody asks for the time
+    assert (first.backlog_records, first.complete_up_to) == (1, None)
+
+    stream.raw([(None, None, (), 2**63 - 1), *messages])
+    asked: dict[str, Any] = {"source": {"columns": {"timestamp": "at"}}, "schemaEvolution": "AddColumns"}
+    refused = stream.ingest(**asked)
+    assert refused.reason is FailureReason.BAD_RECORDS, refused
+    folder = f"{stream.lake.root}/bad"
+    result = succeeded(stream.ingest(**asked, badRecords="Quarantine", quarantinePath=folder, run="one"))
+    assert (result.rows_read, result.rows_quarantined) == (7, 4)
+    kept = stream.lake.spark.read.json(f"{folder}/one/flights/unreadable").collect()
+    assert f'a message with the time {times[1]} ms: {{"id": 1, "v": "x"}}' in {row["record"] for row in kept}
+    known = dt.datetime.fromisoformat("2023-11-14T22:13:20.123")
+    assert stream.rows("id", "at") == [(1, None), (2, known), (3, None)]

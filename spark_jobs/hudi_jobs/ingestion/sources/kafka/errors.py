@@ -26,7 +26,6 @@ _UNAVAILABLE = re.compile(
     r"|LeaderNotAvailableException|BrokerNotAvailableException|CoordinatorNotAvailableException|UnknownHostException"
     r"|ReplicaNotAvailableException|RetriableException|ConnectException"
 )
-_FAR_AWAY = re.compile(r"\Along overflow\Z")
 _TABLES: tuple[tuple[FailureReason, re.Pattern[str], str], ...] = (
     (
         FailureReason.INPUT_LOST,
@@ -36,12 +35,6 @@ _TABLES: tuple[tuple[FailureReason, re.Pattern[str], str], ...] = (
     (FailureReason.SOURCE_ACCESS_DENIED, _DENIED, "The brokers refused the job, or it does not trust them"),
     (FailureReason.SOURCE_NOT_FOUND, _MISSING, "A topic does not exist"),
     (FailureReason.SOURCE_UNAVAILABLE, _UNAVAILABLE, "The brokers did not answer"),
-    (
-        FailureReason.SOURCE_UNREADABLE,
-        _FAR_AWAY,
-        "A message has a time that Spark cannot hold, as where nanoseconds were taken for milliseconds; remove it and "
-        "what is before it from the topic (kafka-delete-records), and set onDataLoss to Skip",
-    ),
 )
 
 

@@ -4,18 +4,11 @@ Nothing secret is among them. The clients look at the files of mounted Secrets t
 in the driver as in the executors. Bounds are such that brokers that do not answer are given up within a minute.
 """
 
-import io
-import tempfile
-import zipfile
-from importlib.resources import files
-from pathlib import Path
-
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import Isolation, KafkaSecurity, KafkaSource, SaslMechanism
+from hudi_jobs.ingestion.sources.kafka.java_classes import compiled_class
 from hudi_jobs.ingestion.sources.kafka.secret_files import require_files
-from hudi_jobs.jvm import classes
 
 _PROVIDER = "SecretFiles"
 _DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
@@ -40,16 +33,9 @@ def client_options(source: KafkaSource) -> dict[str, str]:
     }
 
 
-def spark_options(source: KafkaSource) -> dict[str, str]:
-    """Return the options of Spark's source, besides what is read."""
-    return {
-        **{f"kafka.{key}": value for key, value in client_options(source).items()},
-        "kafka.isolation.level": isolation_level(source),
-        "failOnDataLoss": "true",
-        "includeHeaders": "true",
-        "kafkaConsumer.pollTimeoutMs": "20000",
-        "fetchOffset.numRetries": "2",
-    }
+def reader_options(source: KafkaSource) -> dict[str, str]:
+    """Return what the consumers of executors are made with, besides what Spark sets itself."""
+    return {**client_options(source), "isolation.level": isolation_level(source)}
 
 
 def isolation_level(source: KafkaSource) -> str:
@@ -61,7 +47,7 @@ def prepare_secrets(spark: SparkSession, source: KafkaSource) -> None:
     """Look whether the files are there, and give the JVMs what reads them; raise `TaskFailed` where one is missing."""
     require_files(source)
     if source.security.mechanism is not None:
-        _add_provider(spark)
+        compiled_class(spark, _PROVIDER)
 
 
 def _sasl(security: KafkaSecurity) -> dict[str, str]:
@@ -97,25 +83,3 @@ def _providers(security: KafkaSecurity) -> dict[str, str]:
         used |= {"secret": _PROVIDER}
     classes_of = {f"config.providers.{name}.class": kind for name, kind in used.items()}
     return {"config.providers": ",".join(used), **classes_of}
-
-
-def _add_provider(spark: SparkSession) -> None:
-    """Compile the provider and add it to the class paths of the driver and of the executors, once for each JVM."""
-    jvm = classes(spark)
-    try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_PROVIDER)
-    except Py4JJavaError:
-        jar = Path(tempfile.mkdtemp()) / f"{_PROVIDER}.jar"
-        jar.write_bytes(_provider_jar(spark))
-        spark.sql(f"ADD JAR '{jar}'")
-
-
-def _provider_jar(spark: SparkSession) -> bytes:
-    jvm = classes(spark)
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(files(__package__).joinpath(f"{_PROVIDER}.java").read_text())
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr(f"{_PROVIDER}.class", bytes(compiler.getBytecodes()[_PROVIDER]))
-    return content.getvalue()

@@ -1,6 +1,5 @@
 """From offsets to the rows of a source: the bounded read, the columns of the value, and those of the message."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -19,20 +18,18 @@ from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE, Origi
 from hudi_jobs.ingestion.sources.kafka.errors import asking
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
-    MESSAGE_TYPE,
     RESERVED,
     Decoded,
     corrupt_text,
     field,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+from hudi_jobs.ingestion.sources.kafka.messages import has_no_calendar, message_time, messages
 from hudi_jobs.ingestion.sources.kafka.offsets import Range
-from hudi_jobs.ingestion.sources.kafka.options import spark_options
 from hudi_jobs.ingestion.types import column_named
 from hudi_jobs.jvm import tried_cast
 
 _TOMBSTONE = "_tombstone"
-_FIELDS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 
 def read_rows(
@@ -43,8 +40,8 @@ def read_rows(
     `events` is what an envelope has kept with the checkpoint.
     """
     with asking("The topics cannot be read"):
-        messages = _messages(context, source, read)
-        decoded = format_of(source).decode(context, source, messages)
+        decoded = format_of(source).decode(context, source, messages(context.spark, source, read))
+        decoded = _with_times(source, decoded)
         unwrapper = unwrapper_of(source)
         decoded = replace(decoded, events=events)
         if unwrapper is not None:
@@ -84,26 +81,16 @@ def require_free_names(source: KafkaSource, decoded: Decoded) -> None:
             )
 
 
-def _messages(context: TaskContext, source: KafkaSource, read: Sequence[Range]) -> DataFrame:
-    """Return the messages of the ranges as the one column `MESSAGE`."""
-    spark = context.spark
-    if not read:
-        return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
-    assigned: dict[str, list[int]] = {}
-    starting: dict[str, dict[str, int]] = {}
-    ending: dict[str, dict[str, int]] = {}
-    for one in read:
-        assigned.setdefault(one.place.topic, []).append(one.place.partition)
-        starting.setdefault(one.place.topic, {})[str(one.place.partition)] = one.start
-        ending.setdefault(one.place.topic, {})[str(one.place.partition)] = one.until
-    options = {
-        **spark_options(source),
-        "assign": json.dumps(assigned),
-        "startingOffsets": json.dumps(starting),
-        "endingOffsets": json.dumps(ending),
-    }
-    frame = spark.read.format("kafka").options(**options).load()
-    return frame.select(sf.struct(*[sf.col(name) for name in _FIELDS]).alias(MESSAGE))
+def _with_times(source: KafkaSource, decoded: Decoded) -> Decoded:
+    """Mark messages as bad whose time is to be a column and is none; without that nobody looks at it."""
+    if source.columns.timestamp is None:
+        return decoded
+    time = sf.concat(sf.lit("a message with the time "), field("timestamp").cast("string"), sf.lit(" ms: "))
+    text = sf.concat(time, sf.coalesce(corrupt_text(field("value")), sf.lit("null")))
+    passed_over = field("value").isNull() & sf.lit(source.tombstones is Tombstones.SKIP)
+    is_bad = sf.col(CORRUPT_RECORD).isNull() & has_no_calendar() & ~passed_over
+    corrupt = sf.when(is_bad, text).otherwise(sf.col(CORRUPT_RECORD))
+    return replace(decoded, frame=decoded.frame.withColumn(CORRUPT_RECORD, corrupt))
 
 
 def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
@@ -114,7 +101,7 @@ def _with_message(source: KafkaSource, frame: DataFrame) -> DataFrame:
         names.topic: field("topic"),
         names.partition: field("partition"),
         names.offset: field("offset"),
-        names.timestamp: field("timestamp"),
+        names.timestamp: message_time(),
         names.headers: field("headers"),
     }
     own = [column_named(name) for name in frame.columns if name not in {MESSAGE, CORRUPT_RECORD}]

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from hudi_jobs.contract import KafkaSource
 from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.messages import LAST_TIME
 from hudi_jobs.ingestion.sources.kafka.offsets import TopicPartition
 from hudi_jobs.ingestion.sources.kafka.options import client_options, isolation_level
 from hudi_jobs.jvm import JavaObject, classes, iterated, java_map
@@ -59,7 +60,8 @@ def _average(
 def oldest_time(spark: SparkSession, source: KafkaSource, following: Mapping[TopicPartition, int]) -> int | None:
     """Return the least timestamp of the next message in each partition, in milliseconds; None where it is not known.
 
-    Messages of transactions that are open count: they are not in the table either.
+    Messages of transactions that are open count: they are not in the table either. A time that is none, as -1 or
+    nanoseconds, is not known.
     """
     if len(following) > _MOST_PARTITIONS:
         return None
@@ -72,7 +74,7 @@ def oldest_time(spark: SparkSession, source: KafkaSource, following: Mapping[Top
                 place = TopicPartition(str(record.topic()), int(record.partition()))
                 times.setdefault(place, int(record.timestamp()))
                 consumer.pause(_java_partitions(spark, [place]))
-    known = len(times) == len(following) and all(one >= 0 for one in times.values())
+    known = len(times) == len(following) and all(0 <= one <= LAST_TIME for one in times.values())
     return min(times.values()) if known and times else None
 
 

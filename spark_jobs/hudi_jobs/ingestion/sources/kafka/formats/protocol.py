@@ -4,12 +4,12 @@ A module of a format has two functions, which `registry.py` names in one line of
 
 - `require(source)` looks at the request alone, before any broker is asked, and raises `TaskFailed(INVALID_REQUEST)`
   where the format lacks something (Avro without a registry).
-- `decode(context, source, messages) -> Decoded`. `messages` has the one column `MESSAGE`, a struct of what Spark's
-  source gives: `key` and `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP,
-  `timestampType` INT, `headers` ARRAY<STRUCT<key: STRING, value: BINARY>>. The result keeps every row and has `MESSAGE`
-  as it was, the columns of the value beside it, and `CORRUPT_RECORD` (`ingestion/rows.py`). The frame may be a union of
-  frames, and rows may come in any order: what came later is told by the offset inside of `MESSAGE`, and every row of
-  the result must still have it.
+- `decode(context, source, messages) -> Decoded`. `messages` has the one column `MESSAGE`, a struct of what the broker
+  gives: `key` and `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` BIGINT (milliseconds,
+  which may be any number), `timestampType` INT, `headers` ARRAY<STRUCT<key: STRING, value: BINARY>>. The result keeps
+  every row and has `MESSAGE` as it was, the columns of the value beside it, and `CORRUPT_RECORD`
+  (`ingestion/rows.py`). The frame may be a union of frames, and rows may come in any order: what came later is told by
+  the offset inside of `MESSAGE`, and every row of the result must still have it.
 
 What a decoder keeps to:
 
@@ -46,13 +46,13 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED, SEQUENCE
 
 MESSAGE = "_message"
-"""Column that holds the whole message as Spark's source gives it."""
+"""Column that holds the whole message as the broker gives it."""
 
 RESERVED = frozenset({MESSAGE, CORRUPT_RECORD, IS_DELETED, SEQUENCE})
 """Names that no column of a value may have."""
 
 MESSAGE_TYPE = (
-    "struct<key: binary, value: binary, topic: string, partition: int, offset: bigint, timestamp: timestamp, "
+    "struct<key: binary, value: binary, topic: string, partition: int, offset: bigint, timestamp: bigint, "
     "timestampType: int, headers: array<struct<key: string, value: binary>>>"
 )
 """The type of `MESSAGE`."""

@@ -1,0 +1,56 @@
+"""The bounded read: the messages of ranges of offsets as Spark's own readers fetch them, in rows of our own.
+
+Spark's source makes a timestamp of the time of each message, whether anybody asks for it or not, and fails the whole
+batch at one that it cannot hold, as where nanoseconds were taken for milliseconds. Producers may send any number.
+"""
+
+import uuid
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from hudi_jobs.contract import KafkaSource
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, MESSAGE_TYPE, field
+from hudi_jobs.ingestion.sources.kafka.java_classes import compiled_class
+from hudi_jobs.ingestion.sources.kafka.offsets import Range
+from hudi_jobs.ingestion.sources.kafka.options import reader_options
+from hudi_jobs.jvm import classes, frame_of_rows, scala_map, spark_session
+
+LAST_TIME = 253_402_300_799_999
+"""The last millisecond of the year 9999. Times beyond are mistakes, as microseconds in place of milliseconds."""
+
+_CONVERTER = "MessageRows"
+_POLL_MILLISECONDS = 20_000
+_FAIL_ON_LOSS = True
+
+
+def messages(spark: SparkSession, source: KafkaSource, read: Sequence[Range]) -> DataFrame:
+    """Return the messages of the ranges as the one column `MESSAGE`."""
+    if not read:
+        return spark.createDataFrame([], f"{MESSAGE}: {MESSAGE_TYPE}")
+    jvm = classes(spark)
+    converter = compiled_class(spark, _CONVERTER).newInstance()
+    # One call for all: there may be thousands.
+    lines = "\n".join(f"{one.place.topic} {one.place.partition} {one.start} {one.until}" for one in read)
+    ranges = jvm.PythonUtils.toSeq(converter.ranges(lines))
+    kafka = jvm.org.apache.spark.sql.kafka010
+    provider = getattr(getattr(kafka, "KafkaSourceProvider$"), "MODULE$")
+    group = f"spark-kafka-relation-{uuid.uuid4()}"
+    told = provider.kafkaParamsForExecutors(scala_map(spark, reader_options(source)), group)
+    context = spark_session(spark).sparkContext()
+    records = kafka.KafkaSourceRDD(context, told, ranges, _POLL_MILLISECONDS, _FAIL_ON_LOSS)
+    rows = records.toJavaRDD().map(converter)
+    frame = frame_of_rows(spark, rows, MESSAGE_TYPE)
+    return frame.select(sf.struct(*map(sf.col, frame.columns)).alias(MESSAGE))
+
+
+def message_time() -> Column:
+    """Return the time of a message, null where it has none: Kafka writes -1 then, and knows no time before 1970."""
+    milliseconds = field("timestamp")
+    return sf.when(milliseconds.between(0, LAST_TIME), sf.timestamp_millis(milliseconds))
+
+
+def has_no_calendar() -> Column:
+    """Tell whether a message has a time that no calendar has."""
+    return field("timestamp") > LAST_TIME
