@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         SaslMechanism,
         SchemaRegistry,
         SecurityProtocol,
+        SourceTables,
         StartingOffsets,
         Tombstones,
     )
@@ -197,6 +198,7 @@ __all__ = [
     "Service",
     "ServiceOrder",
     "ServiceRun",
+    "SourceTables",
     "StartingCommit",
     "StartingOffsets",
     "TableDefinition",

@@ -94,7 +94,8 @@ def unwrapped(
     events: Mapping[str, Any] | None = None,
     **table: Any,
 ) -> Decoded:
-    source = {"value": {"format": "Json", "envelope": "Debezium", **({"schema_ddl": ddl} if ddl else {})}}
+    value = {"schema_ddl": ddl, "source_tables": table.pop("source_tables", "One")}
+    source = {"value": {"format": "Json", "envelope": "Debezium", **value}}
     context, kafka = context_of(topic.spark, source, **{"ordering_fields": ("_event_lsn",), **table})
     unwrapper = unwrapper_of(kafka)
     assert unwrapper is not None

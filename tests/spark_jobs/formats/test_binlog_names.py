@@ -7,7 +7,7 @@ import pytest
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import followed
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import File, Log, continued, followed
 from hudi_jobs.ingestion.sources.kafka.state import KafkaProgress
 
 KNOWN = {"shop": "mysql-bin.######"}
@@ -31,6 +31,31 @@ def test_a_name_of_the_same_shape_is_followed_for_each_server() -> None:
 def test_another_shape_is_refused_with_both(known: dict[str, str], found: tuple[str, ...]) -> None:
     with pytest.raises(TaskFailed, match=r"'shop' were named '.*', and are now named '.*'") as caught:
         followed(known, {"shop": found})
+    assert caught.value.reason is FailureReason.TABLE_MISMATCH
+
+
+def log(newest: File, snapshot: File | None = None) -> dict[str, Log]:
+    return {"shop": Log(("b.#",), newest, snapshot)}
+
+
+def test_the_greatest_name_is_followed_and_events_that_come_again_or_late_are_no_restart() -> None:
+    assert continued({}, log(("b.3", 50))) == {"shop": ("b.3", 50)}
+    assert continued({"shop": ("b.3", 50)}, log(("b.2", 90))) == {"shop": ("b.3", 50)}
+    assert continued({"shop": ("b.3", 50)}, log(("b.4", 90), ("b.4", 90))) == {"shop": ("b.4", 90)}
+    # Of a partition that lags behind: Debezium made the snapshot before it dealt with the newest event.
+    assert continued({"shop": ("b.3", 50)}, log(("b.1", 10), ("b.1", 10))) == {"shop": ("b.3", 50)}
+    assert continued({}, log(("b.3", 50), ("b.1", 10))) == {"shop": ("b.3", 50)}
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [({"shop": ("b.3", 50)}, log(("b.1", 60), ("b.1", 55))), ({}, log(("b.3", 50), ("b.1", 55)))],
+)
+def test_a_snapshot_of_a_log_that_begins_again_is_refused(known: dict[str, File], found: dict[str, Log]) -> None:
+    with pytest.raises(
+        TaskFailed, match=r"A snapshot of 'shop' stands in the file 'b.1' .* older event in 'b.3'"
+    ) as caught:
+        continued(known, found)
     assert caught.value.reason is FailureReason.TABLE_MISMATCH
 
 

@@ -63,7 +63,17 @@ def test_events_are_rows_with_the_place_where_they_stood(topic: Topic) -> None:
 def test_an_update_of_mysql_stands_where_its_binlog_says(topic: Topic) -> None:
     topic.put(MYSQL_UPDATE)
     result = unwrapped(topic, ddl=None, **BINLOG)
-    assert result.events == {"logs": {"mysql-server-1": "mysql-bin.######"}}
+    assert result.events == {
+        "logs": {"mysql-server-1": "mysql-bin.######"},
+        "files": {"mysql-server-1": ["mysql-bin.000003", 1465581029523]},
+        "tables": ["mysql-server-1.inventory.customers"],
+    }
+    again = {**MYSQL_UPDATE, "op": "r", "ts_ms": 1465581029524, "before": None}
+    again["source"] = {**MYSQL_UPDATE["source"], "file": "mysql-bin.000002", "snapshot": "first"}
+    topic.put(again)
+    with pytest.raises(TaskFailed, match="are numbered from the beginning again"):
+        unwrapped(topic, ddl=None, events=result.events, **BINLOG)
+    topic.values.pop()
     row = rows_of(result)[0]
     assert row["_event_seq"] == "000003.484"
     assert (row["_event_bin_file"], row["_event_pos"], row["_event_row"]) == ("mysql-bin.000003", 484, 0)

@@ -105,17 +105,22 @@ def test_values_of_another_row_that_had_the_key_are_not_taken(topic: Topic) -> N
         postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=4),
         postgres("u", {"id": 1, "note": "own"}, lsn=5),
         postgres("u", {"id": 1, "note": PLACEHOLDER}, lsn=6),
+        postgres("c", {"id": 8, "note": "another"}, lsn=7),
+        {**postgres("u", {"id": 8, "note": PLACEHOLDER}, lsn=8), "before": {"id": 7, "note": None}},
     )
-    with pytest.raises(TaskFailed, match="note of 2 updates"):
+    with pytest.raises(TaskFailed, match="note of 3 updates"):
         unwrapped(topic)
     rows = rows_of(unwrapped(topic, bad_records="Quarantine"))
-    assert table(rows, "_event_lsn", "note") == [
+    found = table(rows, "_event_lsn", "note")
+    assert sorted(found[7:], key=str) == [(8, None), (None, None)]  # the delete of the former key, and the row
+    assert found[:7] == [
         (1, "other row"),
         (2, None),
         (None, None),
         (None, None),
         (5, "own"),
         (6, "own"),
+        (7, "another"),
     ]
 
 

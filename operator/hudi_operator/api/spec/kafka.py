@@ -12,6 +12,7 @@ from hudi_jobs.contract import (
     OffsetReset,
     SaslMechanism,
     SecurityProtocol,
+    SourceTables,
     Tombstones,
 )
 from hudi_operator.api.values.base import Model, Name, rules
@@ -102,6 +103,11 @@ class MessageValueSpec(Model):
     envelope: Envelope = Envelope.NONE
     """Debezium applies change events: rows that were inserted and updated are written, deleted ones are removed."""
 
+    source_tables: SourceTables = SourceTables.ONE
+    """With envelope Debezium, whether events may be of several tables of the database, as of shards, or of a table that
+    was renamed. One refuses those of another table: with equal keys its rows would replace the others. Several takes
+    them: keys never are the same."""
+
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
@@ -118,6 +124,11 @@ class MessageValueSpec(Model):
                 "!has(self.envelope) || self.envelope != 'Debezium' || !has(self.format) || "
                 "self.format in ['Json', 'Avro']",
                 "envelope Debezium is only for formats Json and Avro",
+            ),
+            (
+                "!has(self.sourceTables) || self.sourceTables == 'One' || "
+                "(has(self.envelope) && self.envelope == 'Debezium')",
+                "sourceTables Several is only for envelope Debezium",
             ),
         )
     )

@@ -86,6 +86,7 @@ def _value(value: MessageValueSpec) -> MessageValue:
         descriptor=value.protobuf.descriptor if value.protobuf else None,
         message_type=value.protobuf.message_type if value.protobuf else None,
         envelope=value.envelope,
+        source_tables=value.source_tables,
     )
 
 

@@ -45,6 +45,13 @@ class Envelope(StrEnum):
     DEBEZIUM = "Debezium"
 
 
+class SourceTables(StrEnum):
+    """Whether change events may be of several tables of a database."""
+
+    ONE = "One"
+    SEVERAL = "Several"
+
+
 class Tombstones(StrEnum):
     """What a message without a value means."""
 
@@ -96,6 +103,7 @@ class MessageValue(Document):
     descriptor: str | None = None
     message_type: str | None = None
     envelope: Envelope = Envelope.NONE
+    source_tables: SourceTables = SourceTables.ONE
 
 
 class SchemaRegistry(Document):

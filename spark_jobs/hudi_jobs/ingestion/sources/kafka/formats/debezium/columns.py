@@ -16,7 +16,8 @@ IGNORED = "_debezium_ignored"
 
 CREATE, READ, UPDATE, DELETE, TRUNCATE, MESSAGE_OPERATION = "c", "r", "u", "d", "t", "m"
 
-CHANGE_TYPE, SERVER = "_change_operation_type", "db_shard_source_partition"
+CHANGE_TYPE, SERVER, SCHEMA = "_change_operation_type", "db_shard_source_partition", "db_schema_source_partition"
+PROCESSED = "_upstream_event_processed_ts_ms"
 LSN, BINLOG_FILE, BINLOG_POSITION = "_event_lsn", "_event_bin_file", "_event_pos"
 
 
@@ -32,7 +33,7 @@ class Database:
     @property
     def names(self) -> tuple[str, ...]:
         """All added columns, in the order that HoodieStreamer has them."""
-        return (CHANGE_TYPE, "_upstream_event_processed_ts_ms", *(name for name, _, _ in self.columns))
+        return (CHANGE_TYPE, PROCESSED, *(name for name, _, _ in self.columns))
 
     def added(self, source: StructType) -> list[Column]:
         """Return the added columns; a field that the events do not have is null."""
@@ -41,7 +42,7 @@ class Database:
             tried_cast(sf.col(SOURCE)[field] if field in present else sf.lit(None), kind).alias(name)
             for name, field, kind in self.columns
         ]
-        processed = tried_cast(sf.col(PROCESSED_AT), LongType()).alias("_upstream_event_processed_ts_ms")
+        processed = tried_cast(sf.col(PROCESSED_AT), LongType()).alias(PROCESSED)
         return [sf.col(OPERATION).alias(CHANGE_TYPE), processed, *taken]
 
 
@@ -50,7 +51,7 @@ POSTGRES = Database(
     ordering=(LSN,),
     columns=(
         (SERVER, "name", StringType()),
-        ("db_schema_source_partition", "schema", StringType()),
+        (SCHEMA, "schema", StringType()),
         ("_event_origin_ts_ms", "ts_ms", LongType()),
         ("_event_tx_id", "txId", LongType()),
         (LSN, "lsn", LongType()),

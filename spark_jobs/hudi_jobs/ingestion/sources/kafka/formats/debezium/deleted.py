@@ -40,15 +40,17 @@ def with_late(rows: DataFrame, deleted: Deleted, keys: Sequence[str], database: 
     places = [StructField(f"o{number}", kinds[name]) for number, name in enumerate(database.ordering)]
     schema = StructType([StructField(_HASH, StringType()), StructField(_DELETED, StructType(places))])
     known = rows.sparkSession.createDataFrame([(hashed, place) for hashed, place in deleted.items()], schema)
-    joined = rows.withColumn(_HASH, _hash(rows, keys)).join(sf.broadcast(known), _HASH, "left")
-    late = ~sf.col(IS_DELETED) & (_place(database) < sf.col(_DELETED))
+    joined = rows.withColumn(_HASH, hash_of(rows, keys)).join(sf.broadcast(known), _HASH, "left")
+    late = ~sf.col(IS_DELETED) & (place_of(database) < sf.col(_DELETED))
     return joined.withColumn(LATE, sf.coalesce(late, never())).drop(_HASH, _DELETED)
 
 
 def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Database) -> dict[str, Place]:
     """Return the deletes that are kept after a batch with some: the newest."""
     gone = (
-        rows.where(sf.col(IS_DELETED)).groupBy(_hash(rows, keys).alias(_HASH)).agg(sf.max(_place(database)).alias("at"))
+        rows.where(sf.col(IS_DELETED))
+        .groupBy(hash_of(rows, keys).alias(_HASH))
+        .agg(sf.max(place_of(database)).alias("at"))
     )
     newest = gone.where(sf.col(_HASH).isNotNull()).orderBy(sf.desc("at")).limit(MOST_DELETED).collect()
     found = {str(row[_HASH]): tuple(row["at"]) for row in newest}
@@ -56,7 +58,7 @@ def after(before: Deleted, rows: DataFrame, keys: Sequence[str], database: Datab
     return dict(sorted(everything.items(), key=lambda each: each[1], reverse=True)[:MOST_DELETED])
 
 
-def _hash(rows: DataFrame, keys: Sequence[str]) -> Column:
+def hash_of(rows: DataFrame, keys: Sequence[str]) -> Column:
     """Return what stands for the key of a row, or for that of its message where a transform makes the row's key."""
     same_row = list(map(column_named, keys)) if set(keys) <= set(rows.drop(MESSAGE).columns) else [field("key")]
     named = sf.struct(*(column.alias(f"k{number}") for number, column in enumerate(same_row)))
@@ -64,5 +66,6 @@ def _hash(rows: DataFrame, keys: Sequence[str]) -> Column:
     return sf.when(is_whole, sf.substring(sf.sha2(sf.to_json(named), 256), 1, _DIGITS))
 
 
-def _place(database: Database) -> Column:
+def place_of(database: Database) -> Column:
+    """Return where an event stands in the log."""
     return sf.struct(*(column_named(name).alias(f"o{number}") for number, name in enumerate(database.ordering)))

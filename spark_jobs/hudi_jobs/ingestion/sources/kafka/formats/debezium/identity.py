@@ -11,6 +11,7 @@ from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, Numer
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import AFTER, BEFORE, DELETE, OPERATION, UPDATE
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 
@@ -18,17 +19,19 @@ def with_former_keys(frame: DataFrame, keys: Sequence[str], before: StructType, 
     """Put the delete of the row that was before an update which changes the record key.
 
     Debezium does so by itself where the key of the database's table changes; a record key may have other columns.
-    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was.
+    Without all of the former key, as PostgreSQL leaves it out, nothing is known of the row that was. Both halves are
+    marked as `MOVED`.
     """
     if not set(keys) <= set(before.fieldNames()) & set(after.fieldNames()):
-        return frame
+        return frame.withColumn(MOVED, never())
     old, new = ([sf.col(image)[name] for name in keys] for image in (BEFORE, AFTER))
     is_whole = reduce(and_, [column.isNotNull() for column in (*old, *new)])
     differs = reduce(or_, [one != other for one, other in zip(old, new, strict=True)])
     operation = sf.col(OPERATION)
     changed = (operation == UPDATE) & sf.col(CORRUPT_RECORD).isNull() & is_whole & differs
     both, itself = sf.array(sf.lit(DELETE), operation), sf.array(operation)
-    return frame.withColumn(OPERATION, sf.explode(sf.when(changed, both).otherwise(itself)))
+    marked = frame.withColumn(MOVED, sf.coalesce(changed, never()))
+    return marked.withColumn(OPERATION, sf.explode(sf.when(sf.col(MOVED), both).otherwise(itself)))
 
 
 def lacks_key(image: Column, kind: StructType, keys: Sequence[str]) -> Column:

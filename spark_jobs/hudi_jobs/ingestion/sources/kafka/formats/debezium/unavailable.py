@@ -36,6 +36,7 @@ from pyspark.sql.types import (
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import CHANGE_TYPE, DELETE, UPDATE
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOVED
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 from hudi_jobs.ingestion.types import column_named, same
 
@@ -133,7 +134,7 @@ def filled(
     so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = {
         name: sf.when(
-            has_key & ~(condition & (sf.col(CHANGE_TYPE) == UPDATE)),
+            has_key & ~(condition & _has_older()),
             sf.struct(
                 _order(ordering).alias("at"),
                 column_named(name).alias("value"),
@@ -152,6 +153,11 @@ def filled(
     replaced = {name: sf.when(c, values[name]["value"]).otherwise(column_named(name)) for name, c in missing.items()}
     kept = [replaced.get(name, column_named(name)).alias(name) for name in events.columns]
     return found.select(*kept, sf.array_compact(sf.array(*lost)).alias(MISSING))
+
+
+def _has_older() -> Column:
+    """Tell whether the row had its record key before the event."""
+    return (sf.col(CHANGE_TYPE) == UPDATE) & ~sf.col(MOVED)
 
 
 def _order(ordering: Sequence[str]) -> Column:
@@ -201,11 +207,10 @@ def _value(number: int, name: str, condition: Column, events: DataFrame) -> Colu
     in_batch = sf.when(last["usable"], sf.struct(last["value"].alias("value")))
     has = events.schema["_table"].dataType
     if not isinstance(has, StructType) or f"v{number}" not in has.fieldNames():
-        return sf.when(condition & (sf.col(CHANGE_TYPE) == UPDATE), in_batch)
+        return sf.when(condition & _has_older(), in_batch)
     stored = sf.col("_table")[f"v{number}"]
     lacks = is_unavailable(stored, kind)
     usable = sf.col("_table").isNotNull() & ~sf.coalesce(never() if lacks is None else lacks, never())
     in_table = sf.when(usable, sf.struct(stored.alias("value")))
     newer = usable & (last.isNull() | (sf.col("_table")["at"] > last["at"]))
-    update = sf.col(CHANGE_TYPE) == UPDATE
-    return sf.when(condition & update, sf.when(newer, in_table).otherwise(in_batch))
+    return sf.when(condition & _has_older(), sf.when(newer, in_table).otherwise(in_batch))

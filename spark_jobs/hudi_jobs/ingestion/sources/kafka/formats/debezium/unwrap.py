@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DateType, DecimalType, StringType, StructType, TimestampType
 
 from hudi_jobs.context import TaskContext
-from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, Tombstones
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, KafkaSource, SourceTables, Tombstones
 from hudi_jobs.contract.wording import counted
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
@@ -38,10 +38,32 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import (
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.connect import VARIABLE_DECIMAL, decimal_text
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, with_late
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
+    HELD,
+    HOLDER,
+    MOVED,
+    SURE,
+    TAKEN,
+    doubts,
+    holder_of,
+    is_sure,
+    refuse_taken,
+    settled,
+    with_held,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.identity import lacks_key, with_former_keys
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Changed, Kept
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.logs import SNAPSHOT, is_snapshot
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.rules import require_order, required_database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled, unavailable_columns
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.tables import (
+    TABLE,
+    followed,
+    is_strange,
+    set_aside,
+    table_of,
+)
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, unavailable_columns
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import with_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     RESERVED,
@@ -60,6 +82,8 @@ _TRANSACTION = ("BEGIN", "END")
 _SCHEMA_CHANGE = ("ddl", "tableChanges")
 _FROM_TEXT = (TimestampType, DateType, DecimalType)
 _ROW, _KIND, _GOOD, _UNSURE = "_row", "_debezium_operation", "_debezium_good", "_debezium_unsure"
+_MARKS = (_KIND, HOLDER, MOVED, SURE, HELD, TABLE, SNAPSHOT, LATE, TAKEN)
+"""Columns that say of an event what nobody else needs."""
 
 
 def require(source: KafkaSource) -> None:
@@ -90,24 +114,54 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     frame = with_former_keys(frame, keys, *(_struct(frame, name) for name in (BEFORE, AFTER)))
     rows = _rows(frame, database, keys, declared_columns(context.spark, source.value.schema_ddl))
     before = Kept.of(decoded.events)
-    kept = with_late(rows, before.deleted, keys, database).persist(StorageLevel.MEMORY_AND_DISK)
-    missing = unavailable_columns(kept.drop(MESSAGE, CORRUPT_RECORD, LATE).schema) if database is POSTGRES else {}
-    found = _counted(kept, missing)
-    _refuse_truncates(int(found["truncates"]), task)
-    events = before.after(kept, keys, database, has_deletes=bool(found["deletes"]))
-    kept = kept.where(~sf.col(LATE)).drop(LATE)
+    rows = with_held(with_late(rows, before.deleted, keys, database), before.holders, keys, database)
+    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    missing = unavailable_columns(rows.drop(MESSAGE, CORRUPT_RECORD, *_MARKS).schema) if database is POSTGRES else {}
+    found = _counted(rows, missing, before.tables)
+    tables = _required(found, before.tables, source.value.source_tables, task)
+    kept = rows.where(~sf.col(LATE) | sf.col(TAKEN))
+    strange = is_strange(tables) if source.value.source_tables is SourceTables.ONE else never()
+    if found["taken"] or found["strange"]:
+        kept = _without(kept, sf.col(TAKEN) | strange)
+    kept = settled(kept, keys, database, moved=bool(found["moved"]), unsure=bool(found["unsure"]))
+    changed = Changed(has_deletes=bool(found["deletes"]), has_moved=bool(found["moved"]))
+    events = before.after(kept, keys, database, tables, changed)
     lacking = {name: condition for n, (name, condition) in enumerate(missing.items()) if found[f"missing_{n}"]}
     if lacking:
-        kept = _with_values(context, task, table, kept, lacking)
-    remark = f"{_truncates(int(found['truncates']))} {_late(int(found['late']))}".strip()
-    return Decoded(kept.drop(_KIND), deletes=True, remark=remark, events=events)
+        kept = with_values(context, task, table, kept, lacking)
+    return Decoded(kept.drop(*_MARKS), deletes=True, remark=_remark(found, before.tables, tables), events=events)
 
 
-def _counted(rows: DataFrame, missing: dict[str, Column]) -> Row:
-    late = sf.col(LATE)
-    named = {"truncates": sf.col(_KIND) == TRUNCATE, "late": late, "deletes": sf.col(IS_DELETED)}
+def _counted(rows: DataFrame, missing: dict[str, Column], tables: Sequence[str]) -> Row:
+    late, strange = sf.col(LATE), is_strange(tables)
+    named = {"truncates": sf.col(_KIND) == TRUNCATE, "late": late & ~sf.col(TAKEN), "deletes": sf.col(IS_DELETED)}
+    named |= {**doubts(), "strange": strange}
     named |= {f"missing_{n}": condition & ~late for n, condition in enumerate(missing.values())}
-    return rows.agg(*(sf.count(sf.when(one, 1)).alias(name) for name, one in named.items())).collect()[0]
+    counts = (sf.count(sf.when(one, 1)).alias(name) for name, one in named.items())
+    other = sf.when(strange, sf.col(TABLE))
+    return rows.agg(*counts, sf.min(other).alias("first"), sf.max(other).alias("last")).collect()[0]
+
+
+def _required(found: Row, known: Sequence[str], tables: SourceTables, task: IngestionTask) -> tuple[str, ...]:
+    """Return the tables of the database that are known now; raise `TaskFailed` for what stops a batch."""
+    _refuse_truncates(int(found["truncates"]), task)
+    refuse_taken(int(found["taken"]), task)
+    return followed(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
+
+
+def _without(rows: DataFrame, bad: Column) -> DataFrame:
+    """Return the rows with some as bad records."""
+    names = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED, *_MARKS}]
+    marks = [name for name in _MARKS if name in rows.columns]
+    kept = [sf.when(~bad, column_named(name)).alias(name) for name in names]
+    corrupt = sf.when(bad, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
+    return rows.select(MESSAGE, *kept, *marks, (sf.col(IS_DELETED) & ~bad).alias(IS_DELETED), corrupt)
+
+
+def _remark(found: Row, known: Sequence[str], tables: Sequence[str]) -> str:
+    strange = int(found["strange"]) if known and tuple(known) == tuple(tables) else 0
+    said = (_truncates(int(found["truncates"])), _late(int(found["late"])), set_aside(strange))
+    return " ".join(filter(None, said))
 
 
 def _late(number: int) -> str:
@@ -125,44 +179,6 @@ def _refuse_truncates(number: int, task: IngestionTask) -> None:
 
 def _truncates(number: int) -> str:
     return f"{counted(number, 'event')} of the database truncated its table, which is not done here." if number else ""
-
-
-def _with_values(
-    context: TaskContext, task: IngestionTask, table: HudiTable | None, rows: DataFrame, lacking: dict[str, Column]
-) -> DataFrame:
-    """Fill in the values that updates lack; where one is not to be found, the event is a bad record."""
-    definition = context.task.table
-    keys = tuple(dict.fromkeys((*definition.record_key, *definition.partition_by)))
-    # What a transform makes of a column is not what the column was.
-    if task.transform_sql is not None or not set(keys) <= set(rows.columns):
-        keys = ()
-    stored = table.rows() if keys and table is not None and table.has_schema else None
-    found = filled(rows, lacking, keys=keys, ordering=definition.ordering_fields, table=stored)
-    found = found.persist(StorageLevel.MEMORY_AND_DISK)
-    if task.bad_records is BadRecordPolicy.FAIL:
-        _refuse_missing(found, task)
-    lost = sf.size(MISSING) > 0
-    columns = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED}]
-    kept = [sf.when(~lost, column_named(name)).alias(name) for name in columns]
-    corrupt = sf.when(lost, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
-    return found.select(MESSAGE, *kept, IS_DELETED, corrupt)
-
-
-def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
-    by_column = (
-        rows.select(sf.explode(MISSING).alias("name")).groupBy("name").count().orderBy("name").limit(10).collect()
-    )
-    if not by_column:
-        return
-    named = ", ".join(f"{row['name']} of {counted(row['count'], 'update')}" for row in by_column)
-    why = (
-        "with a transform they cannot be taken from the table" if task.transform_sql else "the table has no older ones"
-    )
-    raise TaskFailed(
-        FailureReason.BAD_RECORDS,
-        f"PostgreSQL did not send unchanged large values ({named}), and {why}; set REPLICA IDENTITY FULL for its "
-        "table, and have the connector make a new snapshot of the rows.",
-    )
 
 
 def _only_events(frame: DataFrame) -> DataFrame:
@@ -205,6 +221,9 @@ def _rows(frame: DataFrame, database: Database, keys: Sequence[str], declared: S
         row.alias(_ROW),
         *database.added(origin),
         (deleted & lacks_key(sf.col(BEFORE), before, keys)).alias(_UNSURE),
+        MOVED,
+        table_of(origin, keys).alias(TABLE),
+        is_snapshot(origin).alias(SNAPSHOT),
     )
     if database is MYSQL:
         frame = frame.withColumn(SEQUENCE_TEXT, sequence_text())
@@ -220,7 +239,8 @@ def _rows(frame: DataFrame, database: Database, keys: Sequence[str], declared: S
     kept = [sf.when(good, column).alias(name) for name, column in columns.items()]
     corrupt = sf.when(~good, sf.coalesce(sf.col(CORRUPT_RECORD), corrupt_text(field("value")))).alias(CORRUPT_RECORD)
     is_deleted = (good & (sf.col(_KIND) == DELETE)).alias(IS_DELETED)
-    return frame.select(MESSAGE, *kept, _KIND, is_deleted, corrupt)
+    whose = [holder_of().alias(HOLDER), sf.when(sf.col(_KIND) == DELETE, is_sure(keys)).alias(SURE)]
+    return frame.select(MESSAGE, *kept, _KIND, MOVED, TABLE, SNAPSHOT, *whose, is_deleted, corrupt)
 
 
 def _has_columns(frame: DataFrame) -> bool:

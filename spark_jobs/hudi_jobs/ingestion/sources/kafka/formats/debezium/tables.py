@@ -1,0 +1,72 @@
+"""Whose events they are: those of several tables of a database, in one table, could replace each other's rows."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask, SourceTables
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import SCHEMA, SERVER, SOURCE
+
+TABLE = "_debezium_table"
+"""Column with the name of the table of the database that an event is of; null where the event does not say it."""
+
+_MOST_TABLES = 100
+_LONGEST = 300
+_TOLD_BY = {"name": SERVER, "schema": SCHEMA}
+"""Parts of the name that a column has: rows are told apart by it where it is one of the record key."""
+
+
+def table_of(source: StructType, keys: Sequence[str]) -> Column:
+    """Return the name of an event's table, without what the record key says itself."""
+    present = set(source.fieldNames())
+    if "table" not in present:
+        return sf.lit(None).cast("string")
+    named = [part for part in ("name", "db", "schema", "table") if part in present and _TOLD_BY.get(part) not in keys]
+    name = sf.concat_ws(".", *(sf.col(SOURCE)[part].cast("string") for part in named))
+    return sf.when(sf.col(SOURCE)["table"].isNotNull(), sf.substring(name, 1, _LONGEST))
+
+
+def is_strange(known: Sequence[str]) -> Column:
+    """Tell whether an event is of a table that is not known."""
+    return sf.col(CORRUPT_RECORD).isNull() & sf.col(TABLE).isNotNull() & ~sf.col(TABLE).isin(*known)
+
+
+def followed(
+    known: Sequence[str], strange: tuple[int, str, str], tables: SourceTables, task: IngestionTask
+) -> tuple[str, ...]:
+    """Return the tables that are known after a batch; raise `TaskFailed` where it has events of others.
+
+    `strange` are how many events are of tables that are not known, and the first and the last of these by name.
+    """
+    number, *found = strange
+    names = sorted({*found})
+    if not number:
+        return tuple(known)
+    if tables is SourceTables.SEVERAL:
+        return tuple(sorted({*known, *names})[:_MOST_TABLES])
+    if known and task.bad_records is not BadRecordPolicy.FAIL:
+        return tuple(known)
+    if not known and len(names) == 1:
+        return (names[0],)
+    said = f"so far {_shown(known[:1])}, and now {_shown(names[:1])}" if known else _shown(names)
+    raise TaskFailed(
+        FailureReason.BAD_RECORDS if known else FailureReason.TABLE_MISMATCH,
+        f"The events are of several tables of the database: {said}. Rows of one would replace rows of another that "
+        "have the same key; nothing was written. Give each a HudiTable, or the topics that it should read. Where the "
+        "table was renamed, or record keys never are the same, set value.sourceTables of the Kafka source to Several."
+        + (" The policy Quarantine sets events of the others aside." if known else ""),
+    )
+
+
+def set_aside(number: int) -> str:
+    """Return a sentence on events that are set aside, or nothing."""
+    return f"{counted(number, 'event')} of other tables of the database set aside." if number else ""
+
+
+def _shown(names: Sequence[str]) -> str:
+    return " and ".join(f"{name[:100]!a}" for name in names)

@@ -1,0 +1,53 @@
+"""The values that updates lack, in the events that lack them; where one is not to be found, the event is bad."""
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from hudi_jobs.context import TaskContext
+from hudi_jobs.contract import BadRecordPolicy, FailureReason, IngestionTask
+from hudi_jobs.contract.wording import counted
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, filled
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE, corrupt_text, field
+from hudi_jobs.ingestion.types import column_named
+from hudi_jobs.table import HudiTable
+
+
+def with_values(
+    context: TaskContext, task: IngestionTask, table: HudiTable | None, rows: DataFrame, lacking: dict[str, Column]
+) -> DataFrame:
+    """Fill in the values that updates lack; where one is not to be found, the event is a bad record."""
+    definition = context.task.table
+    keys = tuple(dict.fromkeys((*definition.record_key, *definition.partition_by)))
+    # What a transform makes of a column is not what the column was.
+    if task.transform_sql is not None or not set(keys) <= set(rows.columns):
+        keys = ()
+    stored = table.rows() if keys and table is not None and table.has_schema else None
+    found = filled(rows, lacking, keys=keys, ordering=definition.ordering_fields, table=stored)
+    found = found.persist(StorageLevel.MEMORY_AND_DISK)
+    if task.bad_records is BadRecordPolicy.FAIL:
+        _refuse_missing(found, task)
+    lost = sf.size(MISSING) > 0
+    columns = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED}]
+    kept = [sf.when(~lost, column_named(name)).alias(name) for name in columns]
+    corrupt = sf.when(lost, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
+    return found.select(MESSAGE, *kept, IS_DELETED, corrupt)
+
+
+def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
+    by_column = (
+        rows.select(sf.explode(MISSING).alias("name")).groupBy("name").count().orderBy("name").limit(10).collect()
+    )
+    if not by_column:
+        return
+    named = ", ".join(f"{row['name']} of {counted(row['count'], 'update')}" for row in by_column)
+    why = (
+        "with a transform they cannot be taken from the table" if task.transform_sql else "the table has no older ones"
+    )
+    raise TaskFailed(
+        FailureReason.BAD_RECORDS,
+        f"PostgreSQL did not send unchanged large values ({named}), and {why}; set REPLICA IDENTITY FULL for its "
+        "table, and have the connector make a new snapshot of the rows.",
+    )

@@ -1,0 +1,90 @@
+"""Rows of the database that exchange record keys, where these are not the key of their table: none is lost."""
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from tests.spark_jobs.formats.events import postgres
+from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
+
+from hudi_jobs.contract import FailureReason
+from hudi_jobs.failures import TaskFailed
+from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOST_HOLDERS, Holder, encoded
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
+
+BY_K: dict[str, Any] = {"ddl": "id STRING, k BIGINT", "record_key": ("k",)}
+
+
+@pytest.fixture
+def topic(spark: SparkSession) -> Topic:
+    return Topic(spark)
+
+
+def put(topic: Topic, op: str, row: str, *, before: int | None = None, after: int | None = None, at: int) -> None:
+    """Produce what happened to a row of the database: its key is `id`, and `k` is the record key of the table."""
+    images = {name: None if k is None else {"id": row, "k": k} for name, k in (("before", before), ("after", after))}
+    topic.put({**postgres(op, None, lsn=at), **images}, key=json.dumps({"id": row}).encode())
+
+
+def left(rows: list[Row]) -> list[tuple[Any, ...]]:
+    """What a table that was empty has once the events are applied, the latest place of each key last."""
+    latest = {row["k"]: row for row in sorted(rows, key=lambda row: row["_event_lsn"])}
+    return sorted((k, row["id"]) for k, row in latest.items() if not row[IS_DELETED])
+
+
+@pytest.mark.spark
+def test_rows_that_exchange_their_keys_in_one_batch_are_both_there(topic: Topic) -> None:
+    put(topic, "u", "a", before=1, after=2, at=10)
+    put(topic, "u", "b", before=2, after=1, at=11)
+    put(topic, "c", "new", after=5, at=12)  # takes the key of a row that goes after it
+    put(topic, "u", "old", before=5, after=5, at=13)
+    put(topic, "d", "old", before=5, at=14)
+    put(topic, "u", "runner", before=7, after=8, at=15)
+    put(topic, "u", "runner", before=8, after=9, at=16)
+    put(topic, "c", "gone", after=20, at=17)
+    put(topic, "d", "gone", before=20, at=18)
+    rows = rows_of(unwrapped(topic, **BY_K))
+    assert left(rows) == [(1, "b"), (2, "a"), (5, "new"), (9, "runner")]
+    assert {row["k"] for row in rows if row[IS_DELETED]} == {7, 8, 20}
+
+
+@pytest.mark.spark
+def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) -> None:
+    put(topic, "u", "a", before=1, after=2, at=10)
+    put(topic, "u", "gone", before=30, after=31, at=12)
+    put(topic, "u", "early", before=41, after=40, at=21)
+    first = unwrapped(topic, **BY_K)
+    assert left(rows_of(first)) == [(2, "a"), (31, "gone"), (40, "early")]
+
+    topic.values.clear()
+    put(topic, "u", "b", before=2, after=1, at=11)
+    put(topic, "u", "a", before=2, after=2, at=12)
+    put(topic, "d", "gone", before=31, at=13)
+    # From another partition: the delete of 41 by the row that left it would beat this one, in the table or before it.
+    put(topic, "u", "late", before=40, after=41, at=20)
+    kept = json.loads(json.dumps(first.events))
+    with pytest.raises(TaskFailed, match=r"1 event of rows whose record key another row .* left later") as caught:
+        unwrapped(topic, events=kept, **BY_K)
+    assert caught.value.reason is FailureReason.BAD_RECORDS
+    second = unwrapped(topic, events=kept, bad_records="Quarantine", **BY_K)
+    rows = rows_of(second)
+    good = [row for row in rows if row[CORRUPT_RECORD] is None]
+    assert table(good, "k", "id", IS_DELETED) == [(1, "b", False), (2, "a", False), (31, "gone", True)]
+    assert [json.loads(row[CORRUPT_RECORD])["after"]["id"] for row in rows if row not in good] == ["late"]
+    assert sorted(one.place for one in Kept.of(second.events).holders.values() if not one.has_left) == [
+        (11,),
+        (12,),
+        (21,),
+    ]
+
+
+def test_the_checkpoint_keeps_holders_and_refuses_others() -> None:
+    holders = {"a": Holder("b", has_left=True, place=("f", 5))}
+    assert Kept.of({"holders": json.loads(json.dumps(encoded(holders)))}).holders == holders
+    with pytest.raises(TaskFailed, match="is not one that this release can read"):
+        Kept.of({"holders": {"a": ["b"]}, "tables": 5})
+    assert (
+        len(json.dumps(encoded({f"{n:024x}": Holder("0" * 12, False, (2**60,)) for n in range(MOST_HOLDERS)}))) < 80_000
+    )
