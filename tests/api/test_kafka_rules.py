@@ -86,6 +86,10 @@ ACCEPTED: dict[str, Document] = {
         "spec.ingestion.operation": "Insert",
     },
     "change events": upsert_of_changes(),
+    "change events of several tables": {
+        **source(value={"envelope": "Debezium", "sourceTables": "Several"}),
+        "spec.orderingFields": ["_event_lsn"],
+    },
     "change events in Avro": {
         **source(value={"format": "Avro", "envelope": "Debezium"}, registry=REGISTRY),
         "spec.orderingFields": ["_event_lsn"],
@@ -336,6 +340,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "change events of Protobuf": (
         source(value={"format": "Protobuf", "protobuf": PROTOBUF, "envelope": "Debezium"}),
         "envelope Debezium is only for formats Json and Avro",
+    ),
+    "several tables of the database without change events": (
+        source(value={"sourceTables": "Several"}),
+        "sourceTables Several is only for envelope Debezium",
     ),
     "change events without an order": (
         source(value={"envelope": "Debezium"}),

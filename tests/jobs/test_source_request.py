@@ -29,6 +29,7 @@ from hudi_jobs.contract import (
     SchemaRegistry,
     SecurityProtocol,
     Service,
+    SourceTables,
     StartingCommit,
     StartingOffsets,
     Tombstones,
@@ -99,7 +100,7 @@ def test_everything_that_a_source_declares_reaches_the_driver() -> None:
         "isolation": "ReadUncommitted",
         "onDataLoss": "Skip",
         "tombstones": "Delete",
-        "value": {"format": "Json", "columns": "id BIGINT", "envelope": "Debezium"},
+        "value": {"format": "Json", "columns": "id BIGINT", "envelope": "Debezium", "sourceTables": "Several"},
         "columns": {"key": "k", "topic": "t", "partition": "p", "offset": "o", "timestamp": "at", "headers": "h"},
     }
     assert source(declared) == KafkaSource(
@@ -109,7 +110,12 @@ def test_everything_that_a_source_declares_reaches_the_driver() -> None:
         isolation=Isolation.READ_UNCOMMITTED,
         on_data_loss=DataLossPolicy.SKIP,
         tombstones=Tombstones.DELETE,
-        value=MessageValue(format=MessageFormat.JSON, schema_ddl="id BIGINT", envelope=Envelope.DEBEZIUM),
+        value=MessageValue(
+            format=MessageFormat.JSON,
+            schema_ddl="id BIGINT",
+            envelope=Envelope.DEBEZIUM,
+            source_tables=SourceTables.SEVERAL,
+        ),
         columns=MessageColumns(key="k", topic="t", partition="p", offset="o", timestamp="at", headers="h"),
     )
 
