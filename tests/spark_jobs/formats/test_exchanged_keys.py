@@ -1,12 +1,15 @@
 """Rows of the database that exchange record keys, where these are not the key of their table: none is lost."""
 
+import itertools
 import json
+import random
 from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
 from tests.spark_jobs.formats.events import postgres
 from tests.spark_jobs.formats.messages import Topic, rows_of, table, unwrapped
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
@@ -78,6 +81,51 @@ def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) ->
         (12,),
         (21,),
     ]
+
+
+Event = tuple[str, str, int | None, int | None]
+"""What happened to a row of the database: the operation, the row, its record key before and after."""
+
+
+def some_life(name: int, chance: random.Random) -> tuple[list[Event], dict[int, str]]:
+    """What happens to three rows that exchange their keys, stay as they are, or go; and who has which key then."""
+    rows = {f"{name}-{number}": 10 * name + number for number in (1, 2, 3)}
+    events: list[Event] = [("c", row, None, key) for row, key in rows.items()]
+    for kind in chance.choices(("exchange", "exchange", "stay", "go"), k=3):
+        among = chance.sample(sorted(rows), len(rows))
+        if kind == "exchange":
+            came = dict(zip(among, chance.sample(sorted(rows.values()), len(rows)), strict=True))
+            events += [("u", row, rows[row], key) for row, key in came.items() if rows[row] != key]
+            rows |= came
+        elif among and kind == "stay":
+            events.append(("u", among[0], rows[among[0]], rows[among[0]]))
+        elif among:
+            events.append(("d", among[0], rows.pop(among[0]), None))
+    return events, {key: row for row, key in rows.items()}
+
+
+@IN_FULL
+@pytest.mark.spark
+def test_whatever_rows_exchange_and_wherever_a_batch_ends_the_table_has_them_all(topic: Topic) -> None:
+    chance = random.Random(3)
+    lives = [some_life(number, chance) for number in range(250)]
+    batches: list[list[tuple[int, Event]]] = [[], [], []]
+    places = itertools.count(1)
+    for events, _ in lives:
+        ends = sorted(chance.choices(range(len(events) + 1), k=2))
+        for batch, some in zip(batches, (events[: ends[0]], events[ends[0] : ends[1]], events[ends[1] :]), strict=True):
+            batch += [(next(places), event) for event in some]
+    found: dict[int, Row] = {}
+    kept: Any = {}
+    for batch in batches:
+        topic.values.clear()
+        for at, (op, row, before, after) in batch:
+            put(topic, op, row, before=before, after=after, at=at)
+        result = unwrapped(topic, events=kept, **BY_K)
+        kept = json.loads(json.dumps(result.events))
+        for one in sorted([*found.values(), *rows_of(result)], key=lambda each: each["_event_lsn"]):
+            found[one["k"]] = one
+    assert left(list(found.values())) == sorted(each for _, rows in lives for each in rows.items())
 
 
 def test_the_checkpoint_keeps_holders_and_refuses_others() -> None:
