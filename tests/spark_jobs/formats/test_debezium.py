@@ -137,10 +137,14 @@ def test_values_that_do_not_fit_their_type_are_bad_records(topic: Topic) -> None
         with_schema(postgres("c", {"id": 5, "doc": "much"}, lsn=5)),
         with_schema(postgres("c", {"id": 6, "at3": 2**62}, lsn=6)),
         with_schema(postgres("c", {"id": 7, "any_number": {"scale": 0, "value": encoded(0)}}, lsn=7)),
+        with_schema(postgres("c", {"id": 8}, lsn=8, ts_ms=2**63)),
+        with_schema(postgres("c", {"id": 9}, lsn=9, ts_ms=2**63 - 1)),
+        with_schema(postgres("c", {"id": 10}, lsn=10, ts_ms=-1)),
     )
     rows = rows_of(unwrapped(topic, ddl="id BIGINT, zoned TIMESTAMP, doc DECIMAL(5,2)"))
-    assert [row[CORRUPT_RECORD] is not None for row in rows] == [*[True] * 6, False]
-    assert [row["id"] for row in rows] == [*[None] * 6, 7]
+    assert [row[CORRUPT_RECORD] is not None for row in rows] == [*[True] * 6, False, True, False, False]
+    assert [row["id"] for row in rows] == [*[None] * 6, 7, None, 9, 10]
+    assert [row["_upstream_event_processed_ts_ms"] for row in rows[8:]] == [2**63 - 1, -1]
     assert rows[6]["any_number"] == "0"
 
 
