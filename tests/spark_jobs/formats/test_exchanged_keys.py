@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -14,8 +15,14 @@ from tests.spark_jobs.trials import IN_FULL
 from hudi_jobs.contract import FailureReason
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.rows import CORRUPT_RECORD, IS_DELETED
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import MOST_HOLDERS, Holder, encoded
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
+    MOST_HOLDERS,
+    Holder,
+    encoded,
+    holder_of,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.kept import Kept
+from hudi_jobs.ingestion.sources.kafka.formats.protocol import MESSAGE
 
 BY_K: dict[str, Any] = {"ddl": "id STRING, k BIGINT", "record_key": ("k",)}
 
@@ -65,8 +72,12 @@ def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) ->
     put(topic, "u", "b", before=2, after=1, at=11)
     put(topic, "u", "a", before=2, after=2, at=12)
     put(topic, "d", "gone", before=31, at=13)
+    topic.values[-1] = (b'{"schema": {}, "payload": {"id": "gone"}}', *topic.values[-1][1:])
     # From another partition: the delete of 41 by the row that left it would beat this one, in the table or before it.
     put(topic, "u", "late", before=40, after=41, at=20)
+    # Both halves of what was there before come again: that row has left the key itself.
+    put(topic, "u", "again", before=50, after=41, at=18)
+    put(topic, "u", "again", before=41, after=51, at=19)
     kept = json.loads(json.dumps(first.events))
     with pytest.raises(TaskFailed, match=r"1 event of rows whose record key another row .* left later") as caught:
         unwrapped(topic, events=kept, **BY_K)
@@ -74,13 +85,36 @@ def test_a_transaction_that_is_read_in_two_batches_loses_no_row(topic: Topic) ->
     second = unwrapped(topic, events=kept, bad_records="Quarantine", **BY_K)
     rows = rows_of(second)
     good = [row for row in rows if row[CORRUPT_RECORD] is None]
-    assert table(good, "k", "id", IS_DELETED) == [(1, "b", False), (2, "a", False), (31, "gone", True)]
-    assert [json.loads(row[CORRUPT_RECORD])["after"]["id"] for row in rows if row not in good] == ["late"]
-    assert sorted(one.place for one in Kept.of(second.events).holders.values() if not one.has_left) == [
-        (11,),
-        (12,),
-        (21,),
+    assert sorted(table(good, "k", "id", IS_DELETED)) == [
+        (1, "b", False),
+        (2, "a", False),
+        (31, "gone", True),
+        (41, "again", True),
+        (50, "again", True),
+        (51, "again", False),
     ]
+    assert [json.loads(row[CORRUPT_RECORD])["after"]["id"] for row in rows if row not in good] == ["late"]
+    holders = Kept.of(second.events).holders.values()
+    assert sorted(one.place for one in holders if not one.has_left) == [(11,), (12,), (19,), (21,)]
+
+
+@pytest.mark.spark
+def test_the_schema_of_a_key_says_nothing_of_the_row(spark: SparkSession) -> None:
+    same: list[tuple[bytes | None, ...]] = [
+        (b'{"id": 5}', b'{"schema": {}, "payload": {"id": 5}}', b'{"schema": {"a": 1}, "payload":{"id":5}}'),
+        (b"\0\0\0\0\1\n", b"\0\0\0\0\2\n"),
+        (b"\0\0\0\0\1\x0c",),
+        (b"5",),
+        (b"\xff",),
+    ]
+    topic = Topic(spark)
+    for key in chain(*same):
+        topic.put({}, key=key)
+    found = [row[0] for row in topic.frame().select(holder_of(), f"{MESSAGE}.offset").orderBy("offset").collect()]
+    assert [len(set(found[:3])), len(set(found[3:5])), len({*found})] == [1, 1, len(same)]
+    topic.values.clear()
+    topic.put({})
+    assert topic.frame().select(holder_of()).collect()[0][0] is None
 
 
 Event = tuple[str, str, int | None, int | None]

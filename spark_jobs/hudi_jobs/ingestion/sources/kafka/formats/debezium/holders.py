@@ -32,6 +32,7 @@ TAKEN = "_debezium_taken"
 """Column that is true for an event which a later delete of another row would beat, in the table or before it."""
 
 _DIGITS = 12
+_BEHIND_SCHEMA, _LONGEST = 6, 1_000_000
 HELD = "_debezium_held"
 """Column with who has the record key of an event, by what is kept."""
 
@@ -52,18 +53,26 @@ Holders = Mapping[str, Holder]
 
 
 def holder_of() -> Column:
-    """Return what stands for a row of the database, the key of its message; null where that has none.
+    """Return what stands for a row of the database, the values in the key of its message; null where that has none.
 
-    Its values do not: of a row that is gone PostgreSQL may send no more than its key.
+    The schema of a key may change, and the row stays: that in JSON is left out, and the number of one in a registry.
+    The values of the row do not stand for it: of one that is gone PostgreSQL may send no more than its key.
     """
-    return sf.substring(sf.sha2(field("key"), 256), 1, _DIGITS)
+    key = field("key")
+    in_registry = sf.substring(key, 1, 1) == sf.lit(b"\x00")
+    body = sf.when(in_registry, sf.substring(key, _BEHIND_SCHEMA, _LONGEST)).otherwise(key)
+    in_json = (sf.get_json_object(_text(), path).cast("binary") for path in ("$.payload", "$"))
+    return sf.substring(sf.sha2(sf.coalesce(*in_json, body), 256), 1, _DIGITS)
 
 
 def is_sure(keys: Sequence[str]) -> Column:
     """Tell whether the message's key, in JSON, has no other columns than the record key: it is told by that then."""
-    text = sf.decode(field("key"), "UTF-8")
-    named = sf.json_object_keys(sf.coalesce(sf.get_json_object(text, "$.payload"), text))
+    named = sf.json_object_keys(sf.coalesce(sf.get_json_object(_text(), "$.payload"), _text()))
     return sf.coalesce(sf.size(sf.array_except(named, sf.array(*map(sf.lit, keys)))) == 0, never())
+
+
+def _text() -> Column:
+    return sf.decode(field("key"), "UTF-8")
 
 
 def with_held(rows: DataFrame, known: Holders, keys: Sequence[str], database: Database) -> DataFrame:
@@ -90,15 +99,27 @@ def doubts() -> dict[str, Column]:
     }
 
 
+def confirmed(rows: DataFrame, keys: Sequence[str], database: Database) -> tuple[DataFrame, int]:
+    """Return the rows with `TAKEN` for those alone that do not leave the key, as what comes again does; and how many."""
+    hashed = rows.withColumn(_HASH, hash_of(rows, keys))
+    lives = sf.max(_came(database)).over(Window.partitionBy(_HASH, HOLDER))["lives"]
+    marked = hashed.withColumn(TAKEN, sf.col(TAKEN) & lives).drop(_HASH).persist(StorageLevel.MEMORY_AND_DISK)
+    return marked, marked.where(TAKEN).count()
+
+
+def _came(database: Database) -> Column:
+    lives = (~sf.col(IS_DELETED)).alias("lives")
+    return sf.struct(place_of(database), field("partition"), field("offset"), lives)
+
+
 def settled(rows: DataFrame, keys: Sequence[str], database: Database, *, moved: bool, unsure: bool) -> DataFrame:
     """Return the rows without what rows of the database say of a record key that another one has."""
     if not moved and not (unsure and _are_shared(rows, keys)):
         return rows
     named = sf.coalesce(hash_of(rows, keys), sf.expr("uuid()"))  # what has no key is for itself
     hashed = rows.withColumn(_HASH, named)
-    came = sf.struct(place_of(database), field("partition"), field("offset"), (~sf.col(IS_DELETED)).alias("lives"))
     of_key, of_row = Window.partitionBy(_HASH), Window.partitionBy(_HASH, HOLDER)
-    lived = hashed.withColumn(_LIVES, sf.max(came).over(of_row)["lives"])
+    lived = hashed.withColumn(_LIVES, sf.max(_came(database)).over(of_row)["lives"])
     is_held = sf.coalesce(~sf.col(HELD)["left"] & (sf.col(HELD)["row"] != sf.col(HOLDER)), never())
     left_now = sf.coalesce(~sf.col(_LIVES) & (sf.col(HELD)["row"] == sf.col(HOLDER)), never())
     alive = sf.coalesce(sf.max(sf.when(sf.col(HOLDER).isNotNull(), sf.col(_LIVES))).over(of_key), never())

@@ -44,6 +44,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.holders import (
     MOVED,
     SURE,
     TAKEN,
+    confirmed,
     doubts,
     holder_of,
     is_sure,
@@ -118,10 +119,12 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
     missing = unavailable_columns(rows.drop(MESSAGE, CORRUPT_RECORD, *_MARKS).schema) if database is POSTGRES else {}
     found = _counted(rows, missing, before.tables)
+    rows, taken = confirmed(rows, keys, database) if found["taken"] else (rows, 0)
+    refuse_taken(taken, task)
     tables = _required(found, before.tables, source.value.source_tables, task)
     kept = rows.where(~sf.col(LATE) | sf.col(TAKEN))
     strange = is_strange(tables) if source.value.source_tables is SourceTables.ONE else never()
-    if found["taken"] or found["strange"]:
+    if taken or found["strange"]:
         kept = _without(kept, sf.col(TAKEN) | strange)
     kept = settled(kept, keys, database, moved=bool(found["moved"]), unsure=bool(found["unsure"]))
     changed = Changed(has_deletes=bool(found["deletes"]), has_moved=bool(found["moved"]))
@@ -145,7 +148,6 @@ def _counted(rows: DataFrame, missing: dict[str, Column], tables: Sequence[str])
 def _required(found: Row, known: Sequence[str], tables: SourceTables, task: IngestionTask) -> tuple[str, ...]:
     """Return the tables of the database that are known now; raise `TaskFailed` for what stops a batch."""
     _refuse_truncates(int(found["truncates"]), task)
-    refuse_taken(int(found["taken"]), task)
     return followed(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
 
 
