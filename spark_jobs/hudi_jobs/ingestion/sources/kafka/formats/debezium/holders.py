@@ -100,7 +100,7 @@ def doubts() -> dict[str, Column]:
 
 
 def confirmed(rows: DataFrame, keys: Sequence[str], database: Database) -> tuple[DataFrame, int]:
-    """Return the rows with `TAKEN` for those that do not leave the key again, as what is sent twice does; and how many."""
+    """Return the rows with `TAKEN` for those that do not leave the key, as what comes again does; and how many."""
     hashed = rows.withColumn(_HASH, hash_of(rows, keys))
     lives = sf.max(_came(database)).over(Window.partitionBy(_HASH, HOLDER))["lives"]
     marked = hashed.withColumn(TAKEN, sf.col(TAKEN) & lives).drop(_HASH).persist(StorageLevel.MEMORY_AND_DISK)
