@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.operation import Operation
 from tests.e2e.savepoint import Savepoint
 from tests.e2e.stage import METADATA_TABLE, Document, Stage, Table, Tenant, live_of
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import OperationKind
 
@@ -164,6 +165,7 @@ def holding(table: Table, key: int) -> list[str]:
     return [file for file in table.stage.store.files(f"{table.folder}/") if holds(file)]
 
 
+@IN_FULL
 def test_a_table_is_served_mended_and_taken_to_another_version(whole: Table) -> None:
     assert len(base_files(whole)) == 2
     clean = {"service": "Cleaning", "cleaning": {"policy": "KeepLatestFileVersions", "retainFileVersions": 1}}
@@ -190,7 +192,7 @@ def test_a_record_is_forgotten_by_a_table_and_the_one_that_reads_it_and_both_go_
     assert holding(whole, KEY)
     assert holding(reader, KEY)
 
-    # The savepoint from before a downgrade keeps the record.
+    # In full, the savepoint from before a downgrade keeps the record.
     erase = {"keys": [{"id": str(KEY)}], "releaseSavepoints": True, "cascade": True}
     operation = Operation(whole, "forget")
     operation.apply(erase=erase)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.planning.world import at, memory, observe, run, status, status_of, table
+from tests.spark_jobs.trials import IN_FULL
 
 from hudi_jobs.contract import ConcurrencyMode, FailureReason, Outcome, RunMode, Service
 from hudi_operator.api.status.table import ServicesStatus
@@ -113,6 +114,7 @@ def test_a_compaction_that_an_inline_writer_left_is_finished_by_the_next(trial: 
     assert not shown(tried.lake).compaction.pending
 
 
+@IN_FULL
 def test_an_archival_that_the_metadata_table_blocks_says_so_and_goes_on_afterwards(lake: Any) -> None:
     lake.spec = {"cleaning": {"retainCommits": 1}, "archival": {"minCommits": 2, "maxCommits": 3}}
     lake.metadata_table = True

@@ -19,8 +19,8 @@ EVERY_MOMENT = ("planned", "inflight", "writing", "committing", "after-commit")
     ("service", "moments"),
     [
         (Service.COMPACTION, EVERY_MOMENT if ALL else ("writing",)),
-        (Service.CLEANING, ("requested", "inflight", "after-commit") if ALL else ("inflight",)),
-        *((service, EVERY_MOMENT) for service in (Service.CLUSTERING,) if ALL),
+        pytest.param(Service.CLEANING, ("requested", "inflight", "after-commit"), marks=IN_FULL),
+        pytest.param(Service.CLUSTERING, EVERY_MOMENT, marks=IN_FULL),
     ],
 )
 def test_the_next_run_settles_what_a_killed_driver_left(
