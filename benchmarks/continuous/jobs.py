@@ -22,6 +22,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.session import spark_settings
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
+from hudi_operator.jobs.settings.spark_conf import SMALL_LASTING_JVM
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "dev"))
 
@@ -45,14 +46,14 @@ class Stream:
     """Where Spark logs jobs, stages and tasks, to see what each of the two runs in a batch."""
 
     def conf(self) -> dict[str, str]:
-        """Spark's settings, with the JVM as the operator starts that of a small driver."""
+        """Spark's settings, with the JVM as the operator starts that of a small continuous driver."""
         events = (
             {} if self.events is None else {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(self.events)}
         )
         return events | {
             "spark.master": self.master,
             "spark.driver.memory": MEMORY,
-            "spark.driver.extraJavaOptions": f"{java_options(spark_home())} -Xms{MEMORY}",
+            "spark.driver.extraJavaOptions": f"{java_options(spark_home(), SMALL_LASTING_JVM)} -Xms{MEMORY}",
             "spark.sql.shuffle.partitions": "2",
             "spark.log.level": "ERROR",
         }

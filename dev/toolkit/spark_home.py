@@ -32,9 +32,9 @@ def spark_home() -> Path:
     return home
 
 
-def java_options(home: Path) -> str:
+def java_options(home: Path, jvm: str = SMALL_JVM) -> str:
     """Return what the operator starts small drivers with, with the archive where it is on this machine."""
-    return f"{JAVA_OPTIONS} {SMALL_JVM} -XX:SharedArchiveFile={home / ARCHIVE}"
+    return f"{JAVA_OPTIONS} {jvm} -XX:SharedArchiveFile={home / ARCHIVE}"
 
 
 def install_spark(home: Path) -> None:

@@ -17,7 +17,7 @@ JAVA_OPTIONS = (
 SMALL = f"{JAVA_OPTIONS} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
 
 
-def spark(policy: dict[str, Any] | None = None, **changes: Any) -> dict[str, str]:
+def spark(policy: dict[str, Any] | None = None, *, goes_on: bool = False, **changes: Any) -> dict[str, str]:
     declared, table_class = spec(**changes), class_spec(**(policy or {}))
     return build_spark_conf(
         spec=declared,
@@ -26,6 +26,7 @@ def spark(policy: dict[str, Any] | None = None, **changes: Any) -> dict[str, str
         run=JOB,
         namespace="team-a",
         image=IMAGE,
+        goes_on=goes_on,
     )
 
 
@@ -84,6 +85,11 @@ def test_a_run_with_executors_sets_these_beside_what_every_run_sets() -> None:
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     }
     assert set(local) - set(cluster) == {"spark.sql.shuffle.partitions"}
+
+
+def test_a_small_driver_that_goes_on_has_both_compilers() -> None:
+    options = spark(goes_on=True)["spark.driver.extraJavaOptions"]
+    assert options == f"{JAVA_OPTIONS} -XX:+UseSerialGC -Xms1536m"
 
 
 @pytest.mark.parametrize(("driver", "heap"), [({"cpu": "3"}, "1536m"), ({"memory": "6Gi"}, "4608m")])

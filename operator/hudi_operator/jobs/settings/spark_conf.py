@@ -26,9 +26,11 @@ mapped; an image without it starts as well, only slower.
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
 """For runs of minutes on one or two cores the first compiler alone costs less in all; see benchmarks/services.
 
-With it the JVM reserves 48 MiB for compiled code. A continuous driver fills them within dozens of batches, and its JVM
-then throws code away and compiles it again for good: a sixth of what a small batch cost; see benchmarks/continuous.
+With it the JVM reserves 48 MiB for compiled code, which a run of many commits fills, and then throws code away.
 """
+
+SMALL_LASTING_JVM = "-XX:+UseSerialGC"
+"""A continuous driver has both compilers: its batches cost a third less; see benchmarks/continuous."""
 
 _SMALL_CORES = 2
 _SMALL_HEAP_MIB = 4096
@@ -57,20 +59,26 @@ def build_spark_conf(
     run: str,
     namespace: str,
     image: str,
+    goes_on: bool = False,
 ) -> dict[str, str]:
-    """Return all settings of a run: class first, then the table's own, then the operator's, which win."""
-    owned = owned_spark_conf(table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image)
+    """Return all settings of a run: class first, then the table's own, then the operator's, which win.
+
+    One that `goes_on` is that of a continuous driver.
+    """
+    owned = owned_spark_conf(
+        table_class=table_class, sizing=sizing, run=run, namespace=namespace, image=image, goes_on=goes_on
+    )
     return {**table_class.spark_conf, **spec.spark_conf, **owned}
 
 
 def owned_spark_conf(
-    *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str
+    *, table_class: HudiTableClassSpec, sizing: Sizing, run: str, namespace: str, image: str, goes_on: bool = False
 ) -> dict[str, str]:
     """Return the settings that the operator makes and nobody may change."""
     conf = {
         "spark.app.name": run,
         "spark.driver.memory": f"{sizing.driver.heap_mib}m",
-        "spark.driver.extraJavaOptions": _driver_java_options(sizing),
+        "spark.driver.extraJavaOptions": _driver_java_options(sizing, goes_on=goes_on),
         "spark.speculation": "false",
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -82,10 +90,12 @@ def owned_spark_conf(
     return conf | {"spark.master": f"local[{cores}]", "spark.sql.shuffle.partitions": str(max(2, cores))}
 
 
-def _driver_java_options(sizing: Sizing) -> str:
+def _driver_java_options(sizing: Sizing, *, goes_on: bool) -> str:
     driver = sizing.driver
     small = driver.cores <= _SMALL_CORES and driver.heap_mib <= _SMALL_HEAP_MIB
-    flags = f"{JAVA_OPTIONS} {SMALL_JVM}" if small and sizing.mode is not ExecutionMode.CLUSTER else JAVA_OPTIONS
+    flags = JAVA_OPTIONS
+    if small and sizing.mode is not ExecutionMode.CLUSTER:
+        flags = f"{JAVA_OPTIONS} {SMALL_LASTING_JVM if goes_on else SMALL_JVM}"
     # The pod has the memory anyway; a heap that starts at a 64th of it is collected as a whole whenever it grows.
     return f"{flags} -Xms{driver.heap_mib}m"
 
