@@ -160,6 +160,15 @@ def test_a_continuous_job_may_run_until_it_begins_anew_and_finish_a_batch_when_i
     assert "hudi-operator.io/continuous" not in local()["metadata"]["annotations"]
 
 
+@pytest.mark.parametrize(("service", "has_both"), [("Ingestion", True), ("Cleaning", False)])
+def test_of_a_continuous_table_the_driver_that_goes_on_has_both_compilers(service: str, *, has_both: bool) -> None:
+    observation = observe(table(ingestion={"mode": "Continuous"}), table_class=table_class())
+    job = build_manifest(observation, active(service=service), default_image=IMAGE)
+    request = JobRequest.model_validate_json(annotations_of(job)["hudi-operator.io/request"])
+    options = request.spark_conf["spark.driver.extraJavaOptions"]
+    assert ("-XX:TieredStopAtLevel=1" not in options) is has_both
+
+
 def test_a_job_belongs_to_its_table_and_goes_with_it() -> None:
     metadata = local()["metadata"]
     assert (metadata["name"], metadata["namespace"]) == (JOB, "team-a")

@@ -431,3 +431,8 @@ class HudiTableSpec(Model):
             *TABLE_RULES,
         )
     )
+
+    @property
+    def continues(self) -> bool:
+        """Whether one driver keeps ingesting."""
+        return self.ingestion is not None and self.ingestion.continues

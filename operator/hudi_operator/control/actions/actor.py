@@ -224,7 +224,7 @@ def build_manifest(
         run=job.name,
         namespace=table.metadata.namespace,
         image=image,
-        goes_on=job.service is Service.INGESTION and _continues(table),
+        goes_on=job.service is Service.INGESTION and table.spec.continues,
     )
     request = build_request(
         table=table,
@@ -281,10 +281,6 @@ def _asked(
         return kind.model_validate(decided.model_dump() | told)
     except ValidationError as error:
         raise JobRefused(job, f"what the status says of its {what} makes no sense") from error
-
-
-def _continues(table: HudiTable) -> bool:
-    return table.spec.ingestion is not None and table.spec.ingestion.continues
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

@@ -180,7 +180,6 @@ def _rank(status: HudiTableStatus, key: ObjectKey) -> int:
 
 def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
     archives = spec.archival.mode is ServiceMode.ASYNC
-    continues = spec.ingestion is not None and spec.ingestion.continues
     checked = status.timeline.verified_up_to if status.timeline else None
     is_serialized = spec.concurrency.mode is ConcurrencyMode.SERIALIZED
     return Questions(
@@ -188,7 +187,7 @@ def _questions(spec: HudiTableSpec, status: HudiTableStatus) -> Questions:
         # An operation rewrites all of it.
         live=any(job.service in _REWRITE for job in status.active_jobs) or may_choose_again(status),
         checked_up_to=checked if is_serialized and spec.management_policy is not ManagementPolicy.OBSERVE else None,
-        progress=continues or any(job.live is not None for job in status.active_jobs),
+        progress=spec.continues or any(job.live is not None for job in status.active_jobs),
         small_file_limit=small_file_limit(spec),
         commits_to_keep=spec.archival.max_commits if archives else None,
     )

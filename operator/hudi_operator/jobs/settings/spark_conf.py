@@ -26,7 +26,7 @@ mapped; an image without it starts as well, only slower.
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
 """For runs of minutes on one or two cores the first compiler alone costs less in all; see benchmarks/services.
 
-With it the JVM reserves 48 MiB for compiled code, which a run of many commits fills, and then throws code away.
+With it the JVM reserves 48 MiB for compiled code, which a run of many commits fills; then it throws code away.
 """
 
 SMALL_LASTING_JVM = "-XX:+UseSerialGC"

@@ -235,8 +235,7 @@ def _continuous(observation: Observation, plan: Plan) -> Readiness | None:
 def _without_driver(observation: Observation, plan: Plan) -> Readiness | None:
     """Return how a table is whose driver finds no place among the Jobs of its class."""
     spec, memory = observation.table.spec, plan.services.ingestion
-    continues = spec.ingestion is not None and spec.ingestion.continues
-    if not continues or not memory.due or memory.reason not in QUOTAS_REACHED:
+    if not spec.continues or not memory.due or memory.reason not in QUOTAS_REACHED:
         return None
     return Readiness(
         ready=ConditionStatus.UNKNOWN,

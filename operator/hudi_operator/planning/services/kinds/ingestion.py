@@ -57,9 +57,8 @@ def _again(
 
 def _priority(table: HudiTable) -> Priority:
     """Return when ingestion has its turn: one that goes on for long gives all that is due on a Serialized table way."""
-    ingestion, mode = table.spec.ingestion, table.spec.concurrency.mode
-    continues = ingestion is not None and ingestion.continues
-    return Priority.CONTINUOUS if continues and mode is ConcurrencyMode.SERIALIZED else Priority.INGESTION
+    is_serialized = table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
+    return Priority.CONTINUOUS if table.spec.continues and is_serialized else Priority.INGESTION
 
 
 def _due(reason: Reason, message: str, *, at: datetime | None, priority: Priority = Priority.INGESTION) -> Decision:
