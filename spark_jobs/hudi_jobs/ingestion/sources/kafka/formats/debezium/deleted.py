@@ -36,9 +36,7 @@ def with_late(rows: DataFrame, deleted: Deleted, keys: Sequence[str], database: 
     """Return the rows with the column `LATE`."""
     if not deleted:
         return rows.withColumn(LATE, never())
-    kinds = {name: kind for name, _, kind in database.columns}
-    places = [StructField(f"o{number}", kinds[name]) for number, name in enumerate(database.ordering)]
-    schema = StructType([StructField(_HASH, StringType()), StructField(_DELETED, StructType(places))])
+    schema = StructType([StructField(_HASH, StringType()), StructField(_DELETED, type_of_places(database))])
     known = rows.sparkSession.createDataFrame([(hashed, place) for hashed, place in deleted.items()], schema)
     joined = rows.withColumn(_HASH, hash_of(rows, keys)).join(sf.broadcast(known), _HASH, "left")
     late = ~sf.col(IS_DELETED) & (place_of(database) < sf.col(_DELETED))
@@ -69,3 +67,9 @@ def hash_of(rows: DataFrame, keys: Sequence[str]) -> Column:
 def place_of(database: Database) -> Column:
     """Return where an event stands in the log."""
     return sf.struct(*(column_named(name).alias(f"o{number}") for number, name in enumerate(database.ordering)))
+
+
+def type_of_places(database: Database) -> StructType:
+    """Return the type of what `place_of` returns."""
+    kinds = {name: kind for name, _, kind in database.columns}
+    return StructType([StructField(f"o{number}", kinds[name]) for number, name in enumerate(database.ordering)])

@@ -20,7 +20,13 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.partitions import never
 from hudi_jobs.ingestion.rows import IS_DELETED
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.columns import Database
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import LATE, Place, hash_of, place_of
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.deleted import (
+    LATE,
+    Place,
+    hash_of,
+    place_of,
+    type_of_places,
+)
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import field
 
 MOST_HOLDERS = 1_000
@@ -77,9 +83,8 @@ def _text() -> Column:
 
 def with_held(rows: DataFrame, known: Holders, keys: Sequence[str], database: Database) -> DataFrame:
     """Return the rows with who has their record key by what is kept, and with `TAKEN`."""
-    kinds = {name: kind for name, _, kind in database.columns}
-    places = StructType([StructField(f"o{n}", kinds[name]) for n, name in enumerate(database.ordering)])
-    held = StructType([StructField("at", places), StructField("row", StringType()), StructField("left", BooleanType())])
+    at = StructField("at", type_of_places(database))
+    held = StructType([at, StructField("row", StringType()), StructField("left", BooleanType())])
     if not known:
         return rows.withColumns({HELD: sf.lit(None).cast(held), TAKEN: never()})
     schema = StructType([StructField(_HASH, StringType()), StructField(HELD, held)])

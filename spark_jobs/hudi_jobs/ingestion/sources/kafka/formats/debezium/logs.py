@@ -84,8 +84,10 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
     A snapshot stands where the log ends when it is made. So one that Debezium made after it had dealt with an event of
     a file with a greater name is of another log, as that of a server which has taken over, or was set up anew.
     """
+    known = dict(before)
     for server, log in found.items():
         newest = max(before.get(server, log.newest), log.newest)
+        known[server] = newest
         if log.snapshot is not None and log.snapshot[0] < newest[0] and log.snapshot[1] > newest[1]:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
@@ -94,11 +96,7 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
                 "another server. Older rows would win over newer ones; nothing was written. Let the connector make a "
                 "new snapshot for a new table.",
             )
-    everything = {
-        **before,
-        **{server: max(before.get(server, log.newest), log.newest) for server, log in found.items()},
-    }
-    return dict(list(everything.items())[:_MOST_SERVERS])
+    return dict(list(known.items())[:_MOST_SERVERS])
 
 
 def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:

@@ -64,7 +64,7 @@ from hudi_jobs.ingestion.sources.kafka.formats.debezium.tables import (
     table_of,
 )
 from hudi_jobs.ingestion.sources.kafka.formats.debezium.unavailable import MISSING, unavailable_columns
-from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import with_values
+from hudi_jobs.ingestion.sources.kafka.formats.debezium.values import as_bad_records, with_values
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import (
     MESSAGE,
     RESERVED,
@@ -125,7 +125,7 @@ def unwrap(context: TaskContext, source: KafkaSource, decoded: Decoded) -> Decod
     kept = rows.where(~sf.col(LATE) | sf.col(TAKEN))
     strange = is_strange(tables) if source.value.source_tables is SourceTables.ONE else never()
     if taken or found["strange"]:
-        kept = _without(kept, sf.col(TAKEN) | strange)
+        kept = as_bad_records(kept, sf.col(TAKEN) | strange, kept.columns, marks=_MARKS)
     kept = settled(kept, keys, database, moved=bool(found["moved"]), unsure=bool(found["unsure"]))
     changed = Changed(has_deletes=bool(found["deletes"]), has_moved=bool(found["moved"]))
     events = before.after(kept, keys, database, tables, changed)
@@ -149,15 +149,6 @@ def _required(found: Row, known: Sequence[str], tables: SourceTables, task: Inge
     """Return the tables of the database that are known now; raise `TaskFailed` for what stops a batch."""
     _refuse_truncates(int(found["truncates"]), task)
     return followed(known, (int(found["strange"]), str(found["first"]), str(found["last"])), tables, task)
-
-
-def _without(rows: DataFrame, bad: Column) -> DataFrame:
-    """Return the rows with some as bad records."""
-    names = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED, *_MARKS}]
-    marks = [name for name in _MARKS if name in rows.columns]
-    kept = [sf.when(~bad, column_named(name)).alias(name) for name in names]
-    corrupt = sf.when(bad, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
-    return rows.select(MESSAGE, *kept, *marks, (sf.col(IS_DELETED) & ~bad).alias(IS_DELETED), corrupt)
 
 
 def _remark(found: Row, known: Sequence[str], tables: Sequence[str]) -> str:

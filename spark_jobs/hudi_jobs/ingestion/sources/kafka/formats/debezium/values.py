@@ -1,5 +1,7 @@
 """The values that updates lack, in the events that lack them; where one is not to be found, the event is bad."""
 
+from collections.abc import Sequence
+
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -29,11 +31,15 @@ def with_values(
     found = found.persist(StorageLevel.MEMORY_AND_DISK)
     if task.bad_records is BadRecordPolicy.FAIL:
         _refuse_missing(found, task)
-    lost = sf.size(MISSING) > 0
-    columns = [name for name in rows.columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED}]
-    kept = [sf.when(~lost, column_named(name)).alias(name) for name in columns]
-    corrupt = sf.when(lost, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
-    return found.select(MESSAGE, *kept, IS_DELETED, corrupt)
+    return as_bad_records(found, sf.size(MISSING) > 0, rows.columns)
+
+
+def as_bad_records(rows: DataFrame, bad: Column, columns: Sequence[str], *, marks: Sequence[str] = ()) -> DataFrame:
+    """Return these columns of rows of which some are `bad`: those keep their `marks`, and no value."""
+    own = [name for name in columns if name not in {MESSAGE, CORRUPT_RECORD, IS_DELETED, *marks}]
+    kept = [sf.when(~bad, column_named(name)).alias(name) for name in own]
+    corrupt = sf.when(bad, corrupt_text(field("value"))).otherwise(sf.col(CORRUPT_RECORD)).alias(CORRUPT_RECORD)
+    return rows.select(MESSAGE, *kept, *marks, corrupt, (sf.col(IS_DELETED) & ~bad).alias(IS_DELETED))
 
 
 def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
