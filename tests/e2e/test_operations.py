@@ -107,6 +107,7 @@ def test_a_suspended_table_is_rolled_back_after_approval(manual: Table) -> None:
     assert manual.ids() == before, "what was rolled back is read again"
 
 
+@IN_FULL  # otherwise `tests/spark_jobs/operations` has such restores, without pods
 def test_without_reading_again_ingestion_goes_on_where_it_was(manual: Table) -> None:
     operation = Operation(manual, "forward")
     operation.apply(restore={"instant": manual.commits()[0], "reingest": False}, approved=True)

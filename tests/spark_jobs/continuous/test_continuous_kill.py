@@ -20,8 +20,7 @@ MOMENTS = (*PHASES, "writing", "committing")
     ("operation", "table_type", "moments"),
     [
         ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("committing",)),
-        ("Upsert", "MergeOnRead", MOMENTS if ALL else ("between-batches",)),
-        *((operation, "CopyOnWrite", MOMENTS) for operation in ("Insert",) if ALL),
+        *(one for one in (("Upsert", "MergeOnRead", MOMENTS), ("Insert", "CopyOnWrite", MOMENTS)) if ALL),
     ],
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_batch(

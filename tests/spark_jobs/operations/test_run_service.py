@@ -16,7 +16,7 @@ from tests.spark_jobs.operations.asked import (
     timeline,
 )
 from tests.spark_jobs.services.test_services import SMALL, add, fill, notes, succeeded
-from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
+from tests.spark_jobs.trials import IN_FULL, LEASE
 
 from hudi_jobs.contract import FailureReason, OperationPhase, Outcome, RunMode, RunnableService, Service
 from hudi_jobs.notes import OPERATION_KEY
@@ -135,14 +135,13 @@ PHASES = ("recorded", "planned", "after-commit", "verified", "before-outcome")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "service"), [pytest.param("CopyOnWrite", CLUSTERING, marks=IN_FULL), ("MergeOnRead", COMPACTION)]
-)
+@IN_FULL  # otherwise `test_kill.py` kills a restore, and `services/test_service_kill.py` such a compaction
+@pytest.mark.parametrize(("kind", "service"), [("CopyOnWrite", CLUSTERING), ("MergeOnRead", COMPACTION)])
 def test_the_next_run_finishes_one_plan_and_makes_no_second(
     lake: Any, program: Callable[..., Any], kind: str, service: RunnableService
 ) -> None:
     lake.table, lake.spec, lake.lease = {"type": kind}, SMALL, LEASE
-    for number, phase in enumerate(PHASES if ALL else ("after-commit",)):
+    for number, phase in enumerate(PHASES):
         (fill if service is COMPACTION else add)(lake, 3, first=3 * number)
         expected, known = rows(lake), instants(lake, "*commit")
         asked: dict[str, Any] = {"uid": f"uid-{phase}"}

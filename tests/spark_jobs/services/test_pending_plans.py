@@ -37,6 +37,7 @@ def shown(lake: Any, *, now: datetime | None = None, **remembered: Any) -> Servi
     return status_of(observe(one, snapshot=snapshot), now=now or datetime.now(UTC)).services
 
 
+@IN_FULL  # otherwise `continuous/test_services_inside.py` waits for a heartbeat
 def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_has_expired(
     trial: Callable[[Service, str], Any],
     program: Callable[..., Any],
@@ -71,7 +72,7 @@ def test_an_inflight_compaction_is_finished_when_the_heartbeat_of_its_dead_run_h
     assert tried.found() == tried.expected
 
 
-@pytest.mark.parametrize(("mode", "begun"), [("Inline", False), ("Async", True)])
+@pytest.mark.parametrize(("mode", "begun"), [("Inline", False), pytest.param("Async", True, marks=IN_FULL)])
 def test_a_rejected_ingestion_goes_on_when_the_pending_clustering_has_been_dealt_with(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], mode: str, *, begun: bool
 ) -> None:
