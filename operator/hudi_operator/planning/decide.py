@@ -42,6 +42,7 @@ from hudi_operator.planning.services.starting.blocking import (
     operation_held,
     table_blocker,
     under_maintenance,
+    waits_for_heartbeat,
     waits_for_stranger,
 )
 from hudi_operator.planning.services.starting.freshness import freshness_changes_at
@@ -140,7 +141,7 @@ def _find(
     drift = drift_of(observation)
     seen = Seen(observation=observation, writers=writers, drift=drift, owned_elsewhere=ownership.elsewhere)
     quiet, stranger = _not_quiet(takeover), waits_for_stranger(case)
-    held = operation_held(seen, quiet, stranger)
+    held = operation_held(seen, quiet, stranger or waits_for_heartbeat(case))
     operations = assess_operations(observation, active=tracked.active, finished=tracked.finished, held=held, now=now)
     return _Found(
         case=_with_operations(case, operations),

@@ -17,12 +17,13 @@ from tests.planning.operations.operations import (
     over,
     world,
 )
-from tests.planning.world import ago, done, status_of, table_class
+from tests.planning.world import NOW, ago, at, done, minutes, status_of, table_class
 from tests.planning.world import job as running_job
 
 from hudi_jobs.contract import FailureReason, OperationKind, Outcome, RepairStep, Service, TableOperation
 from hudi_operator.api.resources import HudiOperation
 from hudi_operator.api.spec.operation_kinds.repair import REPAIR_FIELDS
+from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.api.status.operation import OperationState
 from hudi_operator.api.status.table_operations import NamedOperationJob
 from hudi_operator.jobs.requests.request import build_request
@@ -31,6 +32,7 @@ from hudi_operator.planning.model import Observation
 from hudi_operator.planning.operations.kinds.registry import wording_of
 
 COMPACTION = {"service": "Compaction", "asked": '{"service":"Compaction"}'}
+OPTIMISTIC = {"concurrency": {"mode": "Optimistic", "lock": {"zookeeper": {"connect": "zk:2181"}}}}
 COMPACT = {"runService": {"service": "Compaction"}}
 
 
@@ -241,6 +243,24 @@ def test_a_repair_begins_beside_what_a_stranger_has_left_and_nothing_else_does()
     assert [one.job.service for one in launches(seen(STUCK, "Repair", files=PENDING))] == [Service.OPERATION]
     restore = world(operation(), remembered=(entry(),), files=PENDING)
     assert (of(restore).reason, launches(restore)) == ("Blocked", [])
+
+
+@pytest.mark.parametrize("spec", [{}, OPTIMISTIC])
+def test_an_operation_waits_for_the_heartbeat_of_a_write_whose_process_was_not_seen_to_end(
+    spec: dict[str, Any],
+) -> None:
+    """Its driver would refuse it, which is for good."""
+    left = LeftInstant(time=ago(1), run="run", ended_at=at(NOW))
+    asked_for = operation(acceptOtherWriters=True)
+    files = (*PENDING, f"{ago(1)}.commit.inflight")
+    rested = world(asked_for, files=files, remembered=(entry(),), told={"left_by": (left,)}, **spec)
+    beats = ((ago(1), int(NOW.timestamp() * 1000)),)
+    waits = replace(rested, snapshot=replace(rested.snapshot, heartbeats=beats))
+    told = of(waits)
+    assert (told.state, told.reason, told.begun) == (OperationState.PENDING, "Blocked", False)
+    assert "it shows a heartbeat" in told.message
+    assert launches(waits, now=NOW + minutes(159 / 60)) == []
+    assert [one.job.service for one in launches(waits, now=NOW + minutes(160 / 60))] == [Service.OPERATION]
 
 
 def test_what_a_repair_fails_to_mend_stays_broken_and_is_not_tried_without_end() -> None:

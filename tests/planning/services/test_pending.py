@@ -28,6 +28,7 @@ from tests.planning.world import table_class as a_class
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.conditions import ConditionType, find_condition
+from hudi_operator.api.status.left import LeftInstant
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
 from hudi_operator.jobs.sizing import PlanSize, job_sizing
 from hudi_operator.planning.model import JobPhase, LaunchJob, Plan, TimelineSnapshot
@@ -43,9 +44,10 @@ OLD = ago(45.5)
 def planned(seen: Timeline, *, now: Any = NOW, jobs: Any = (), **spec: Any) -> Plan:
     """The decision on a table whose pending instants runs of ours have left behind."""
     remembered = {"left_behind": tuple(one.time for one in seen.pending), **spec.pop("remembered", {})}
-    classes = spec.pop("classes", {})
+    classes, beats = spec.pop("classes", {}), spec.pop("beats", ())
     one = table(status=status(**remembered), created=NOW - minutes(600), **spec)
-    found = observe(one, snapshot=TimelineSnapshot(timeline=seen), table_class=a_class(**classes), jobs=jobs)
+    shows = TimelineSnapshot(timeline=seen, heartbeats=beats)
+    found = observe(one, snapshot=shows, table_class=a_class(**classes), jobs=jobs)
     return plan_for(found, now=now)
 
 
@@ -272,16 +274,18 @@ def test_a_write_of_a_dead_run_is_left_to_an_ingestion_that_is_due() -> None:
     ]
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [(119, False), (120, True)])
+@pytest.mark.parametrize(("seconds", "expected"), [(159, False), (160, True)])
 def test_where_others_write_a_write_of_ours_is_rolled_back_when_its_heartbeat_has_expired(
     seconds: int, *, expected: bool
 ) -> None:
-    remembered = {"ingestion": memory(last_run=ENDED)}
+    left = LeftInstant(time=ago(2), run="run", ended_at=at(NOW))
+    remembered = {"ingestion": memory(last_run=ENDED), "left_behind": (), "left_by": (left,)}
+    beats = ((ago(2), int(NOW.timestamp() * 1000)),)
     later = NOW + minutes(seconds / 60)
-    plan = planned(LEFT, now=later, remembered=remembered, **QUIET, **OPTIMISTIC)
+    plan = planned(LEFT, now=later, remembered=remembered, beats=beats, **QUIET, **OPTIMISTIC)
     assert launched(plan) == ([("Cleaning", None, None)] if expected else [])
     if not expected:
-        assert plan.services.cleaning.next_run_at == at(NOW + minutes(2))
+        assert plan.services.cleaning.next_run_at == at(NOW + minutes(160 / 60))
         assert plan.changes_in == 1
 
 

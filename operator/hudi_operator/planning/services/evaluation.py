@@ -16,7 +16,6 @@ from hudi_operator.planning.services.kinds import ingestion, operation, savepoin
 from hudi_operator.planning.services.registry import Evaluation, evaluation_of
 from hudi_operator.planning.services.starting.freshness import before_services
 from hudi_operator.planning.services.view import FailedWrite, ServiceView, left_alone
-from hudi_operator.planning.writers.unfinished import HEARTBEAT_TOLERANCE
 from hudi_operator.services.registry import SERVICES, mode_of
 
 
@@ -195,22 +194,14 @@ def _view(case: Case, service: Service) -> ServiceView:
 def _failed_writes(case: Case) -> Iterator[FailedWrite]:
     """Yield the writes that dead writers have left, and when each may be rolled back.
 
-    In a Serialized table nothing else may run then. In an Optimistic one a write of ours has a heartbeat until two
-    minutes after its run, and its run's driver checks that once more.
+    In a Serialized table nothing else may run then.
     """
-    is_serialized = case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED
-    if case.active and is_serialized:
+    if case.active and case.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
         return
-    last = case.services.ingestion.last_run
-    ended = (parse_time(last.finished_at) if last else None) or case.now
     for one in case.pending.get(Service.INGESTION, ()):
         if one.time in case.busy:
             continue
+        why = "of another tool or an unknown run is overdue and has no heartbeat"
         if one.owner is PendingOwner.THIS_TABLE:
-            from_ = parse_time(one.left_alone_until) or (case.now if is_serialized else ended + HEARTBEAT_TOLERANCE)
-            yield FailedWrite(time=one.time, from_=from_, why="was left behind by a run that has ended")
-        else:
-            from_ = parse_time(one.left_alone_until) or case.now
-            yield FailedWrite(
-                time=one.time, from_=from_, why="of another tool or an unknown run is overdue and has no heartbeat"
-            )
+            why = "was left behind by a run that has ended"
+        yield FailedWrite(time=one.time, from_=parse_time(one.left_alone_until) or case.now, why=why)

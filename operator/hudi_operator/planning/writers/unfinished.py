@@ -94,12 +94,11 @@ class Watch:
     def _may_live_until(self, pending: PendingInstant, *, now: datetime) -> datetime | None:
         """Return until when the writer of what a run of ours has left may live; None when it is dead.
 
-        A write with a heartbeat is the run's own only as far as nobody else may write to a serialized table, or its
-        process was not seen to end: then the heartbeat decides, as it does in the driver. Without one there is nothing
-        to wait for: a process that lives holds the lease of its run. An optimistic table waits at `FailedWrite`.
+        Where its process was not seen to end, the heartbeat decides, as it does in the driver. Without one there is
+        nothing to wait for: a process that lives holds the lease of its run.
         """
         left = self.left_behind.get(pending.instant.time)
-        if left is None or left.dead or not self.is_serialized or pending.kind is not PendingKind.WRITE:
+        if left is None or left.dead or pending.kind is not PendingKind.WRITE:
             return None
         ended = parse_time(left.ended_at)
         if ended is None or pending.instant.time not in self.heartbeats:

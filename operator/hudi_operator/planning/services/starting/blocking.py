@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudi_jobs.contract import Difference, differences_message
+from hudi_jobs.contract import Difference, Service, differences_message
 from hudi_operator.api.spec.table import ManagementPolicy
 from hudi_operator.api.status.acts import PendingOwner
 from hudi_operator.planning.model import Observation, TimelineSnapshot, TimelineTrouble
@@ -70,6 +70,17 @@ def waits_for_stranger(case: Case) -> ServiceBlocker | None:
     is_ours = stranger.owner is PendingOwner.THIS_TABLE
     reason = Reason.WAITING_FOR_HEARTBEAT if is_ours else Reason.WAITING_FOR_OTHER
     return reason.value, f"{left_alone(stranger)} Nothing starts on a Serialized table beside it."
+
+
+def waits_for_heartbeat(case: Case) -> ServiceBlocker | None:
+    """Return why an operation waits for a write of this table's own whose process was not seen to end.
+
+    Other runs of an Optimistic table go on beside it under the lock; an operation is refused by its driver.
+    """
+    for one in case.pending.get(Service.INGESTION, ()):
+        if one.owner is PendingOwner.THIS_TABLE and one.left_alone_until is not None:
+            return Reason.WAITING_FOR_HEARTBEAT.value, f"{left_alone(one)} No operation begins beside it."
+    return None
 
 
 def _blockers(seen: Seen) -> Iterator[ServiceBlocker]:
