@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from pydantic import ValidationError
 
-from hudi_jobs.contract import differences
+from hudi_jobs.contract import VARYING_BUCKETS, differences
 from hudi_jobs.contract.table.merging import ordering_of
 from hudi_jobs.contract.table.properties import (
     NONE,
@@ -89,6 +89,8 @@ def draft_of(
         Entry("spec", tuple(_spec(found, table_class))),
     )
     reasons, without_ingestion = _refusals(found, entries)
+    if found.has_varying_buckets:
+        reasons.append(f"index: {VARYING_BUCKETS}")
     if reasons:
         reasons = [f"{found.base_path} cannot be managed:", *(f"- {reason}" for reason in reasons)]
     return Draft(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from hudi_jobs.contract import VARYING_BUCKETS_FOLDER
 from hudi_jobs.contract.instants import InstantFile
 from hudi_jobs.contract.table.zone import infer_offset
 from hudi_operator.storage import FileSystem, StorageError, StorageErrorKind
@@ -42,6 +43,7 @@ class Evidence:
     clean: CleanPlan | None = None
     offset: timedelta | None = None
     has_archive: bool = False
+    has_varying_buckets: bool = False
     unread: tuple[str, ...] = ()
 
 
@@ -66,6 +68,7 @@ def read_evidence(filesystem: FileSystem, path: str, *, base_path: str) -> Evide
             clean=_clean_plan(reader, path, timeline),
             offset=_offset(filesystem, path, timeline),
             has_archive=_has_archive(filesystem, path, timeline),
+            has_varying_buckets=_has_varying_buckets(filesystem, path),
             unread=unread,
         )
     except (TimelineError, StorageError) as error:
@@ -119,3 +122,12 @@ def _has_archive(filesystem: FileSystem, path: str, timeline: Timeline) -> bool:
             return False
         raise
     return any(not name.endswith((".crc", "_$folder$")) for name in listing.names if name)
+
+
+def _has_varying_buckets(filesystem: FileSystem, path: str) -> bool:
+    try:
+        return bool(filesystem.list_folders(f"{path}/{VARYING_BUCKETS_FOLDER}", limit=1).names)
+    except StorageError as error:
+        if error.kind is StorageErrorKind.NOT_FOUND:
+            return False
+        raise

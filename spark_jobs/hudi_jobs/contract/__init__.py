@@ -99,7 +99,15 @@ if TYPE_CHECKING:
     from hudi_jobs.contract.sources.rescan import InvalidRescan, Rescan, RescanRequest, parse_rescan
     from hudi_jobs.contract.sources.source import AnySource, FileFormat, FileSource, OtherSource
     from hudi_jobs.contract.sources.upstream import HudiSource, RemovedRows, StartingCommit
-    from hudi_jobs.contract.table.index import BUCKET, BUCKET_FILE, INDEX_KEY, index_note, may_follow
+    from hudi_jobs.contract.table.index import (
+        BUCKET,
+        BUCKET_FILE,
+        INDEX_KEY,
+        VARYING_BUCKETS,
+        VARYING_BUCKETS_FOLDER,
+        index_note,
+        may_follow,
+    )
     from hudi_jobs.contract.table.location import Location, NotALocation, store_of
     from hudi_jobs.contract.table.ownership import (
         OPERATOR_FILE_LIMIT,
@@ -140,6 +148,8 @@ __all__ = [
     "TABLE_KEY",
     "TERMINATION_MESSAGE_LIMIT",
     "TIMELINE_ZONE_OPTION",
+    "VARYING_BUCKETS",
+    "VARYING_BUCKETS_FOLDER",
     "AffectedInstant",
     "AnySource",
     "BadRecordPolicy",

@@ -3,7 +3,7 @@
 The newest commit with the operator's note says which index the table was written with. Where none has one (tables of
 other tools, or of releases before the note) the data itself tells a bucket index: the names of its file groups begin
 with the number of their bucket in eight digits (`BucketIdentifier.newBucketFileIdPrefix`), and a key's hash says in
-which of how many buckets it belongs.
+which of how many buckets it belongs. Where that number is not one for the whole table, nothing is written.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,20 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from hudi_jobs.contract import BUCKET, BUCKET_FILE, INDEX_KEY, FailureReason, TableDefinition, TableTask, may_follow
+from hudi_jobs.contract import (
+    BUCKET,
+    BUCKET_FILE,
+    INDEX_KEY,
+    VARYING_BUCKETS,
+    VARYING_BUCKETS_FOLDER,
+    FailureReason,
+    TableDefinition,
+    TableTask,
+    may_follow,
+)
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
+from hudi_jobs.filesystem import located, statuses_below
 from hudi_jobs.jvm import classes, iterated
 from hudi_jobs.table import HudiTable, commit_metadata
 
@@ -34,6 +45,10 @@ def require_index(
     if declared is None:
         return
     with stage("The table's index cannot be read", otherwise=FailureReason.HUDI_ERROR):
+        if _has_varying_buckets(spark, definition.base_path):
+            raise TaskFailed(
+                FailureReason.TABLE_MISMATCH, f"The table at {definition.base_path} is refused: {VARYING_BUCKETS}"
+            )
         noted = next((commit.notes[INDEX_KEY] for commit in table.commits() if INDEX_KEY in commit.notes), None)
         found = noted or _seen_in_data(spark, table, definition, declared)
     if not may_follow(found, declared):
@@ -43,6 +58,11 @@ def require_index(
             "would not find the keys that are there and write them again. Declare the index that the table has, or "
             "give another base path.",
         )
+
+
+def _has_varying_buckets(spark: SparkSession, base_path: str) -> bool:
+    filesystem, folder = located(spark, base_path, VARYING_BUCKETS_FOLDER)
+    return bool(filesystem.exists(folder)) and next(statuses_below(filesystem, folder), None) is not None
 
 
 def _seen_in_data(spark: SparkSession, table: HudiTable, definition: TableDefinition, declared: str) -> str:

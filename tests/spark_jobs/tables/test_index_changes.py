@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import FailureReason, Outcome, Service, TaskResult
+from hudi_operator.adoption.draft import draft_of
+from hudi_operator.adoption.evidence import read_evidence
+from hudi_operator.storage.local import LocalFileSystem
 
 pytestmark = pytest.mark.spark
 
@@ -79,13 +83,8 @@ def test_an_index_follows_another_only_where_it_finds_every_key(
 
 def test_a_table_whose_commits_carry_no_note_is_known_by_its_files(lake: Any) -> None:
     table = Table(lake, "CopyOnWrite")
-    columns = ("concat('k', id) AS id", "concat('p', id % 2) AS part", "CAST(1 AS BIGINT) AS v")
-    rows = lake.spark.range(40).selectExpr(*columns)
     lake.spec = {"index": KINDS["Bucket/3"]}
-    options = lake.hudi_options(Service.INGESTION)
-    unmarked = {key: value for key, value in options.items() if not key.startswith("hudi-operator.")}
-    unmarked |= {"hoodie.datasource.write.operation": "upsert", "hoodie.write.rolling.metadata.keys": ""}
-    rows.write.format("hudi").options(**unmarked).mode("append").save(lake.base_path)
+    write_as_another_tool(lake, lake.hudi_options(Service.INGESTION))
     table.expected = {f"k{key}": 1 for key in range(40)}
 
     for wrong in ("Bucket/2", "Bloom"):
@@ -95,6 +94,54 @@ def test_a_table_whose_commits_carry_no_note_is_known_by_its_files(lake: Any) ->
     assert table.is_exact()
     assert table.write("Bucket/3", range(10), 2).outcome is Outcome.SUCCEEDED
     assert table.is_exact()
+
+
+def by_consistent_hashing(lake: Any, options: dict[str, str]) -> None:
+    consistent = "strategy.SparkConsistentBucketClustering"
+    hashed = {
+        "hoodie.index.bucket.engine": "CONSISTENT_HASHING",
+        "hoodie.clustering.plan.strategy.class": f"org.apache.hudi.client.clustering.plan.{consistent}PlanStrategy",
+        "hoodie.clustering.execution.strategy.class": (
+            f"org.apache.hudi.client.clustering.run.{consistent}ExecutionStrategy"
+        ),
+    }
+    write_as_another_tool(lake, {**options, **hashed})
+
+
+def by_partition(lake: Any, options: dict[str, str]) -> None:
+    write_as_another_tool(lake, options)
+    call = f"path => '{lake.base_path}', overwrite => 'p1,5', rule => 'regex', bucket_number => 2, dry_run => false"
+    lake.spark.sql(f"CALL partition_bucket_index_manager({call})").collect()
+
+
+def write_as_another_tool(lake: Any, options: dict[str, str]) -> None:
+    columns = ("concat('k', id) AS id", "concat('p', id % 2) AS part", "CAST(1 AS BIGINT) AS v")
+    rows = lake.spark.range(40).selectExpr(*columns)
+    unmarked = {key: value for key, value in options.items() if not key.startswith("hudi-operator.")}
+    unmarked |= {"hoodie.datasource.write.operation": "upsert", "hoodie.write.rolling.metadata.keys": ""}
+    rows.write.format("hudi").options(**unmarked).mode("append").save(lake.base_path)
+
+
+@pytest.mark.parametrize("write", [by_consistent_hashing, pytest.param(by_partition, marks=IN_FULL)])
+def test_a_table_with_a_number_of_buckets_that_varies_is_left_to_its_tool(
+    lake: Any, write: Callable[[Any, dict[str, str]], None]
+) -> None:
+    table = Table(lake, "MergeOnRead")
+    lake.spec = {"index": KINDS["Bucket/2"]}
+    write(lake, lake.hudi_options(Service.INGESTION))
+    table.expected = {f"k{key}": 1 for key in range(40)}
+    before = sorted(lake.folder.rglob("*"))
+
+    refused = [table.write(index, range(10), 2) for index in ("Bucket/2", "Bloom")]
+    refused += [lake.serve(Service.COMPACTION), lake.serve(Service.CLUSTERING)]
+    for result in refused:
+        assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH), result
+        assert "copy its rows to a new table" in result.message
+    assert [path for path in sorted(lake.folder.rglob("*")) if path.suffix != ".json"] == before
+    assert table.is_exact()
+
+    draft = draft_of(read_evidence(LocalFileSystem(), str(lake.folder / "table"), base_path=lake.base_path), taken=())
+    assert any("its number of buckets grows" in reason for reason in draft.reasons)
 
 
 def test_a_service_does_not_touch_a_table_with_another_index(lake: Any) -> None:

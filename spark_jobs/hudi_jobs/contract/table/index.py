@@ -19,6 +19,19 @@ BUCKET_FILE = re.compile(r"000\d{5}-")
 A random name looks like this once in 40,000.
 """
 
+VARYING_BUCKETS_FOLDER = ".hoodie/.bucket_index"
+"""Where Hudi keeps what a key's bucket depends on besides the key, for consistent hashing and for buckets by partition.
+
+From `HoodieTableMetaClient.BUCKET_INDEX_METAFOLDER_NAME`; the simple engine, with one number for the table, has none.
+"""
+
+VARYING_BUCKETS = (
+    f"its number of buckets grows, or differs between partitions ({VARYING_BUCKETS_FOLDER}), as with consistent "
+    "hashing, and this operator writes tables with one fixed number only: it would not find keys that are there, and "
+    "other tools would not find those that it writes. Leave the table to its tool, or copy its rows to a new table."
+)
+"""Why nothing is written to such a table; the end of a sentence."""
+
 _ALIKE = (frozenset({"Bloom", "Simple"}), frozenset({"GlobalBloom", "GlobalSimple"}))
 """Types that look a key up in the base files in the same scope, so that each finds what the other has placed."""
 
