@@ -120,8 +120,6 @@ def test_the_index_says_whether_a_key_is_one_of_its_partition_or_of_the_table() 
     assert key_columns({"hoodie.index.type": "SIMPLE"}) == ("_hoodie_partition_path", "_hoodie_record_key")
     assert key_columns({"hoodie.index.type": "BUCKET"}) == ("_hoodie_partition_path", "_hoodie_record_key")
     assert key_columns({"hoodie.index.type": "GLOBAL_BLOOM"}) == ("_hoodie_record_key",)
-    with pytest.raises(TaskFailed, match="divided as they grow"):
-        key_columns({"hoodie.index.type": "BUCKET", "hoodie.index.bucket.engine": "CONSISTENT_HASHING"})
     with pytest.raises(TaskFailed, match="not known where a key is looked for"):
         key_columns({})
 

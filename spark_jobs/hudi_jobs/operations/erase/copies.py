@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from hudi_jobs.as_found.metadata import has_record_index
-from hudi_jobs.operations.buckets import are_divided, is_in_buckets
+from hudi_jobs.operations.buckets import is_in_buckets
 from hudi_jobs.operations.erase.keys import PARTITION, RECORD_KEY, Keys, with_key
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import are_doubled, indexed_by
@@ -37,8 +37,7 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
             "The table has an index of record keys, and other rows with the same key as one another, beside which "
             f"Hudi could not make it again. {_ADVICE} Where a key may be in several partitions, drop that index."
         )
-    options = work.context.task.hudi_options
-    if is_in_buckets(options) and not are_divided(options):
+    if is_in_buckets(work.context.task.hudi_options):
         _require_one_file_of_a_bucket(rows, found)
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 
 from hudi_jobs.contract.table.merging import columns_of, ordering_of
 from hudi_jobs.ingestion.types import column_named
-from hudi_jobs.operations.buckets import BUCKET, INDEX, are_divided
+from hudi_jobs.operations.buckets import BUCKET, INDEX
 from hudi_jobs.operations.refusal import refused
 from hudi_jobs.operations.rows import row_hash
 
@@ -31,8 +31,6 @@ _SUM = "decimal(38,0)"
 def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the columns that make a key; raise `TaskFailed` for an index of which that is not known."""
     index = options.get(INDEX, "")
-    if are_divided(options):
-        raise refused("The table has buckets that are divided as they grow, and no partition of it is written again.")
     if index in _OF_THE_TABLE:
         return (KEY,)
     if index in _OF_A_PARTITION:
