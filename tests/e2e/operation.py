@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.e2e.resource import Resource
-from tests.e2e.stage import Document
+from tests.e2e.stage import PATIENCE, Document
 
 
 class Operation(Resource):
@@ -12,8 +12,9 @@ class Operation(Resource):
     kind = "HudiOperation"
     plural = "hudioperations"
 
-    def wait(self, phase: str) -> Document:
-        return self.wait_for(lambda found: found.get("phase") == phase, what=phase)
+    def wait(self, phase: str, *, runs: int = 1) -> Document:
+        """Wait for a phase that comes after so many runs, one after the other."""
+        return self.wait_for(lambda found: found.get("phase") == phase, what=phase, seconds=runs * PATIENCE)
 
     def approve(self) -> None:
         self.patch(approved=True)

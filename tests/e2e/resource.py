@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tests.e2e.stage import Document, Table
+from tests.e2e.stage import PATIENCE, Document, Table
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Resource:
     def status(self) -> Document:
         return self.document().get("status") or {}
 
-    def wait_for(self, is_as_expected: Callable[[Document], bool], *, what: str) -> Document:
+    def wait_for(self, is_as_expected: Callable[[Document], bool], *, what: str, seconds: float = PATIENCE) -> Document:
         """Wait until the status is as expected, and return it."""
 
         def look() -> Document | None:
@@ -43,7 +43,9 @@ class Resource:
         def explain() -> str:
             return f"{self.status()}\n{self.table.explain()}"
 
-        found: Document = self.table.stage.eventually(look, what=f"{self.name}: {what}", explain=explain)
+        found: Document = self.table.stage.eventually(
+            look, what=f"{self.name}: {what}", seconds=seconds, explain=explain
+        )
         return found
 
     def delete(self) -> None:

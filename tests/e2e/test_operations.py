@@ -197,7 +197,7 @@ def test_a_record_is_forgotten_by_a_table_and_the_one_that_reads_it_and_both_go_
     erase = {"keys": [{"id": str(KEY)}], "releaseSavepoints": True, "cascade": True}
     operation = Operation(whole, "forget")
     operation.apply(erase=erase)
-    (further,) = operation.wait("Succeeded")["cascade"]
+    (further,) = operation.wait("Succeeded", runs=2)["cascade"]
     assert (further["table"], further["phase"]) == (reader.name, "Succeeded")
     left = Counter((*range(10), *LONG)) - Counter([KEY])
     for one in (operation, Operation(reader, further["operation"])):
