@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hudi_jobs.contract import FailureReason
+from hudi_jobs.operations.erase.predicate import FUNCTIONS
 from hudi_operator.api.status.conditions import ConditionType
 from hudi_operator.planning.model import PodTrouble
 from hudi_operator.planning.model.reasons import FORMER_NAMES, Retry
@@ -136,3 +137,8 @@ def _words(*nodes: ast.expr) -> Iterator[str]:
                 and re.fullmatch("[A-Z][a-z]+([A-Z][a-z]+)*", one.value)
             ):
                 yield one.value
+
+
+def test_the_functions_that_a_predicate_may_call_are_listed() -> None:
+    (listed,) = re.findall(r"^Functions of a predicate: (.*?)\.$", OPERATIONS, re.DOTALL | re.MULTILINE)
+    assert re.findall(r"`(\w+)`", listed) == sorted(FUNCTIONS)
