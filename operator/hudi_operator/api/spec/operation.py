@@ -58,6 +58,7 @@ class HudiOperationSpec(Model):
 
     erase: EraseSpec | None = None
     """Remove records, and every file that holds them."""
+
     run_service: RunServiceSpec | None = None
     """Run a table service once."""
 
