@@ -25,8 +25,8 @@ def require_lock(options: Mapping[str, str]) -> None:
     if len(failures) == len(servers):
         raise TaskFailed(
             FailureReason.LOCK_UNAVAILABLE,
-            f"No ZooKeeper server of the table's lock answers: {'; '.join(failures) or 'none is named'}. "
-            "Check that it runs and that the job's pod may reach it.",
+            f"No ZooKeeper server of the table's lock answers: {'; '.join(failures) or 'none is named'}. Check that "
+            "it runs and that the job's pod can reach it.",
         )
 
 

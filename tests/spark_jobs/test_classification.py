@@ -97,7 +97,7 @@ def test_a_conflict_of_options_names_key_and_both_values() -> None:
     text = "Config conflict(key\tcurrent value\texisting value):\nhoodie.x:\ttrue\tfalse\nRecordKey:\tid\t\n"
     found = config_conflict([Cause("py4j.X", "outer"), Cause("org.apache.hudi.exception.HoodieException", text)])
     assert found == (
-        "hoodie.x is false in the table, and this run was given true; "
-        "RecordKey is (empty) in the table, and this run was given id. Declare what the table has."
+        "hoodie.x is false in the table, but this run was given true; "
+        "RecordKey is (empty) in the table, but this run was given id. Declare what the table has."
     )
     assert config_conflict([Cause("x", "something else")]) is None

@@ -97,7 +97,7 @@ class Courier:
             if not self._holder.lives():
                 return self._not_begun()
             if self._clock() >= until:
-                return self._fenced(f"The run {self._order.driver} is still at the service of another run.")
+                return self._fenced(f"Run {self._order.driver} is still executing a service for another run.")
             if self._stopping.wait(_LOOKS_EVERY_SECONDS):
                 raise DriverStopping
         return None
@@ -106,12 +106,12 @@ class Courier:
         """Look at the order once; return what became of it, or None as long as that is open."""
         order, version = self._read()
         if order is None or not self._order.is_same(order):
-            return self._fenced("Another run has taken the place of this one's order.")
+            return self._fenced("Another run replaced this run's service order.")
         if (answer := self._answer(order)) is not None:
             return answer
         late = order.state is OrderState.ASKED and self._clock() >= until
         if (late or self._stopping.is_set()) and self._withdrawn(order, version):
-            return self._fenced(f"The run {self._order.driver} has not taken the service over in time.")
+            return self._fenced(f"Run {self._order.driver} did not accept the service in time.")
         if self._holder.lives():
             return None
         if order.state is not OrderState.ASKED:
@@ -162,18 +162,19 @@ class Courier:
             return answer
         raise TaskFailed(
             FailureReason.INTERRUPTED,
-            f"The run {self._order.driver} ended while it had this service; the next run settles what was left.",
+            f"Run {self._order.driver} ended while executing this service. The next run finishes or rolls back what "
+            "it left.",
         )
 
     def _not_begun(self) -> TaskResult:
         """Say that the driver has not begun it: one that has ended, as where it is recycled, is no failure."""
         if not self._holder.has_left:
-            return self._fenced(f"The run {self._order.driver} does not renew its lease on the table any more.")
+            return self._fenced(f"Run {self._order.driver} no longer renews its lease on the table.")
         return TaskResult(
             id=self._task.id,
             outcome=Outcome.NOTHING_TO_DO,
             reason=FailureReason.DRIVER_ENDED,
-            message=f"The run {self._order.driver} ended before it began this service, which is done after it.",
+            message=f"Run {self._order.driver} ended before it started this service; the service runs afterwards.",
         )
 
     def _fenced(self, message: str) -> TaskResult:

@@ -143,14 +143,18 @@ class Host:
     def _result(self, order: ServiceOrder, lease: Lease) -> TaskResult:
         template = self._tasks.get(order.service)
         if template is None:
-            return _failed(order, f"This driver was not told how to do {order.service} beside its batches.")
+            return _failed(
+                order,
+                f"This driver was started without a template for the service {order.service}, so it "
+                "cannot run that service beside its batches.",
+            )
         planned = None
         if template.planned is not None:
             planned = PlannedServiceTask(mode=order.mode, instant=order.instant)
         task = template.model_copy(update={"planned": planned, "abandoned": order.abandoned, "dead": order.dead})
         result = self._perform(task, run=order.run, lease=lease, turns=self.turns)
         if self._cancelled.is_set() and result.outcome is Outcome.FAILED:
-            why = "The driver ended before the service did; what it has left is settled by the next run."
+            why = "The driver ended before the service did. The next run finishes or rolls back what it left."
             return result.model_copy(update={"reason": FailureReason.INTERRUPTED, "message": why})
         return result
 
@@ -158,7 +162,7 @@ class Host:
         """Write the answer to an order that was taken; what the store does not take is written at a later look."""
         last, result = self._last or (None, None)
         if result is None or not order.is_same(last):
-            result = _failed(order, "This driver is not at the service that it is said to have taken.")
+            result = _failed(order, "This driver is not executing the service that the order says it accepted.")
         done = order.model_copy(update={"state": OrderState.DONE, "result": result})
         try:
             files.write(ORDER_FILE, encode_order(done), expected=version)
@@ -188,7 +192,7 @@ class Host:
                 _LOGGER.warning("the jobs of a table service could not be cancelled", exc_info=True)
             thread.join(_CANCELS_EVERY_SECONDS)
         if thread.is_alive():
-            _LOGGER.error("a table service did not end, so the JVM is ended before the lease is given back")
+            _LOGGER.error("a table service did not end; ending the JVM before the lease is released")
             end_jvm()
             thread.join(_ENDS_WITHIN_SECONDS)
 

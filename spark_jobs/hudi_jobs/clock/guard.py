@@ -124,8 +124,9 @@ def _local_zone(spark: SparkSession, table: _Table, declared: str | None) -> str
         if shown is not None and offset is not None and shown != offset:
             raise TaskFailed(
                 FailureReason.TIMELINE_ZONE_UNKNOWN,
-                f"The time zone {declared} is declared, which is UTC{_signed(offset)}, and the newest instants of "
-                f"{table.base_path} were written at UTC{_signed(shown)}; declare the zone of the tool that writes it.",
+                f"timelineTimeZone declares {declared}, which is UTC{_signed(offset)}, but the newest instants of "
+                f"{table.base_path} were written at UTC{_signed(shown)}. Declare the zone of the tool that writes "
+                "the table.",
             )
         return declared
     if newest(files) is None or shown == timedelta(0):
@@ -133,8 +134,8 @@ def _local_zone(spark: SparkSession, table: _Table, declared: str | None) -> str
     if shown is None:
         raise TaskFailed(
             FailureReason.TIMELINE_ZONE_UNKNOWN,
-            f"The instants of {table.base_path} are in the local time of the tool that wrote them, and its files "
-            "do not show which zone that was (a copied table, for example); declare it as timelineTimeZone.",
+            f"The instants of {table.base_path} are in the local time of the tool that wrote them, but its files do "
+            "not show in which zone (a copied table, for example). Declare that zone as timelineTimeZone.",
         )
     return f"GMT{_signed(shown)}"
 
@@ -255,15 +256,16 @@ def _ahead(latest: str, now: str) -> timedelta | None:
 
 
 def _explain(base_path: str, latest: str, now: str, zone: str, ahead: timedelta | None) -> str:
-    found = f"{base_path} has the instant {latest}, and the clock of this run says {now} in {zone}"
+    found = f"{base_path} has the instant {latest}, but the clock of this run shows {now} in {zone}"
     if ahead is None:
         return (
-            f"{found}. It is no time, and Hudi takes whatever sorts before it for older; remove or restore that file."
+            f"{found}. The instant is not a valid time, and Hudi treats every instant that sorts before it as older. "
+            "Remove or restore that file."
         )
     return (
-        f"{found}, which is {ahead} earlier. Hudi takes the greater time for the newer file, so what is written now "
-        "would be lost. Correct the clock of the node, or wait until it is past that instant; a table whose instants "
-        "another tool writes in local time needs its zone as timelineTimeZone."
+        f"{found}, which is {ahead} earlier. Hudi treats the file with the later instant as the newer one, so rows "
+        "written now would be lost. Correct the clock of the node, or wait until it is past that instant. If "
+        "another tool writes the table's instants in local time, declare its zone as timelineTimeZone."
     )
 
 

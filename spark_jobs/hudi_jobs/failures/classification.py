@@ -38,11 +38,12 @@ _MOST_DIFFERENCES, _LONGEST_VALUE = 5, 200
 _ADVICE = {
     FailureReason.OUT_OF_MEMORY: "The job ran out of memory; give its driver or executors more.",
     FailureReason.STORAGE_ACCESS_DENIED: (
-        "The object store refused access; check the credentials and the rights that they carry."
+        "The object store refused access; check the credentials and their permissions."
     ),
     FailureReason.STORAGE_UNAVAILABLE: "The object store did not answer; check that it is up and reachable.",
     FailureReason.STORAGE_FULL: "The store is full; make room on it or raise its quota.",
-    FailureReason.LOCK_UNAVAILABLE: "The table's lock could not be had; check that ZooKeeper runs and is reachable.",
+    FailureReason.LOCK_UNAVAILABLE: "The lock of the table could not be acquired; check that ZooKeeper runs and is "
+    "reachable.",
     FailureReason.CONFLICT: "Another writer changed the same files; the run can be repeated.",
     FailureReason.SCHEMA_INCOMPATIBLE: "Hudi refused the incoming schema; adapt it in the transform.",
     FailureReason.RECORD_KEY_NULL: "A row has no record key; fill it in the transform or correct the source.",
@@ -86,7 +87,7 @@ def config_conflict(causes: Sequence[Cause]) -> str | None:
         return None
     found = [tuple(part[:_LONGEST_VALUE] for part in each) for each in _DIFFERS.findall(text)]
     reported = [
-        f"{key} is {existing or '(empty)'} in the table, and this run was given {given or '(empty)'}"
+        f"{key} is {existing or '(empty)'} in the table, but this run was given {given or '(empty)'}"
         for key, given, existing in found[:_MOST_DIFFERENCES]
     ]
     return f"{'; '.join(reported)}. Declare what the table has." if reported else "hoodie.properties says otherwise."

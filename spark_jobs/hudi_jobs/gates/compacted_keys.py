@@ -33,7 +33,7 @@ def left_in_logs(table: HudiTable, task: TableTask, settled: set[str]) -> str | 
     """
     if not looks_in_base_files_alone(table, task):
         return None
-    with stage("What compactions have left in log files cannot be read", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The keys that compactions left in log files cannot be read", otherwise=FailureReason.HUDI_ERROR):
         logged, read = _written_beside_compactions(table, settled)
         found = next(log_files_with(table, logged, or_without_base=False), None)
     if found is None:

@@ -54,9 +54,9 @@ def require_index(
     if not may_follow(found, declared):
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"The table at {definition.base_path} was written with the index {found}, and {declared} is declared: it "
-            "would not find the keys that are there and write them again. Declare the index that the table has, or "
-            "give another base path.",
+            f"The table at {definition.base_path} was written with the index {found}, but {declared} is declared, "
+            "which would not find existing keys and would write them again. Declare the index that the table has, "
+            "or use another base path.",
         )
 
 

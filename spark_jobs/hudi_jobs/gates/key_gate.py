@@ -121,8 +121,8 @@ def _newest_files(spark: SparkSession, table: HudiTable) -> list[tuple[str, str]
         if folder.partition(partition) is None or not folder.holds("", name):
             raise TaskFailed(
                 FailureReason.PATH_OUTSIDE_TABLE,
-                f"A commit of {table.base_path} names the file {name[:200]!a}, outside of it. It was not read, and "
-                "nothing was written; look at who wrote the commit.",
+                f"A commit of {table.base_path} names the file {name[:200]!a}, which is outside the table. The file "
+                "was not read, and nothing was written. Find out who wrote the commit.",
             )
         file = f"{table.base_path}/{name}"
         if partition not in found and _exists(spark, file):
@@ -177,11 +177,11 @@ def _explain(base_path: str, found: _Place, made: _Place) -> str:
     what, has, gives = "record key", found.key, made.key
     if found.partition != made.partition:
         what, has, gives = "partition", found.partition, made.partition
-    advice = "leave ingestion to the tool that has it, or write its rows to another table at another base path"
+    advice = "leave ingestion to the tool that does it now, or write its rows to another table at another base path"
     if what == "partition" and str(gives).replace("-", "/") == has:
-        advice = f"add {SLASHED}=true to hoodie.properties (CLI of Hudi: table update-configs), or {advice}"
+        advice = f"add {SLASHED}=true to hoodie.properties (Hudi CLI: table update-configs), or {advice}"
     return (
-        f"A row of {base_path} has the {what} {shown(str(has))}, and this run would give it {shown(str(gives))}: rows "
-        "would not be found and be written again. The tool that wrote them had an option, or an operation, that "
-        f"hoodie.properties does not hold; {advice}."
+        f"A row of {base_path} has the {what} {shown(str(has))}, but this run would give it {shown(str(gives))}, so "
+        "existing rows would not be found and would be duplicated. The tool that wrote them used an option or an "
+        f"operation that hoodie.properties does not record; {advice}."
     )

@@ -48,9 +48,9 @@ def require_keys_in_base_files(table: HudiTable, task: TableTask) -> None:
     if found is not None:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"The table at {task.table.base_path} has rows in log files that no base file holds yet ({found}), as "
-            f"writers with another index leave them. The index {task.hudi_options[INDEX_KEY]} does not look there, and "
-            "would write them again. Let a compaction run first, this operator's or the old tool's, or declare the "
+            f"The table at {task.table.base_path} has rows that are only in log files ({found}), as writers with "
+            f"another index leave them. The index {task.hudi_options[INDEX_KEY]} does not search log files and would "
+            "write those rows again. Run a compaction first, with this operator or the old tool, or declare the "
             "index of the tool that wrote them.",
         )
 

@@ -90,17 +90,17 @@ class RowChecks:
         if self.table_schema is None and self.must_be_kept and not counts.bad:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
-                f"{rows.name[:1].upper()}{rows.name[1:]} are to be read from their end on, and there is no table to "
-                "keep where that is: no column is known. Register the newest schemas of their subjects, or start at "
-                "Earliest or at a timestamp; until then nothing counts as read.",
+                f"{rows.name[:1].upper()}{rows.name[1:]} are read from Latest, but no column is known, so no table "
+                "can be created that records where reading starts. Register the newest schemas of their subjects, "
+                "or start at Earliest or at a timestamp. Until then nothing counts as read.",
             )
         if self.table_schema is None and not counts.bad:
             return None
         if self.table_schema is None:
             raise TaskFailed(
                 FailureReason.BAD_RECORDS,
-                f"No row of {rows.name} could be read, so the table has no columns yet; declare a schema, or, where "
-                "values name theirs in a registry, register the newest one.",
+                f"No row of {rows.name} could be read, so the table has no columns yet. Declare a schema, or, if "
+                "values refer to a schema registry, register the newest schema there.",
             )
         return CheckedRows(self.context.spark.createDataFrame([], self.table_schema), counts)
 

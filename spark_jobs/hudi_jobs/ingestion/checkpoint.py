@@ -53,8 +53,7 @@ def understood() -> Iterator[None]:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            "The checkpoint in the table's newest commit is not one that this release can read; "
-            "run the release that wrote it.",
+            "This release cannot read the checkpoint in the table's newest commit. Run the release that wrote it.",
         ) from error
 
 
@@ -89,8 +88,8 @@ def require_kind(checkpoint: Checkpoint | None, kind: str) -> None:
     if checkpoint is not None and checkpoint.kind != kind:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"The table's checkpoint is of a source of the kind {checkpoint.kind!a}, and the spec declares one of the "
-            f"kind {kind!a}, of which it says nothing; declare the former source, or ingest into another table.",
+            f"The table's checkpoint is for a source of the kind {checkpoint.kind!a}, but the spec declares a source "
+            f"of the kind {kind!a}. Declare the former source, or ingest into another table.",
         )
 
 

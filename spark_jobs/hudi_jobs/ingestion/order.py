@@ -40,14 +40,14 @@ def require_marks(rows: SourceRows, schema: StructType, definition: TableDefinit
     if rows.ordered and upserts and not definition.ordering_fields and SEQUENCE not in present:
         raise TaskFailed(
             FailureReason.TRANSFORM_INVALID,
-            f"The result of the transform has no column {SEQUENCE}, which tells which of two rows with one key came "
-            "later; select it as well, or declare orderingFields.",
+            f"The result of the transform has no column {SEQUENCE}, which tells which of two rows with the same key "
+            "is newer. Select it in the transform, or declare orderingFields.",
         )
     if rows.deletes and IS_DELETED not in present:
         raise TaskFailed(
             FailureReason.TRANSFORM_INVALID,
             f"The result of the transform has no column {IS_DELETED}, without which deleted records would be written "
-            "as rows; select it as well.",
+            "as rows. Select it in the transform.",
         )
     if rows.deletes and not isinstance(schema[IS_DELETED].dataType, BooleanType):
         raise TaskFailed(FailureReason.TRANSFORM_INVALID, f"The column {IS_DELETED} is no longer a boolean.")

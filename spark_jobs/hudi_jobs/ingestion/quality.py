@@ -170,15 +170,15 @@ def refuse(counts: Counts, rows: SourceRows) -> None:
     if counts.unordered:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counts.unordered:,} of {counts.read:,} rows have no value in an ordering column, and Hudi could neither "
-            "change nor, in a MergeOnRead table, read what is beside them; correct the source, fill the column in the "
-            "transform, or set the policy for bad records to Quarantine.",
+            f"{counts.unordered:,} of {counts.read:,} rows have no value in an ordering column. Hudi could not change "
+            "the rows stored beside them or, in a MergeOnRead table, read those. Correct the source, fill the "
+            "column in the transform, or set the policy for bad records to Quarantine.",
         )
     raise TaskFailed(
         FailureReason.BAD_RECORDS,
-        f"{counts.misplaced:,} of {counts.read:,} rows have a value in a partition column that makes no folder of its "
-        "own inside the table (see the documentation of partitionBy); correct the source, replace the value in the "
-        "transform, or set the policy for bad records to Quarantine.",
+        f"{counts.misplaced:,} of {counts.read:,} rows have a value in a partition column that does not map to a "
+        "folder of its own inside the table (see the documentation of partitionBy); correct the source, replace the "
+        "value in the transform, or set the policy for bad records to Quarantine.",
     )
 
 
@@ -214,7 +214,7 @@ def require_quarantine(task: IngestionTask) -> None:
     """Raise `TaskFailed` for a policy without the path that it needs."""
     if task.bad_records is BadRecordPolicy.QUARANTINE and not task.quarantine_path:
         raise TaskFailed(
-            FailureReason.INVALID_REQUEST, "The policy for bad records is Quarantine, and no quarantine path is given."
+            FailureReason.INVALID_REQUEST, "The policy for bad records is Quarantine, but no quarantine path is given."
         )
 
 

@@ -241,15 +241,15 @@ class _Run:
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message="Another run has committed what it read since this one began, so nothing was written: "
-            "the rows would be in the table twice. The next run continues from there.",
+            message="Another run has committed progress of the source since this run began, so nothing was written: "
+            "the rows would be in the table twice. The next run continues from that commit.",
         )
 
     def _result(self, instant: str, counts: Counts, checkpoint: Checkpoint) -> TaskResult:
         batch = self._batch
         summary = f"Read {counted(counts.read, 'row')} of {batch.contents}, {counts.bad:,} quarantined. "
         if counts.passed_over:
-            summary += f"{counted(counts.passed_over, 'tombstone')} passed over. "
+            summary += f"{counted(counts.passed_over, 'tombstone')} skipped. "
         summary += batch.remark
         return TaskResult(
             id=self._context.task.id,

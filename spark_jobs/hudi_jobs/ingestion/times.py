@@ -100,13 +100,13 @@ class TimeKeys:
     def _require_known(self, delimiter: str) -> None:
         """Raise `TaskFailed` for patterns that lead out of the table, or whose values cannot be checked before."""
         if not _IN_NAMES.fullmatch(self.output.replace("'", "")) or len(self.output) > _LONGEST_PATTERN:
-            raise _refused("output.dateformat", self.output, "makes no plain names of folders")
+            raise _refused("output.dateformat", self.output, "does not make plain folder names")
         if delimiter not in {"", ","}:
             raise _refused("input.dateformat.list.delimiter.regex", delimiter, "is not the comma")
         unknown = [each for each in self.inputs if _Pattern.of(each) is None]
         if self.kind in _TEXTS and (unknown or not self.inputs):
             pattern = unknown[0] if unknown else ""
-            raise _refused("input.dateformat", pattern, "is none of the patterns of digits whose values can be checked")
+            raise _refused("input.dateformat", pattern, "is not one of the digit patterns whose values can be checked")
 
     def misplaced(self, name: str, kind: DataType) -> Column:
         """Return the condition that Hudi cannot make a partition of a value; without a value it takes 1970."""
@@ -119,8 +119,8 @@ class TimeKeys:
         if not _is_number(kind):
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
-                f"The partition column {name} is a {kind.simpleString()}, of which Hudi makes one partition or another "
-                "depending on the operation; only texts and numbers can be ingested where partitions are times.",
+                f"The partition column {name} is a {kind.simpleString()}, for which Hudi makes different partitions "
+                "depending on the operation; where partitions are times, only texts and numbers can be ingested.",
             )
         if self.unit not in _MILLISECONDS:
             return value.isNotNull()
@@ -151,7 +151,7 @@ def require_utc(shown: set[int] | None, base_path: str, name: str) -> None:
     """Raise `TaskFailed` unless the rows of a table show that its partitions are in UTC, and in no other zone."""
     if shown == {0}:
         return
-    what = "show that it is another one than UTC" if shown is not None and 0 not in shown else "do not show which"
+    what = "show that it is not UTC" if shown is not None and 0 not in shown else "do not show which"
     raise TaskFailed(
         FailureReason.TABLE_MISMATCH,
         f"The partitions of {base_path} are the times of the column {name} in the zone of the tool that wrote them. "
@@ -227,5 +227,5 @@ def _refused(key: str, found: str, why: str) -> TaskFailed:
     return TaskFailed(
         FailureReason.TABLE_MISMATCH,
         f"hoodie.keygen.timebased.{key} of the table is {found[:_LONGEST_PATTERN]!a}, which {why}; leave ingestion to "
-        "the tool that has it, or write its rows to another table at another base path.",
+        "the tool that does it now, or write its rows to another table at another base path.",
     )

@@ -67,5 +67,5 @@ def write_commit(
     if instant is not None:
         return instant
     raise failure or TaskFailed(
-        FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
+        FailureReason.HUDI_ERROR, "Hudi returned without an error, but the timeline has no commit."
     )

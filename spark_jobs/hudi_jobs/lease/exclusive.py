@@ -36,7 +36,7 @@ def with_lease(
         stores = [TableFile(files, name) for name in _leases_of(context.task)]
         lease = take(stores, run=context.run, lease_seconds=seconds)
     if isinstance(lease, HeldElsewhere):
-        return fenced(context, f"The table is being worked on by {lease}; this run leaves it alone.")
+        return fenced(context, f"The lease on the table is held by {lease}; this run does not touch the table.")
     keeper = LeaseKeeper(lease, lease_seconds=seconds, end=end_jvm)
     try:
         with keeper:
@@ -48,7 +48,7 @@ def with_lease(
     except Exception:
         if not keeper.lost:
             raise
-        return fenced(context, "This run stood still for longer than its lease, so it was ended before a commit.")
+        return fenced(context, "This run was paused for longer than its lease, so it was stopped before a commit.")
     finally:
         _release(lease)
 

@@ -44,8 +44,8 @@ def require_ownership(files: TableFiles, task: TableTask, run: str) -> None:
         return
     raise TaskFailed(
         FailureReason.OWNED_ELSEWHERE,
-        f"The record of the owner of {task.table.base_path} was written by others again and again; "
-        "find out who else works on the table.",
+        f"The owner record of {task.table.base_path} is overwritten again and again; find out who else works on the "
+        "table.",
     )
 
 
@@ -61,8 +61,8 @@ def _decode(content: bytes, task: TableTask) -> OwnerRecord:
     except UnreadableOwner as error:
         raise TaskFailed(
             FailureReason.OWNED_ELSEWHERE,
-            f"The record of the owner of {task.table.base_path} cannot be used: {error}. Another operator may own the "
-            f"table; when none does, remove the file {OWNER_FILE} from the table's folder .hudi-operator.",
+            f"The owner record of {task.table.base_path} cannot be used: {error}. Another operator may own the table. "
+            f"If none does, remove the file {OWNER_FILE} from the table's folder .hudi-operator.",
         ) from error
 
 
@@ -73,7 +73,7 @@ def _require(record: OwnerRecord | None, task: TableTask) -> None:
         return
     raise TaskFailed(
         FailureReason.OWNED_ELSEWHERE,
-        f"The table at {task.table.base_path} is that of {record.table} of the operator {record.operator}, whose run "
+        f"The table at {task.table.base_path} belongs to {record.table} of the operator {record.operator}, whose run "
         f"{record.run} worked on it at {record.renewed_at}. Nothing was written.",
     )
 

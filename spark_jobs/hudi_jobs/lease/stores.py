@@ -82,8 +82,9 @@ def table_files(base_path: str, setting: Callable[[str], object], *, limit: int 
 def _not_in_such_a_store(base_path: str) -> TaskFailed:
     return TaskFailed(
         FailureReason.INVALID_REQUEST,
-        f"A run needs a store that writes conditionally, so that no other can work on the table meanwhile. {base_path} "
-        "is not known to be an absolute path in one; give the table a base path on S3, without '..'.",
+        "A run needs a store with conditional writes, so that no other run can work on the table at the same time. "
+        f"{base_path} is not known to be an absolute path in such a store; give the table a base path on S3, without "
+        "'..'.",
     )
 
 
@@ -121,7 +122,7 @@ class LocalFiles:
         with (self._folder / ".lock").open("w") as lock:
             while not _try_lock(lock):
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"the lock in {self._folder} is held by a process that stands still")
+                    raise TimeoutError(f"the lock in {self._folder} is held by a process that does not proceed")
                 time.sleep(0.01)
             yield
 
@@ -168,8 +169,8 @@ class S3Files:
         if not self._obeys:
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                "The object store ignores the conditions If-None-Match or If-Match of a write, so two runs could work "
-                "on the table at once; keep the table on a store that obeys them.",
+                "The object store ignores the conditions If-None-Match or If-Match of a write, so two runs could "
+                "work on the table at once; move the table to a store that honours them.",
             )
 
     def _refuses(self, expected: str | None) -> bool:

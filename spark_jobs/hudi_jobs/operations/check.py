@@ -151,7 +151,11 @@ def require_no_restore(context: TaskContext, journal: Journal, *, ours: Restore 
         if each.is_completed or (ours is not None and each.instant == ours.instant):
             continue
         owner = journal.beginner_of(each)
-        by = f"the operation {owner} has begun; let that finish" if owner else "another tool has begun; finish it there"
+        by = (
+            f"the operation {owner} began; let that operation finish"
+            if owner
+            else "another tool began; finish it with that tool"
+        )
         raise refused(f"The restore {each.instant} is pending, which {by}.")
 
 
@@ -159,7 +163,7 @@ def require_known_indexes(table: HudiTable) -> None:
     """Refuse an index of the metadata table that cannot be made again."""
     unknown = sorted(metadata_partitions(table.properties) - KEPT_INDEXES)
     if unknown:
-        raise refused(f"The metadata table has the index {unknown[0]}, which cannot be made again; drop it first.")
+        raise refused(f"The metadata table has the index {unknown[0]}, which cannot be rebuilt; drop it first.")
 
 
 def metadata_options_of(table: HudiTable) -> dict[str, str]:

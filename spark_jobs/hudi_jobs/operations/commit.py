@@ -65,4 +65,4 @@ def write_as(
     found = commit_of(context, uid)
     if found is not None and found != after:
         return found
-    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and there is no commit.")
+    raise failure or TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, but there is no commit.")

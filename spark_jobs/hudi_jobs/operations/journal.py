@@ -48,7 +48,7 @@ class Journal:
         if found is None or isinstance(found, kind):
             return found
         raise TaskFailed(
-            FailureReason.OPERATION_REFUSED, f"The operation with this uid has been recorded as a {found.kind}."
+            FailureReason.OPERATION_REFUSED, f"The operation with this uid is already recorded as a {found.kind}."
         )
 
     def unfinished(self) -> frozenset[str]:
@@ -83,8 +83,8 @@ class Journal:
         if len(content) > RECORD_LIMIT:
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
-                f"The record of the operation would have {len(content):,} bytes, and {RECORD_LIMIT:,} is the most; "
-                "nothing was changed. Finish the operations of this table that have not been finished.",
+                f"The record of the operation would have {len(content):,} bytes, but at most {RECORD_LIMIT:,} are "
+                "allowed; nothing was changed. Finish the unfinished operations of this table.",
             )
         self._files.write(RECORD_FILE, content, expected=version)
 
@@ -98,7 +98,8 @@ class Journal:
             raise TaskFailed(
                 FailureReason.OPERATION_REFUSED,
                 f"The record of operations in {self._base_path}/.hudi-operator/{RECORD_FILE} is damaged, so it is not "
-                "known what an earlier run has done. Look at the timeline; remove the file when no restore is pending.",
+                "known what an earlier run has done. Check the timeline, and remove the file if no restore is "
+                "pending.",
             ) from error
 
 

@@ -26,14 +26,14 @@ def require_target(history: History, instant: str) -> Write:
     if done is not None:
         return done
     if found:
-        raise refused(f"{instant} has not completed; name a completed commit, or wait until it is one.")
+        raise refused(f"{instant} has not completed; name a completed commit, or wait until it completes.")
     actions = sorted(history.actions_of(instant))
     if actions:
         raise refused(f"{instant} is a {actions[0]} and writes no rows; name a commit.")
     if instant in history.archived_from(instant):
         raise refused(
-            f"Commit {instant} is in the archive, and a restore needs it and all later ones in the active timeline; "
-            "name a newer commit, and keep one in future with a HudiSavepoint."
+            f"Commit {instant} is in the archive, but a restore needs it and all later commits in the active "
+            "timeline; name a newer commit, and keep future ones with a HudiSavepoint."
         )
     raise refused(f"The timeline has no instant {instant}; name a commit of the table.")
 
@@ -48,7 +48,9 @@ def require_latest(history: History, instant: str) -> Write:
             "restore the table to a commit."
         )
     if len(commits) == 1:
-        raise refused(f"Commit {instant} is the only one of the active timeline, so there is none to go back to.")
+        raise refused(
+            f"Commit {instant} is the only one of the active timeline, so there is no earlier commit to return to."
+        )
     target = commits[-2]
     also = [one.instant for one in history.after(target) if one.completed is not None and one != latest]
     if also:
@@ -67,13 +69,13 @@ def require_contiguous(history: History, target: Write, gone: Sequence[Write]) -
         goes_earlier = write in undone and write.instant < target.instant and not write.is_service
         if stays_later or goes_earlier:
             raise refused(
-                f"The write {write.instant} overlapped with commit {target.instant}, so the rows at that commit cannot "
-                f"be told; name another commit, for example {write.instant}."
+                f"The write {write.instant} overlapped with commit {target.instant}, so the rows as of that commit "
+                f"are not certain; name another commit, for example {write.instant}."
             )
     archived = history.archived_from(target.instant) - {write.instant for write in history.writes}
     if archived:
         raise refused(
-            f"Commits after {target.instant} are in the archive ({_listed(sorted(archived))}), and a restore does not "
+            f"Commits after {target.instant} are in the archive ({_listed(sorted(archived))}), and a restore cannot "
             "undo them; name a newer commit."
         )
     strange = [write for write in gone if write.action not in _UNDOABLE]
@@ -86,8 +88,8 @@ def require_format(table: HudiTable, target: Write, changed_after: str | None) -
     is_merged = str(table.meta.getTableType().name()) == "COPY_ON_WRITE"
     if changed_after is not None and target.instant < changed_after and not is_merged:
         raise refused(
-            f"The version of the table was changed after commit {changed_after}, and log files from before it are not "
-            f"read as they were; name that commit, which has a savepoint, or a newer one."
+            f"The table version was changed after commit {changed_after}, and older log files are no longer read as "
+            "they were; name that commit, which has a savepoint, or a newer one."
         )
 
 
@@ -97,10 +99,14 @@ def require_whole(history: History, target: Write, cleans: Iterable[Clean]) -> N
     for clean in cleans:
         is_kept = kept_since is not None and kept_since < clean.instant
         if not is_kept and clean.instant > target.instant and target.instant < (clean.keeps_from or "9"):
-            kept = f"which keeps files from {clean.keeps_from} on" if clean.keeps_from else "which does not say what"
+            kept = (
+                f"which keeps files from {clean.keeps_from} on"
+                if clean.keeps_from
+                else "which does not record what it keeps"
+            )
             raise refused(
-                f"Files of commit {target.instant} went, or may go, with the clean {clean.instant}, {kept}; name a "
-                "newer commit, and keep one in future with a HudiSavepoint."
+                f"The clean {clean.instant}, {kept}, has removed or may remove files of commit {target.instant}; name "
+                "a newer commit, and keep future ones with a HudiSavepoint."
             )
 
 
@@ -109,7 +115,7 @@ def require_savepoints(savepoints: Sequence[Savepoint], policy: NewerSavepoints)
     if savepoints and policy is not NewerSavepoints.REMOVE:
         named = [f"{each.instant} of {each.user!r}" for each in savepoints]
         raise refused(
-            f"Savepoints keep commits that would be undone: {_listed(named)}. Delete them, or allow it with "
+            f"Savepoints keep commits that would be undone: {_listed(named)}. Delete these savepoints, or set "
             "newerSavepoints: Remove."
         )
 
@@ -119,8 +125,8 @@ def require_nobody_at_work(busy: Sequence[Begun]) -> None:
     if busy:
         named = [f"{each.action} {each.instant}" for each in busy]
         raise refused(
-            f"Another tool may be at work on the table ({_listed(named)}), and a restore would undo it or be undone; "
-            "stop it, or wait until it is done or counts as abandoned."
+            f"Another tool may be at work on the table ({_listed(named)}), and a restore would undo its work or be "
+            "undone by it; stop the tool, or wait until it is done or its instants count as abandoned."
         )
 
 

@@ -118,8 +118,8 @@ def difference(expected: Rows, found: Rows) -> str | None:
     shown = [f"{path or 'the table'} {_rows(before.get(path))} to {_rows(after.get(path))}" for path in paths[:3]]
     where = f" Rows by partition: {'; '.join(shown)}{f'; and {len(paths) - 3:,} more' if len(paths) > 3 else ''}."
     return (
-        f"{expected.rows:,} rows with the checksum {expected.checksum} were expected, and there are {found.rows:,} "
-        f"with {found.checksum}.{where if paths else ''}"
+        f"Expected {expected.rows:,} rows with the checksum {expected.checksum}, found {found.rows:,} with "
+        f"{found.checksum}.{where if paths else ''}"
     )
 
 

@@ -82,8 +82,8 @@ class QueryRules:
         if node.kind not in allowed:
             name = node.kind.rpartition(".")[2].rstrip("$")
             raise _refusal(
-                f"The transform must be one SELECT query over the view {self._view}, and {_SAID.get(name, name)} has "
-                "no place in it; leave that out."
+                f"The transform must be one SELECT query over the view {self._view}; {_SAID.get(name, name)} is not "
+                "allowed, so remove it."
             )
 
     def _folded(self, name: str) -> str:
@@ -91,8 +91,8 @@ class QueryRules:
 
     def _foreign(self, names: Sequence[str]) -> TaskFailed:
         return _refusal(
-            f"The transform reads {_shown(names)}, and can read nothing but the view {self._view} and its own WITH "
-            "queries; have the rows among the files of the source."
+            f"The transform reads {_shown(names)}, but it may read only the view {self._view} and its own WITH "
+            "queries; include those rows in the files of the source."
         )
 
     def _copies(self, node: Node, known: Mapping[str, int]) -> int:
@@ -122,7 +122,7 @@ class QueryRules:
 def require_parsable(sql: str) -> None:
     """Raise `TaskFailed` for a text that would take Spark's parser long: 15,000 brackets take it a minute."""
     if len(sql) > LONGEST:
-        raise _refusal(f"The transform has {len(sql):,} characters, and {LONGEST:,} are the most; shorten it.")
+        raise _refusal(f"The transform has {len(sql):,} characters; at most {LONGEST:,} are allowed, so shorten it.")
     depth = 0
     for bracket in _BRACKET.findall(_QUOTED.sub("", sql)):
         depth += 1 if bracket == "(" else -1

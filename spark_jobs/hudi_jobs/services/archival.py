@@ -29,7 +29,7 @@ def _archive(context: TaskContext) -> TaskResult:
     if not archived:
         return nothing(
             context,
-            f"Hudi archived nothing of {len(before):,} instants: it begins at more than "
+            f"Hudi archived none of {len(before):,} instants: archival begins at more than "
             f"{options.get('hoodie.keep.max.commits', '30')} commits, and keeps what a pending plan, a savepoint, "
             "cleaning or the metadata table still needs.",
         )

@@ -28,7 +28,7 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
     alive = [time for time in timeline.unfinished_cleans() if not others.is_abandoned(time) or others.is_alive(time)]
     beside_others = context.task.concurrency is ConcurrencyMode.OPTIMISTIC
     if alive and beside_others:
-        return nothing(context, f"The clean {alive[0]} of another tool may be at work; it is left alone.{note}")
+        return nothing(context, f"Another tool may be at work on the clean {alive[0]}, so it was not touched.{note}")
     with (
         stage("Hudi could not clean", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
@@ -40,7 +40,7 @@ def _clean(context: TaskContext, rolled_back: list[str]) -> TaskResult:
     after = load_timeline(context).completed()
     cleans = [instant for instant, action in after if action == _ACTION and (instant, action) not in before]
     if not cleans:
-        return nothing(context, f"There is no file that a retained commit does not need.{note}")
+        return nothing(context, f"No file can be removed, because retained commits need all of them.{note}")
     return TaskResult(
         id=context.task.id,
         outcome=Outcome.SUCCEEDED,

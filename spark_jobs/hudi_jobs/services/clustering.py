@@ -79,5 +79,5 @@ def _require_partitions(context: TaskContext) -> None:
             if not folder.partition(name):
                 raise TaskFailed(
                     FailureReason.INVALID_REQUEST,
-                    f"The partition {name[:100]!a} leads out of the table; name one as it is on the store.",
+                    f"The partition {name[:100]!a} leads out of the table; name it as it is on the store.",
                 )

@@ -53,7 +53,9 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
     if context.host is not None:
         context.host.let_begin(may=False)
         if not context.host.wait_until_idle(_IDLE_WITHIN_SECONDS):
-            raise TaskFailed(FailureReason.CONFLICT, "A table service is at work that may move the keys of log files.")
+            raise TaskFailed(
+                FailureReason.CONFLICT, "A table service that may move the keys of log files is still running."
+            )
     task = context.task if context.host is None else beside_batches(context.task)
     is_alone = context.task.concurrency is ConcurrencyMode.SERIALIZED
     compacting = replace(context, task=task, held=context.held if is_alone else None, host=None)
@@ -66,13 +68,13 @@ def with_keys_in_base_files(context: TaskContext, table: HudiTable) -> HudiTable
         found = left
     raise TaskFailed(
         result.reason or FailureReason.CONFLICT,
-        f"A compaction has left keys in log files alone, such as {found}, where the index does not find them, and "
-        f"another one has not moved them: {result.message} Nothing else was written.",
+        f"A compaction left keys only in log files, such as {found}, where the index does not find them, and another "
+        f"compaction did not move them: {result.message} Nothing else was written.",
     )
 
 
 def _compact_again(context: TaskContext, found: str) -> TaskResult:
-    context.log("compacting again, because a compaction has left keys in log files alone", log_file=found)
+    context.log("compacting again, because a compaction left keys only in log files", log_file=found)
     options = {**context.task.hudi_options, **EVERY_LOG_FILE}
     changes = {"service": Service.COMPACTION, "ingestion": None, "planned": None, "hudi_options": options}
     context = replace(context, task=context.task.model_copy(update=changes))

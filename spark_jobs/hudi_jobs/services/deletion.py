@@ -83,13 +83,13 @@ def _require_table(context: TaskContext, filesystem: JavaObject, folder: JavaObj
             return
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"{wanted.base_path} holds files and no Hudi table, so it is not deleted; look at what they are.",
+            f"{wanted.base_path} holds files but no Hudi table, so it is not deleted; inspect the files.",
         )
     name = _table_name(context, filesystem, folder)
     if name != wanted.name:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"{wanted.base_path} holds the table {name} and not {wanted.name}, so it is not deleted.",
+            f"{wanted.base_path} holds the table {name}, not {wanted.name}, so it is not deleted.",
         )
 
 

@@ -71,7 +71,7 @@ def _made(context: TaskContext, named: NamedSavepoint, known: set[str], failure:
     made = _on(after, named)
     if made is None:
         raise failure or TaskFailed(
-            FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no savepoint."
+            FailureReason.HUDI_ERROR, "Hudi returned without an error, but the timeline has no savepoint."
         )
     fresh = [each for each in after.cleans() if each.instant not in known]
     clean = _removing(fresh, named.instant)
@@ -86,7 +86,7 @@ def _there(context: TaskContext, named: NamedSavepoint, found: Savepoint) -> Tas
     if not _is_ours(found, named):
         return _refused(
             context,
-            f"Commit {named.instant} has a savepoint of {found.user!r} already, and there can be one on a commit.",
+            f"Commit {named.instant} already has a savepoint of {found.user!r}, and a commit can have only one.",
         )
     return _succeeded(context, f"There is a savepoint on commit {named.instant}.")
 
@@ -94,9 +94,9 @@ def _there(context: TaskContext, named: NamedSavepoint, found: Savepoint) -> Tas
 def _remove(context: TaskContext, named: NamedSavepoint) -> TaskResult:
     found = _on(load_timeline(context), named)
     if found is not None and is_of_takeover(found):
-        return _refused(context, f"The savepoint on {named.instant} is that of the takeover, which removes it itself.")
+        return _refused(context, f"The savepoint on {named.instant} belongs to the takeover, which removes it itself.")
     if found is not None and not (named.adopted or _is_ours(found, named)):
-        return _refused(context, f"The savepoint on {named.instant} is one of {found.user!r}, and stays.")
+        return _refused(context, f"The savepoint on {named.instant} belongs to {found.user!r}, so it was not removed.")
     if found is not None:
         _delete(context, named.instant)
     reach(Phase.AFTER_COMMIT)
@@ -106,7 +106,7 @@ def _remove(context: TaskContext, named: NamedSavepoint) -> TaskResult:
         return busy
     if _on(timeline, named) is not None:
         raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not remove the savepoint on {named.instant}.")
-    what = "Removed the savepoint" if found is not None else "There was no savepoint any more"
+    what = "Removed the savepoint" if found is not None else "No savepoint was left"
     return _succeeded(context, f"{what} on commit {named.instant}.")
 
 
@@ -131,7 +131,7 @@ def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskR
             id=context.task.id,
             outcome=Outcome.CONFLICT,
             reason=FailureReason.CONFLICT,
-            message=f"Somebody has begun a savepoint on {instant} and may be at work; nothing was written.",
+            message=f"Another tool has begun a savepoint on {instant} and may be at work; nothing was written.",
         )
     with stage(f"A savepoint on {instant} that was only begun cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         timeline.drop_begun_savepoint(instant)
@@ -141,7 +141,7 @@ def _drop_begun(context: TaskContext, timeline: Timeline, instant: str) -> TaskR
 def _refusal(timeline: Timeline, instant: str) -> str | None:
     """Return why there can be no savepoint on an instant, or None."""
     if instant not in timeline.commits():
-        return f"{instant} is no completed commit of the active timeline."
+        return f"{instant} is not a completed commit of the active timeline."
     removing = _removing(timeline.cleans(), instant)
     sentence = _undoing(timeline, instant) or (_cleaned(instant, removing) if removing is not None else None)
     return None if sentence is None else f"{sentence[:1].upper()}{sentence[1:]}"
@@ -150,7 +150,7 @@ def _refusal(timeline: Timeline, instant: str) -> str | None:
 def _other(timeline: Timeline, named: NamedSavepoint) -> str | None:
     """Return that the resource has its savepoint on another commit, which the operator has lost sight of."""
     found = next((each for each in timeline.savepoints() if _is_ours(each, named)), None)
-    return None if found is None else f"The savepoint of {named.resource} is on commit {found.instant} already."
+    return None if found is None else f"The savepoint of {named.resource} is already on commit {found.instant}."
 
 
 def _undoing(timeline: Timeline, instant: str) -> str | None:
@@ -159,7 +159,7 @@ def _undoing(timeline: Timeline, instant: str) -> str | None:
     Then no run could begin, not even one that removes the savepoint.
     """
     found = next((each.instant for each in timeline.unfinished_rollbacks() if each.target == instant), None)
-    return None if found is None else f"the rollback {found} of commit {instant} was begun and has not completed."
+    return None if found is None else f"the rollback {found} of commit {instant} has not completed."
 
 
 def _removing(cleans: Iterable[Clean], instant: str) -> Clean | None:
@@ -171,8 +171,10 @@ def _removing(cleans: Iterable[Clean], instant: str) -> Clean | None:
 
 
 def _cleaned(instant: str, clean: Clean) -> str:
-    kept = f"which keeps files from {clean.keeps_from} on" if clean.keeps_from else "which does not say what it keeps"
-    return f"files of commit {instant} went, or may go, with the clean {clean.instant}, {kept}."
+    kept = (
+        f"which keeps files from {clean.keeps_from} on" if clean.keeps_from else "which does not record what it keeps"
+    )
+    return f"the clean {clean.instant}, {kept}, has removed or may remove files of commit {instant}."
 
 
 def _on(timeline: Timeline, named: NamedSavepoint) -> Savepoint | None:

@@ -109,9 +109,12 @@ class Others:
         alive = sorted(time for time in begun if self.is_abandoned(time) and self.is_alive(time))
         if not unknown and not alive:
             return None
-        why = "has a heartbeat, so that its writer may live; it is rolled back two minutes after its last one"
+        why = "has a heartbeat, so its writer may be alive; it is rolled back two minutes after the last heartbeat"
         if unknown:
-            why = "was not left behind by a run of this table, and may be at work; it is rolled back when it is overdue"
+            why = (
+                "does not come from a run of this table, and its writer may be at work; it is rolled back when it "
+                "is overdue"
+            )
         return TaskResult(
             id=self._context.task.id,
             outcome=Outcome.CONFLICT,
@@ -138,7 +141,7 @@ def _require_no_rollback_of_savepoint(timeline: Timeline) -> None:
         if each.target in saved:
             raise TaskFailed(
                 FailureReason.ROLLBACK_OF_SAVEPOINT,
-                f"The pending rollback {each.instant} is to undo commit {each.target}, which a savepoint keeps, so "
+                f"The pending rollback {each.instant} would undo commit {each.target}, which a savepoint keeps, so "
                 "Hudi refuses to finish it; delete the savepoint.",
             )
 
@@ -148,8 +151,8 @@ def _require_no_restore(timeline: Timeline) -> None:
     for instant in timeline.unfinished_restores():
         raise TaskFailed(
             FailureReason.RESTORE_PENDING,
-            f"The restore {instant} was started and has not completed, and nothing is written beside it; finish it "
-            "with the tool that started it.",
+            f"The restore {instant} is pending, and nothing is written until it completes; finish it with the tool "
+            "that started it.",
         )
 
 

@@ -122,19 +122,21 @@ class _Run:
             return nothing(self._context, f"The {self._service.name} {instant} is no longer pending.")
         if written.run == self._context.run:
             return self._succeeded(instant, written)
-        return nothing(self._context, f"The {self._service.name} {instant} has been completed already.")
+        return nothing(self._context, f"The {self._service.name} {instant} has already completed.")
 
     def _deal_with(self, pending: Pending) -> TaskResult:
         """Finish or roll back a plan of this table, or one that is abandoned and shows no sign of life."""
         name = f"{self._service.name} {pending.instant}"
         if not self._others.may_touch(pending):
-            return nothing(self._context, f"The {name} is another tool's, which may be at work; it is left alone.")
+            return nothing(
+                self._context, f"The {name} belongs to another tool, which may be at work, so it was not touched."
+            )
         if not self._others.is_ours(pending) and self._others.is_alive(pending.instant):
-            return nothing(self._context, f"The {name} of another tool shows a heartbeat; it is left alone.")
+            return nothing(self._context, f"The {name} of another tool shows a heartbeat, so it was not touched.")
         if self._task.mode is not RunMode.ROLL_BACK:
             return self._execute(pending)
         if not self._service.can_plan_anew:
-            raise TaskFailed(FailureReason.INVALID_REQUEST, f"Hudi cannot roll the {name} back; execute it.")
+            raise TaskFailed(FailureReason.INVALID_REQUEST, f"Hudi cannot roll back the {name}; execute it.")
         self._roll_back(pending.instant)
         return nothing(self._context, f"The {name}{self._whose(pending)} was rolled back, and no other was planned.")
 
@@ -180,7 +182,7 @@ class _Run:
         if instant is not None and self._state_of(instant) is None:
             raise TaskFailed(
                 FailureReason.HUDI_ERROR,
-                f"Hudi returned the {self._service.name} {instant}, and the timeline has none.",
+                f"Hudi returned the {self._service.name} {instant}, but the timeline does not contain it.",
             )
         return instant
 
@@ -227,7 +229,7 @@ class _Run:
         if failure is not None and self._service.can_plan_anew and self._context.turns is not None:
             self._clear_the_way(instant)
         raise failure or TaskFailed(
-            FailureReason.HUDI_ERROR, "Hudi returned without an error, and the timeline has no commit."
+            FailureReason.HUDI_ERROR, "Hudi returned without an error, but the timeline has no commit."
         )
 
     def _execute_when_heartbeat_is_over(self, instant: str) -> None:

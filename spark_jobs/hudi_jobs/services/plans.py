@@ -27,10 +27,10 @@ _SHOWN = 200
 _INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie.clustering.inline")
 
 _WITHOUT_METADATA_TABLE = (
-    "hoodie.properties of {0} says that it has a metadata table, and there is none in .hoodie/metadata. Hudi would "
-    "make a new one beside what is pending, which can leave rows out. Nothing was executed: have it made again by a "
-    "HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the CLI of Hudi "
-    "(metadata delete), or by one write of the old tool with hoodie.metadata.enable=false."
+    "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a "
+    "new one while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
+    "table with a HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the Hudi CLI "
+    "(metadata delete) or with one write of the old tool with hoodie.metadata.enable=false."
 )
 
 Document = Mapping[str, Any]
@@ -70,9 +70,9 @@ def require_partitions_inside(context: TaskContext, table: HudiTable) -> None:
         instant, partition = outside
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
-            f"The commit {instant} of {base_path} wrote to the partition {partition[:_SHOWN]!a}, outside of it. "
-            "Nothing was executed: a service inside the writer would read and delete there. Have the services run as "
-            "Async or Disabled, and move the rows.",
+            f"The commit {instant} of {base_path} wrote to the partition {partition[:_SHOWN]!a}, which is outside the "
+            "table. Nothing was executed: a service inside the writer would read and delete files there. Set the "
+            "services to Async or Disabled, and move the rows.",
         )
 
 
@@ -88,8 +88,8 @@ def require_commits_inside(table: HudiTable, instants: Collection[str]) -> None:
         if outside:
             raise TaskFailed(
                 FailureReason.PATH_OUTSIDE_TABLE,
-                f"The commit {instant.requestedTime()} of {table.base_path} names files outside of it: "
-                f"{', '.join(outside[:_NAMED])}. Nothing was executed; look at who wrote it.",
+                f"The commit {instant.requestedTime()} of {table.base_path} names files outside the table: "
+                f"{', '.join(outside[:_NAMED])}. Nothing was executed; find out who wrote the commit.",
             )
 
 
@@ -122,8 +122,8 @@ def require_plan_inside(plan: JavaObject, kind: str, instant: str, base_path: st
         more = f" and {len(outside) - _NAMED:,} more" if len(outside) > _NAMED else ""
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
-            f"The {kind} {instant} of {base_path} names files outside of it: {', '.join(outside[:_NAMED])}{more}. "
-            "Nothing was executed; look at who wrote it, and remove it from the timeline.",
+            f"The {kind} {instant} of {base_path} names files outside the table: {', '.join(outside[:_NAMED])}{more}. "
+            "Nothing was executed; find out who wrote it, and remove it from the timeline.",
         )
 
 
@@ -192,7 +192,7 @@ def require_properties_inside(meta: JavaObject, base_path: str) -> None:
     if outside:
         raise TaskFailed(
             FailureReason.PATH_OUTSIDE_TABLE,
-            f"The properties of {base_path} name a folder outside of it: {outside[0][:_SHOWN]!a}. Nothing was "
+            f"The properties of {base_path} name a folder outside the table: {outside[0][:_SHOWN]!a}. Nothing was "
             "executed; correct .hoodie/hoodie.properties.",
         )
 

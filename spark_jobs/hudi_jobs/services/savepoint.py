@@ -69,7 +69,7 @@ def _remove(context: TaskContext, ours: list[Savepoint]) -> TaskResult:
         outcome=Outcome.SUCCEEDED,
         message=f"Removed the savepoint {named} from before the first table service."
         if ours
-        else "The savepoint from before the first table service was gone.",
+        else "The savepoint from before the first table service was already gone.",
         savepoint="",
     )
 

@@ -114,7 +114,7 @@ def test_everything_that_differs_stops_the_table_in_one_condition(policy: str) -
     assert ready is not None
     assert (drift.status, drift.reason) == ("True", "DeclaredOtherwise")
     assert [field for field in WRONG if f"{field}: " in drift.message] == list(WRONG)
-    assert "index: Bloom is declared, and the table has Bucket/4; declare what the table has." in drift.message
+    assert "index: the spec declares Bloom, but the table has Bucket/4; declare what the table has." in drift.message
     assert (ready.status, ready.reason, ready.message) == ("False", "DeclaredOtherwise", drift.message)
     stalled = find_condition(after.conditions, ConditionType.STALLED)
     assert stalled is not None
@@ -167,7 +167,8 @@ def test_a_version_that_is_not_written_says_what_to_do(version: str) -> None:
     ready = status_of(observation).conditions[0]
     assert (ready.status, ready.reason) == ("False", "TableVersionUnsupported")
     assert (
-        f"hoodie.table.version: the table has {version}, and only 6, 8 or 9 can be honoured; upgrade" in ready.message
+        f"hoodie.table.version: the table has {version}, but the operator supports only 6, 8 or 9; upgrade"
+        in ready.message
     )
 
 
@@ -178,7 +179,7 @@ def test_a_metadata_table_that_is_asked_for_by_name_is_reported_and_stops_nothin
     after = status_of(observation)
     drift = find_condition(after.conditions, ConditionType.DRIFT)
     assert drift is not None
-    assert "a run makes one when nothing is pending" in drift.message
+    assert "a run creates one once nothing is pending" in drift.message
     assert find_condition(after.conditions, ConditionType.STALLED) is None
 
 

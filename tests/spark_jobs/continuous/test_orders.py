@@ -190,7 +190,7 @@ def test_a_driver_that_does_not_take_an_order_is_not_waited_for(driver: Driver) 
 def test_a_run_that_does_not_work_on_the_table_is_asked_for_nothing(driver: Driver) -> None:
     driver.put(state=OrderState.TAKEN)
     result = asks(driver).result()
-    assert (result.outcome, "any more" in result.message) == (Outcome.FENCED, True)
+    assert (result.outcome, "no longer renews" in result.message) == (Outcome.FENCED, True)
 
 
 def test_a_driver_that_ends_before_it_takes_an_order_has_failed_nothing_and_never_takes_it(driver: Driver) -> None:

@@ -209,9 +209,9 @@ OTHER_T = (
     ("text", "said"),
     [
         (RECURSIVE, "refers to itself in T"),
-        ('"string"', "no record"),
-        ('["null", "string"]', "no record"),
-        ("[" * 500 + "]" * 500, "no record"),
+        ('"string"', "not a record"),
+        ('["null", "string"]', "not a record"),
+        ("[" * 500 + "]" * 500, "not a record"),
         (
             '{"type":"record","name":"D","fields":[{"name":"x","type":'
             + '{"type":"array","items":' * 70
@@ -234,7 +234,7 @@ def test_a_name_of_another_namespace_is_no_recursion() -> None:
 def test_what_is_no_schema_of_avro_is_said(topic: Topic, registry: FakeRegistry) -> None:
     registry.schema(1, "{")
     topic.put(b"\0\0\0\0\1x")
-    with pytest.raises(TaskFailed, match="no schema of Avro"):
+    with pytest.raises(TaskFailed, match="not an Avro schema"):
         decoded(topic, registry)
     registry.schema(2, "message M {}", schemaType="PROTOBUF")
     topic.values.clear()

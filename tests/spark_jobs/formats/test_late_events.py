@@ -34,7 +34,7 @@ def test_the_delete_of_an_earlier_batch_stands_before_older_events(topic: Topic)
     )
     result = unwrapped(topic, events=json.loads(json.dumps(before.events)))
     assert table(rows_of(result), "id", "note", "_event_lsn") == [(1, None, 29), (2, "again", 31), (3, "b", 5)]
-    assert result.remark.startswith("2 events passed over")
+    assert result.remark.startswith("2 events skipped")
     assert result.events == before.events
 
 

@@ -82,7 +82,7 @@ def test_texts_that_take_too_much_are_refused() -> None:
     assert "cannot be compiled" in refusal(many)
     assert time.monotonic() - began < 40
     wide = PROTO3 + "enum E { " + "".join(f"A{n} = {n};" for n in range(120_000)) + " }"
-    assert "it may have up to 1,048,576" in refusal(wide)
+    assert "must have between 1 and 1,048,576" in refusal(wide)
 
 
 def test_imports_that_import_each_other_are_refused() -> None:
@@ -110,11 +110,11 @@ def test_imports_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_names_of_imports_that_are_no_names_of_files_are_refused(name: str) -> None:
-    assert "no name of a file of its own" in refusal(ANY_MESSAGE, {name: ANY_MESSAGE})
+    assert "not the name of another file" in refusal(ANY_MESSAGE, {name: ANY_MESSAGE})
 
 
 def test_a_name_that_is_a_file_and_a_folder_is_refused() -> None:
-    assert "no name of a file of its own" in refusal(ANY_MESSAGE, {"a": ANY_MESSAGE, "a/b/c.proto": ANY_MESSAGE})
+    assert "not the name of another file" in refusal(ANY_MESSAGE, {"a": ANY_MESSAGE, "a/b/c.proto": ANY_MESSAGE})
 
 
 NESTED = PROTO3 + (

@@ -229,7 +229,7 @@ DOUBLING += "".join(f"message M{n + 1} {{ M{n} a = 1; M{n} b = 2; }} " for n in 
         (PROTO3 + "message Other { int32 a = 1; }", "shop.Order", "no message shop.Order.*correct protobuf"),
         (PROTO3 + "message Order { int32 a = 1; }", "Order", "no message Order"),
         (PROTO3 + "enum E { NONE = 0; }", None, "no message at all"),
-        ('edition = "2023"; message Order { int32 a = 1; }', None, "of an edition"),
+        ('edition = "2023"; message Order { int32 a = 1; }', None, "uses an edition"),
         ("message Order {", None, "cannot be compiled"),
         (PROTO3 + 'import "gone.proto"; message Order { }', None, "gone.proto: File not found"),
     ],
@@ -249,7 +249,7 @@ def test_a_name_of_a_reference_that_climbs_is_refused(topic: Topic, registry: Fa
     put(registry, 1, V1, references=[{"name": "../../x.proto", "subject": "x", "version": 1}])
     registry.put("/subjects/x/versions/1", {"schema": V1, "schemaType": "PROTOBUF"})
     topic.put(order(1, V1, id=1))
-    assert "no name of a file of its own" in refused(topic, registry).message
+    assert "not the name of another file" in refused(topic, registry).message
 
 
 def test_a_schema_of_another_language_is_refused(topic: Topic, registry: FakeRegistry) -> None:
@@ -257,7 +257,7 @@ def test_a_schema_of_another_language_is_refused(topic: Topic, registry: FakeReg
     registry.put("/schemas/ids/2", {"schema": '"string"'})
     topic.put(order(1, V1, id=1), order(2, V1, id=2))
     failed = refused(topic, registry)
-    assert (failed.reason, "'AVRO' and not Protobuf" in failed.message) == (FailureReason.SCHEMA_INCOMPATIBLE, True)
+    assert (failed.reason, "'AVRO', not Protobuf" in failed.message) == (FailureReason.SCHEMA_INCOMPATIBLE, True)
 
 
 def test_a_registry_that_is_down_or_refuses_the_job_ends_the_run(topic: Topic, registry: FakeRegistry) -> None:

@@ -54,7 +54,7 @@ def test_values_are_messages_of_the_declared_type(spark: SparkSession) -> None:
     [
         ({"message_type": "shop.Other"}, "Other"),
         ({"message_type": "shop.Loop"}, "Loop"),
-        ({"descriptor": base64.b64encode(b"nonsense").decode()}, "no file descriptor set"),
+        ({"descriptor": base64.b64encode(b"nonsense").decode()}, "not a file descriptor set"),
     ],
 )
 def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value: dict[str, Any], said: str) -> None:
@@ -71,8 +71,8 @@ def test_descriptors_without_the_message_are_invalid(spark: SparkSession, value:
         ({"value": {"format": "Protobuf", "descriptor": DESCRIPTOR}}, "needs the type of the message"),
         (source(descriptor="%"), "not base64"),
         (source(descriptor=""), "0 bytes"),
-        (source(message_type="shop/../Order"), "no name of a message"),
-        (source(schema_ddl="id BIGINT"), "leave the declared ones out"),
+        (source(message_type="shop/../Order"), "not the name of a message"),
+        (source(schema_ddl="id BIGINT"), "remove the declared ones"),
         ({**source(), "registry": {"url": "http://registry"}}, "either a registry or a descriptor"),
     ],
 )

@@ -41,7 +41,7 @@ def test_what_spark_infers_of_broken_json_takes_no_column_of_a_value(spark: Spar
 def test_names_that_differ_in_the_case_of_letters_are_refused_with_both(spark: SparkSession) -> None:
     topic = Topic(spark)
     topic.put({"id": 1, "v": 2}, {"id": 2, "V": 3})
-    with pytest.raises(TaskFailed, match="the columns V and v, which are one in a table"):
+    with pytest.raises(TaskFailed, match="the columns V and v, which are the same column in a table"):
         decoded(topic, value={"format": "Json"})
 
 

@@ -137,7 +137,7 @@ def test_a_file_of_bad_rows_only_still_moves_the_checkpoint(
     lake.put("bad", content, at=60)
     source = {**source, "pathGlob": "bad"}
     if not created and "schemaDdl" not in source:
-        refused(lake, FailureReason.BAD_RECORDS, "declare a schema", files=source, **policy)
+        refused(lake, FailureReason.BAD_RECORDS, "Declare a schema", files=source, **policy)
         return
     result = lake.ingest(files=source, **policy)
     assert (result.outcome, result.rows_quarantined) == (Outcome.SUCCEEDED, 2), result
@@ -283,10 +283,10 @@ def test_a_transform_cannot_read_the_environment(lake: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"name": "other"}, "tableName: other is declared, and the table has flights"),
-        ({"type": "MergeOnRead"}, "type: MERGE_ON_READ is declared, and the table has COPY_ON_WRITE"),
-        ({"recordKey": ["id", "carrier"]}, "recordKey: id,carrier is declared, and the table has id"),
-        ({"partitionBy": ["carrier"]}, "partitionBy: carrier is declared, and the table has (none)"),
+        ({"name": "other"}, "tableName: the spec declares other, but the table has flights"),
+        ({"type": "MergeOnRead"}, "type: the spec declares MERGE_ON_READ, but the table has COPY_ON_WRITE"),
+        ({"recordKey": ["id", "carrier"]}, "recordKey: the spec declares id,carrier, but the table has id"),
+        ({"partitionBy": ["carrier"]}, "partitionBy: the spec declares carrier, but the table has (none)"),
     ],
 )
 def test_a_table_of_another_identity_is_not_written(lake: Any, change: dict[str, Any], part: str) -> None:

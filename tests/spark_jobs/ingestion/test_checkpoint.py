@@ -244,7 +244,7 @@ def test_checkpoints_with_and_without_the_envelope_are_in_one_order() -> None:
 def test_a_checkpoint_of_another_kind_of_source_is_refused_by_name(text: str) -> None:
     require_kind(decode_checkpoint(text), "files")
     require_kind(None, "files")
-    with pytest.raises(TaskFailed, match="kind 'files', and the spec declares one of the kind 'kafka'") as refused:
+    with pytest.raises(TaskFailed, match="kind 'files', but the spec declares a source of the kind 'kafka'") as refused:
         require_kind(decode_checkpoint(text), "kafka")
     assert refused.value.reason is FailureReason.TABLE_MISMATCH
 
@@ -365,7 +365,7 @@ def test_a_request_reads_what_it_names_once_and_in_as_many_runs_as_the_limits_as
 
 @pytest.mark.parametrize("text", ["", "all", "read:", "read\n", "read:" + "*" * 300, "skipped;read", "#1", "READ"])
 def test_what_is_no_request_is_refused(text: str) -> None:
-    with pytest.raises(InvalidRescan, match="is no request"):
+    with pytest.raises(InvalidRescan, match="is not a valid request"):
         parse_rescan(text)
 
 

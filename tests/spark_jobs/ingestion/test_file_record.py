@@ -106,7 +106,7 @@ def test_a_late_file_is_reported_as_such(lake: Any) -> None:
     put(lake, "a.csv", 1, at=DAY)
     assert "older" not in lake.ingest(operation="Insert").message
     put(lake, "b.csv", 2)
-    assert "1 of the files are older than what had been read" in lake.ingest(operation="Insert").message
+    assert "1 of the files are older than files that had already been read" in lake.ingest(operation="Insert").message
 
 
 @pytest.mark.parametrize("harm", ["missing", "shorter", "changed", "changed, as the file system notices"])

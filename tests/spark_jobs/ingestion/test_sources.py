@@ -134,7 +134,7 @@ def test_a_table_that_was_fed_from_files_refuses_another_kind_of_source_and_goes
     with nothing_written(lake):
         refused = ingest(lake, 3)
     assert (refused.outcome, refused.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
-    assert "of a source of the kind 'files', and the spec declares one of the kind 'numbers'" in refused.message
+    assert "for a source of the kind 'files', but the spec declares a source of the kind 'numbers'" in refused.message
     lake.put("b.csv", "id,carrier\n8,AA\n")
     assert lake.ingest(operation="Insert").files_read == 1
     assert lake.rows("id") == [("7",), ("8",)]

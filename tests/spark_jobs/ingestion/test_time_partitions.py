@@ -149,7 +149,7 @@ def ingest(lake: Any, hours: list[int]) -> Any:
         ("GMT+9:00", True, [3, 16], None),
         ("UTC", False, [0, 23, 24], None),
         ("UTC", False, [3, 16], "do not show which"),
-        ("GMT+9:00", False, [14, 15], "another one than UTC"),
+        ("GMT+9:00", False, [14, 15], "show that it is not UTC"),
     ],
 )
 def test_days_are_those_of_the_zone_that_is_stored_or_shown(

@@ -173,7 +173,7 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) ->
     result, kept = erase(lake, where=f"id = '{customer(7)}'"), lake.folder / "table/.hudi-operator"
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_ERASED)
     assert "export.txt" in result.message
-    assert "Remove none in .hoodie by hand" in result.message
+    assert "Do not remove files in .hoodie by hand" in result.message
     assert customer(7) not in result.message
     assert result.operation is not None
     assert result.operation.phase is OperationPhase.VERIFYING
@@ -182,7 +182,7 @@ def test_a_file_that_still_holds_a_key_is_named_and_the_key_is_not(lake: Any) ->
     of_hudi.unlink()
     (lake.folder / f"table/{customer(7)}.txt").unlink()
     again = erase(lake, where=f"id = '{customer(7)}'")
-    assert (again.reason, "by another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
+    assert (again.reason, "with another HudiOperation" in again.message) == (FailureReason.NOT_ERASED, True)
     erased(erase(lake, ids=(customer(7),), uid="uid-of-again"))
     assert len(rows(lake)) == 29
     stray = lake.folder / "table/.f1_20260310120000000.log.1_0-1-0"
@@ -235,7 +235,7 @@ def test_what_cannot_be_erased_is_refused_before_anything_is_written(lake: Any) 
         assert "predicate" in sentence
         assert "secret-name" not in sentence
     (lake.folder / "table/keys.jsonl").write_text('"customer-00001"\n')
-    assert "below the table" in refusal(erase(lake, keys_from=str(lake.folder / "table/keys.jsonl")))
+    assert "inside the table's folder" in refusal(erase(lake, keys_from=str(lake.folder / "table/keys.jsonl")))
     (lake.folder / "table/keys.jsonl").unlink()
     odd = quarantined(lake.folder / "quarantine", customer(1)).with_suffix(".txt")
     odd.write_text(customer(1))

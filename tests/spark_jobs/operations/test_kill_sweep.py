@@ -203,7 +203,7 @@ def check_done(lake: Lake, shape: Shape, asked: Asked, result: TaskResult, *, le
     assert pending(lake) == []
     if shape.metadata:
         # Beside a dead write none is made, which the outcome says, and the next write makes it.
-        assert has_metadata_table(lake) or "metadata table is not there any more" in result.message, result
+        assert has_metadata_table(lake) or "metadata table no longer exists" in result.message, result
         assert rows(lake, metadata=True) == asked.expected
     asked.proof()
     before = in_table(lake)

@@ -73,7 +73,7 @@ def test_a_uid_that_was_recorded_as_another_kind_is_no_record_of_this_one(tmp_pa
         pass
 
     journal(tmp_path).keep(record("a"))
-    with pytest.raises(TaskFailed, match="has been recorded as a Restore"):
+    with pytest.raises(TaskFailed, match="is already recorded as a Restore"):
         journal(tmp_path).find(Other, "a")
 
 
@@ -89,7 +89,7 @@ def test_records_of_all_kinds_lie_beside_one_another_and_are_read_as_what_they_a
     done = journal(tmp_path).find(RepairRecord, "r")
     assert done is not None
     assert (done.report().verified, done.expected.parts if done.expected else None) == (True, ())
-    with pytest.raises(TaskFailed, match="has been recorded as a RunService"):
+    with pytest.raises(TaskFailed, match="is already recorded as a RunService"):
         journal(tmp_path).find(RepairRecord, "s")
 
 

@@ -52,7 +52,7 @@ def test_what_is_no_completed_commit_of_the_timeline_is_refused_by_what_it_is(la
     fill(lake, 1, first=3)
     assert f"{cleaned} is a clean" in refusal(operate(lake, str(cleaned)))
     assert "has no instant 20200101000000000" in refusal(operate(lake, "20200101000000000"))
-    assert f"with the clean {cleaned}" in refusal(operate(lake, first))
+    assert f"The clean {cleaned}, which" in refusal(operate(lake, first))
     latest = commits(lake)[-1]
     assert f"{third} is not the latest" in refusal(operate(lake, third, ROLLBACK))
     begun = timeline(lake) / "20990101000000000.deltacommit.requested"

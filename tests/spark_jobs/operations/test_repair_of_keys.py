@@ -87,7 +87,7 @@ def test_of_rows_with_the_same_key_the_newest_stays(
     assert len(before) == len(OLDER) + len(NEWER)
     count, keys = (6, 6) if is_global else (5, 5)
     said, where = told(lake, DOUBLES), "2 partitions" if is_global else "1 partition"
-    assert f"remove {count} older rows of {keys} keys and write {where} again" in said
+    assert f"remove {count} older rows of {keys} keys and rewrite {where}" in said
     made = len(commits(lake))
 
     report = done(mend(lake, DOUBLES))

@@ -120,7 +120,7 @@ def test_the_index_says_whether_a_key_is_one_of_its_partition_or_of_the_table() 
     assert key_columns({"hoodie.index.type": "SIMPLE"}) == ("_hoodie_partition_path", "_hoodie_record_key")
     assert key_columns({"hoodie.index.type": "BUCKET"}) == ("_hoodie_partition_path", "_hoodie_record_key")
     assert key_columns({"hoodie.index.type": "GLOBAL_BLOOM"}) == ("_hoodie_record_key",)
-    with pytest.raises(TaskFailed, match="not known where a key is looked for"):
+    with pytest.raises(TaskFailed, match="not known where that index looks up a key"):
         key_columns({})
 
 
@@ -137,13 +137,13 @@ def test_the_table_says_which_row_is_the_newest() -> None:
     ("changes", "why"),
     [
         ({"hoodie.table.recordkey.fields": ""}, "no record key"),
-        ({"hoodie.populate.meta.fields": "false"}, "no columns of Hudi's own"),
+        ({"hoodie.populate.meta.fields": "false"}, "no meta fields"),
         ({"hoodie.table.cdc.enabled": "true"}, "CDC"),
         ({"hoodie.bootstrap.base.path": "s3a://old"}, "bootstrapped"),
-        ({"hoodie.record.merge.mode": "CUSTOM"}, "a class of its own"),
-        ({"hoodie.compaction.payload.class": f"{MODEL}PartialUpdateAvroPayload"}, "a class of its own"),
-        ({"hoodie.table.legacy.payload.class": f"{MODEL}AWSDmsAvroPayload"}, "a class of its own"),
-        ({"hoodie.record.merge.strategy.id": "00000000-0000-0000-0000-000000000000"}, "a strategy of its own"),
+        ({"hoodie.record.merge.mode": "CUSTOM"}, "a custom class"),
+        ({"hoodie.compaction.payload.class": f"{MODEL}PartialUpdateAvroPayload"}, "a custom class"),
+        ({"hoodie.table.legacy.payload.class": f"{MODEL}AWSDmsAvroPayload"}, "a custom class"),
+        ({"hoodie.record.merge.strategy.id": "00000000-0000-0000-0000-000000000000"}, "a custom strategy"),
         ({"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}, "column by column"),
         ({"hoodie.record.merge.property.a": "b"}, "column by column"),
         ({"hoodie.table.keygenerator.type": "TIMESTAMP"}, "another key or partition"),

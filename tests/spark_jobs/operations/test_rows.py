@@ -77,7 +77,7 @@ def test_rows_that_are_not_those_that_were_counted_are_told_with_their_numbers(
         result = operate(lake, target)
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.NOT_VERIFIED), result
     assert "11 rows" in result.message
-    assert "there are 10" in result.message
+    assert "found 10 with" in result.message
     report = result.operation
     assert report is not None
     assert (report.phase, report.verified, report.rows_after) == (OperationPhase.VERIFYING, False, 10)

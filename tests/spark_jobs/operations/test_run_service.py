@@ -63,7 +63,9 @@ def test_a_plan_that_is_pending_is_finished_and_no_other_made(lake: Any) -> None
     planned = succeeded(lake.serve(Service.COMPACTION, mode=RunMode.SCHEDULE)).instant
     fill(lake, 1, first=3)
     told = serve_once(lake, COMPACTION, dry_run=True)
-    assert (report_of(told).instant, f"finish the compaction {planned}" in told.message) == (planned, True), told
+    assert (report_of(told).instant, f"finish the pending compaction {planned}" in told.message) == (planned, True), (
+        told
+    )
     assert succeeded(serve_once(lake, COMPACTION)).instant == planned
     assert pending(lake) == []
 

@@ -33,10 +33,10 @@ LEGACY = {"hoodie.table.legacy.payload.class": "org.apache.hudi.common.model.Par
         ({"hoodie.timeline.path": "line"}, (9, 6), "hoodie.timeline.path is line"),
         ({"hoodie.timeline.history.path": "past"}, (8, 9), "hoodie.timeline.history.path is past"),
         ({"hoodie.table.metadata.partitions": "files,secondary_index_a"}, (8, 9), "the index secondary_index_a"),
-        ({"hoodie.table.partition.fields": "a,b"}, (6, 9), "by a Complex key generator"),
-        ({"hoodie.table.partition.fields": "a,b"}, (9, 8), "by a Complex key generator"),
+        ({"hoodie.table.partition.fields": "a,b"}, (6, 9), "with a Complex key generator"),
+        ({"hoodie.table.partition.fields": "a,b"}, (9, 8), "with a Complex key generator"),
         ({"hoodie.table.ordering.fields": "a,b"}, (9, 8), "orders by several fields (a, b)"),
-        ({"hoodie.record.merge.mode": "CUSTOM"}, (9, 8), "a class of its own"),
+        ({"hoodie.record.merge.mode": "CUSTOM"}, (9, 8), "a custom class"),
         ({"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}, (9, 8), "partial.update.mode"),
         ({"hoodie.record.merge.property.hoodie.payload.delete.field": "op"}, (9, 6), "record.merge.property"),
     ],
@@ -67,15 +67,15 @@ def test_a_direction_that_is_none_and_a_pin_are_refused_and_a_dry_run_writes_not
     assert "There is no table" in refusal(change(lake, 8, 9))
     fill(lake, 1)
     before = files(lake)
-    assert "8 is no newer one" in refusal(operate(lake, None, UPGRADE, version=8, dry_run=True))
-    assert "9 is no older one" in refusal(operate(lake, None, DOWNGRADE, version=9, dry_run=True))
-    assert "none that this release writes" in refusal(operate(lake, None, UPGRADE, version=10, dry_run=True))
+    assert "8 is not newer" in refusal(operate(lake, None, UPGRADE, version=8, dry_run=True))
+    assert "9 is not older" in refusal(operate(lake, None, DOWNGRADE, version=9, dry_run=True))
+    assert "does not write table version 10" in refusal(operate(lake, None, UPGRADE, version=10, dry_run=True))
     lake.table["version"] = 8
-    assert "pins 8, and not 9" in refusal(change(lake, 8, 9, dry_run=True))
+    assert "pins 8, not 9" in refusal(change(lake, 8, 9, dry_run=True))
     lake.table["version"] = 9
     result = change(lake, 8, 9, dry_run=True)
     assert (result.outcome, report_of(result).phase) == (Outcome.SUCCEEDED, OperationPhase.CHECKING)
-    assert "Would take the table from version 8 to 9" in result.message
+    assert "Would change the table from version 8 to 9" in result.message
     assert files(lake) == before
 
 

@@ -67,7 +67,7 @@ def test_a_savepoint_from_after_a_clean_keeps_nothing_that_is_gone_and_a_zone_th
     with write_client(lake.spark, lake.base_path, lake.hudi_options(Service.CLEANING)) as client:
         client.savepoint(first, user="somebody", comment="mine")
     before, seen = rows(lake), unchanged(lake)
-    assert f"Files of commit {first} went, or may go, with the clean" in refusal(operate(lake, first))
+    assert f"has removed or may remove files of commit {first}" in refusal(operate(lake, first))
 
     for number, path in enumerate(
         sorted((lake.folder / "table/.hoodie").glob("2*"))

@@ -60,7 +60,7 @@ def everything(lake: Any) -> dict[Path, bytes]:
 
 def refused(lake: Any, result: TaskResult, before: dict[Path, bytes], victim: Path) -> None:
     assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.PATH_OUTSIDE_TABLE), result
-    assert "names files outside of it" in result.message
+    assert "names files outside the table" in result.message
     assert everything(lake) == before
     assert victim.read_bytes() == b"not yours"
 

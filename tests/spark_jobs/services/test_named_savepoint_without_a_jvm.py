@@ -50,7 +50,7 @@ def test_a_clean_that_may_have_taken_files_of_a_commit_refuses_it(clean: Clean, 
 
 def test_a_commit_that_somebody_has_begun_to_roll_back_is_refused() -> None:
     seen = Seen(rollbacks=(PendingRollback(LATE, COMMIT),))
-    assert refusal(COMMIT, seen) == f"The rollback {LATE} of commit {COMMIT} was begun and has not completed."
+    assert refusal(COMMIT, seen) == f"The rollback {LATE} of commit {COMMIT} has not completed."
     assert refusal(EARLY, seen) is None
 
 

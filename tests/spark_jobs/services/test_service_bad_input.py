@@ -65,7 +65,7 @@ def test_a_strategy_that_does_not_fit(trial: Callable[[Service, str], Any]) -> N
 
 @pytest.mark.parametrize("base_path", ["abfss://lake@account/table", "gs://lake/table", "hdfs://name/table"])
 def test_a_store_that_is_not_known_to_write_conditionally(lake: Any, base_path: str) -> None:
-    with pytest.raises(TaskFailed, match="writes conditionally"):
+    with pytest.raises(TaskFailed, match="conditional writes"):
         open_table_files(lake.spark, base_path)
 
 

@@ -112,7 +112,7 @@ def test_planning_and_executing_are_separate_steps(lake: Any, service: Service) 
 
     late = lake.serve(service, mode=RunMode.EXECUTE, instant=planned.instant)
     assert late.outcome is Outcome.NOTHING_TO_DO
-    assert "completed already" in late.message
+    assert "already completed" in late.message
     assert lake.serve(service, mode=RunMode.EXECUTE).outcome is Outcome.NOTHING_TO_DO
     assert lake.serve(service, mode=RunMode.EXECUTE, instant="20200101000000000").outcome is Outcome.NOTHING_TO_DO
 

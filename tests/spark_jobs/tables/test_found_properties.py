@@ -209,7 +209,7 @@ def test_ordering_is_honoured_or_refused(
     result = lake.ingest(files=JSON_FILES)
     if late_row_wins is None:
         assert result.reason is FailureReason.TABLE_MISMATCH, result
-        assert "orderingFields: ts is declared" in result.message
+        assert "orderingFields: the spec declares ts" in result.message
         for service in services(lake):
             assert lake.serve(service).reason is FailureReason.TABLE_MISMATCH
         return

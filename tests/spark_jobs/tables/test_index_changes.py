@@ -78,7 +78,7 @@ def test_an_index_follows_another_only_where_it_finds_every_key(
         assert table.write(found, range(26), 3).outcome is Outcome.SUCCEEDED
     else:
         assert (result.outcome, result.reason) == (Outcome.FAILED, FailureReason.TABLE_MISMATCH)
-        assert f"written with the index {found}, and {declared} is declared" in result.message
+        assert f"written with the index {found}, but {declared} is declared" in result.message
     assert table.is_exact()
 
 

@@ -109,7 +109,7 @@ def test_a_clustering_that_another_tool_is_at_work_on_is_left_alone_by_every_ser
     asked = serve(lake, Service.CLUSTERING, mode=RunMode.EXECUTE, instant=tool.instant)
     removed = serve(lake, Service.CLUSTERING, mode=RunMode.ROLL_BACK, instant=tool.instant)
     assert {asked.outcome, removed.outcome} == {Outcome.NOTHING_TO_DO}
-    assert "another tool's, which may be at work" in asked.message
+    assert "belongs to another tool, which may be at work" in asked.message
     assert names(lake, tool.instant) == {"clustering.requested", "clustering.inflight"}
 
     tool.commit_clustering()
@@ -198,7 +198,7 @@ def test_a_clean_of_another_tool_is_left_alone_until_it_is_abandoned(lake: Any, 
     instant = other().plan_clean()
     left = serve(lake, Service.CLEANING)
     assert left.outcome is Outcome.NOTHING_TO_DO
-    assert f"The clean {instant} of another tool may be at work" in left.message
+    assert f"Another tool may be at work on the clean {instant}" in left.message
     assert names(lake, instant) == {"clean.requested"}
     done = serve(lake, Service.CLEANING, abandoned=(instant,))
     assert (done.outcome, done.instant) == (Outcome.SUCCEEDED, instant)

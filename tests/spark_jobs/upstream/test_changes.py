@@ -112,7 +112,7 @@ def test_removed_rows_stop_ingestion_until_a_person_keeps_them(upstream: Any, ki
     message = upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
     assert instant in message
     assert "set onRemovedRows to Ignore" in message
-    assert ("1 of which are counted" in message) == (remove in COUNTED)
+    assert ("1 of them counted" in message) == (remove in COUNTED)
     assert upstream.follow(on_removed_rows="Ignore").outcome is Outcome.SUCCEEDED
     assert set(upstream.rows()) < set(upstream.followed())
     assert upstream.follow().outcome is Outcome.NOTHING_TO_DO

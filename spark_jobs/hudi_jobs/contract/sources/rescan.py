@@ -59,7 +59,7 @@ def parse_rescan(text: str) -> RescanRequest:
     known = which in set(Rescan) and bool(glob) == bool(colon)
     if not known or len(text) > LONGEST or not text.isprintable():
         raise InvalidRescan(
-            f"{text[:60]!r} is no request to read files again; it must be skipped, assumed or read, then a pattern "
-            f"after ':' if not all files are meant, and in all at most {LONGEST} printable characters"
+            f"{text[:60]!r} is not a valid request to read files again: it must be skipped, assumed or read, "
+            f"optionally with a pattern after ':', and at most {LONGEST} printable characters long"
         )
     return RescanRequest(text, Rescan(which), glob or None)

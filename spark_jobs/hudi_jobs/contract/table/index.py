@@ -26,9 +26,10 @@ From `HoodieTableMetaClient.BUCKET_INDEX_METAFOLDER_NAME`; the simple engine, wi
 """
 
 VARYING_BUCKETS = (
-    f"its number of buckets grows, or differs between partitions ({VARYING_BUCKETS_FOLDER}), as with consistent "
-    "hashing, and this operator writes tables with one fixed number only: it would not find keys that are there, and "
-    "other tools would not find those that it writes. Leave the table to its tool, or copy its rows to a new table."
+    f"its number of buckets grows or differs between partitions ({VARYING_BUCKETS_FOLDER}), as with consistent "
+    "hashing. This operator writes only tables with one fixed number of buckets: it would not find existing keys, "
+    "and other tools would not find the keys that it writes. Leave the table to its tool, or copy its rows to a new "
+    "table."
 )
 """Why nothing is written to such a table; the end of a sentence."""
 

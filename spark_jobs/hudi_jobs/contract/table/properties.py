@@ -22,8 +22,8 @@ _SHOWN = 120
 _REPORTED = 12
 _DECLARE = "declare what the table has"
 _CLOSING = (
-    "Nothing is started, because rows would be lost or written again. Fields that cannot be changed are corrected by "
-    "deleting this resource with deletionPolicy Retain, which keeps the data, and applying it again."
+    "Nothing starts, because rows would be lost or duplicated. To correct an immutable field, delete this resource "
+    "with deletionPolicy Retain, which keeps the data, and apply it again."
 )
 
 
@@ -48,8 +48,11 @@ class Difference:
     def sentence(self) -> str:
         """The difference as one sentence for people."""
         if self.is_property:
-            return f"{self.field}: the table has {self.found}, and only {self.declared} can be honoured; {self.advice}."
-        return f"{self.field}: {self.declared} is declared, and the table has {self.found}; {self.advice}."
+            return (
+                f"{self.field}: the table has {self.found}, but the operator supports only {self.declared}; "
+                f"{self.advice}."
+            )
+        return f"{self.field}: the spec declares {self.declared}, but the table has {self.found}; {self.advice}."
 
 
 def differences_message(found: Sequence[Difference]) -> str:
@@ -146,9 +149,9 @@ def _metadata_table(properties: Mapping[str, str], definition: TableDefinition) 
     if definition.metadata_table is None or definition.metadata_table is found:
         return
     advice = (
-        "it is kept, because Hudi would delete it and other tools may read by it"
+        "the metadata table is kept, because Hudi would delete it and other tools may use it"
         if found
-        else "a run makes one when nothing is pending"
+        else "a run creates one once nothing is pending"
     )
     yield Difference(
         field="metadataTable.enabled",
@@ -169,8 +172,8 @@ def _version(properties: Mapping[str, str], definition: TableDefinition) -> Iter
         field="tableVersion",
         declared=str(definition.version),
         found=str(found),
-        advice="it is kept, because no run changes it as a side effect; change it with a HudiOperation (upgrade or "
-        f"downgrade), or {_DECLARE}",
+        advice="no run changes the version as a side effect; change it with a HudiOperation (upgrade or downgrade), "
+        f"or {_DECLARE}",
         stops=False,
     )
 

@@ -31,13 +31,13 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
     """Yield why they cannot, a sentence for each reason."""
     keys, kind = columns_of(properties.get("hoodie.table.recordkey.fields")), key_generator_of(properties)
     if not keys:
-        yield "The table has no record key, so that no two rows are of the same one."
+        yield "The table has no record key, so no two rows can share one."
     elif kind not in _GENERATORS or (kind == COMPLEX and len(keys) == 1):
-        yield "The key generator of the table may give a row another key or partition when it is written again."
+        yield "The key generator of the table may give a row another key or partition when the row is rewritten."
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
-        yield "The table has no columns of Hudi's own, so its files do not hold keys."
+        yield "The table has no meta fields, so its files do not hold keys."
     if properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
-        yield "The table keeps a log of its changes (CDC), in which rows that go this way would be missed."
+        yield "The table keeps a log of its changes (CDC), which would not record rows that are removed this way."
     if properties.get("hoodie.bootstrap.base.path"):
         yield "The table was bootstrapped: its rows lie in files outside of it."
     yield from _merging(properties)
@@ -46,9 +46,9 @@ def obstacles(properties: Mapping[str, str]) -> Iterator[str]:
 def _merging(properties: Mapping[str, str]) -> Iterator[str]:
     mode, legacy = properties.get("hoodie.record.merge.mode", "").upper(), properties.get(_LEGACY)
     if not {payload_of(properties), legacy} <= _PAYLOADS or mode not in _MODES:
-        yield "The table merges rows by a class of its own, so their columns do not tell which one wins."
+        yield "The table merges rows with a custom class, so their columns do not tell which row wins."
     elif strategy_of(properties) not in _STRATEGIES:
-        yield "The table merges rows by a strategy of its own, so their columns do not tell which one wins."
+        yield "The table merges rows with a custom strategy, so their columns do not tell which row wins."
     is_partial = properties.get("hoodie.table.partial.update.mode", "NONE").upper() != "NONE"
     if is_partial or any(key.startswith(_MERGE_PROPERTY) for key in properties):
-        yield "The table merges rows column by column, so that no single one of them is the newest."
+        yield "The table merges rows column by column, so no single row is the newest."

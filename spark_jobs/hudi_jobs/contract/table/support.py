@@ -128,8 +128,8 @@ OPERATIONS = Unsupported(
     key=_OPERATION,
     possible="a table without this column",
     found="it, as changelog.enabled of Flink adds it",
-    advice="deleted rows stay in its files, with a note that compactions by Spark pass over, so they would come "
-    f"back: {_TELL}",
+    advice="deleted rows stay in its files with a marker that compactions by Spark ignore, so they would come back: "
+    f"{_TELL}",
 )
 """What is wrong with a table whose rows say what was done to them."""
 
@@ -235,8 +235,8 @@ def _keys(properties: Mapping[str, str], *, ingests: bool) -> Iterator[Unsupport
             key="hoodie.table.keygenerator.class",
             possible="Complex with several record key columns, or table version 9",
             found=f"Complex with the single record key column {keys[0]}",
-            advice="releases of Hudi write such keys as value or as column:value, and the table does not say which, so "
-            f"rows could be written again: leave ingestion to the tool that has it, or {_COPY}",
+            advice="Hudi releases write such keys either as value or as column:value, and the table does not record "
+            f"which, so rows could be duplicated: leave ingestion to the tool that does it now, or {_COPY}",
         )
 
 
@@ -252,8 +252,9 @@ def _slashes(properties: Mapping[str, str]) -> Iterator[Unsupported]:
             key=SLASHED,
             possible="true or false where days lie in folders such as 2026/01/02",
             found="",
-            advice="add it to hoodie.properties (CLI of Hudi: table update-configs): true if the column holds values "
-            "such as 2026-01-02, false if it holds 2026/01/02; or leave ingestion to the tool that has it",
+            advice="add it to hoodie.properties (Hudi CLI: table update-configs): true if the column holds values "
+            "such as 2026-01-02, false if it holds 2026/01/02; or leave ingestion to the tool that does it "
+            "now",
         )
 
 
@@ -283,7 +284,7 @@ def _timestamps(properties: Mapping[str, str], *, kind: str) -> Iterator[Unsuppo
 
 
 def _kept(key: str, possible: str, found: str) -> Unsupported:
-    advice = "add it to hoodie.properties as the writer has it (CLI of Hudi: table update-configs), or " + _TELL
+    advice = "add the writer's value to hoodie.properties (Hudi CLI: table update-configs), or " + _TELL
     return Unsupported(key=key, possible=possible, found=found, advice=advice)
 
 
@@ -311,5 +312,5 @@ def _without_meta_fields(properties: Mapping[str, str], declared_index: str | No
             key=key,
             possible=f"index Simple or GlobalSimple where meta fields are off, not {declared_index}",
             found=_FALSE,
-            advice="declare index type Simple or GlobalSimple: another one does not find the rows that are there",
+            advice="declare index type Simple or GlobalSimple: other types do not find the existing rows",
         )

@@ -22,7 +22,7 @@ def source_of(context: TaskContext, task: IngestionTask) -> Source:
     if make is None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"This release of the driver reads no source of the kind {task.source.kind!a}, only {', '.join(SOURCES)}; "
-            "use the image that belongs to the operator.",
+            f"This release of the driver does not read sources of the kind {task.source.kind!a}, only "
+            f"{', '.join(SOURCES)}; use the image that belongs to the operator.",
         )
     return make(context, task)

@@ -106,7 +106,7 @@ def _holding(work: Work, data: list[File], keys: Keys) -> set[str]:
     if found.unread:
         path = min(found.unread)
         shown = before_the_name(path, located_path(work.context, work.table.base_path), WholeTexts(keys)) or path
-        advice = "merge it by runService: Compaction, and clean then" if is_log(path) else "find out what it is"
+        advice = "compact the table (runService: Compaction), then clean it" if is_log(path) else "find out what it is"
         raise refused(f"The file {shown} cannot be read as a whole; {advice}.")
     return found.found
 
@@ -121,8 +121,8 @@ def keys_again(work: Work, record: EraseRecord) -> Keys:
     if keys.digest != record.erased.digest:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "The keys are not those that the first run began to erase: the file of keys has changed, or the resource "
-            "has. Give the keys back as they were, so that another run can finish.",
+            "The keys differ from those that the first run began to erase: the file of keys or the resource has "
+            "changed. Restore the original keys, so that another run can finish.",
         )
     return keys
 
@@ -140,14 +140,15 @@ def _kept(work: Work, where: str, record: EraseRecord) -> Keys:
     if keys is None and record.failed is not None:
         raise TaskFailed(
             record.failed,
-            "An earlier run has deleted the rows, and could not prove that nothing of the keys is left, which are kept "
-            "no longer. Erase them by another HudiOperation.",
+            "An earlier run has deleted the rows, but could not prove that nothing of the keys is left, and the keys "
+            "are no longer stored. Erase them again with another HudiOperation.",
         )
     if keys is None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "An earlier run has begun, and the keys that it kept in the operator's folder of the table are gone or "
-            "damaged. Remove the finalizer of the HudiOperation, and erase the records by another one with their keys.",
+            "An earlier run has begun, but the keys that it stored in the operator's folder of the table are missing "
+            "or damaged. Remove the finalizer of the HudiOperation, and erase the records with another "
+            "HudiOperation that names their keys.",
         )
     return keys
 
@@ -158,7 +159,7 @@ def _keys(work: Work, erase: EraseTask) -> Keys:
     if erase.keys_from is not None and located_path(context, erase.keys_from).startswith(
         f"{located_path(context, table.base_path).rstrip('/')}/"
     ):
-        raise refused("The file of keys lies below the table, where no key may be left; put it elsewhere.")
+        raise refused("The file of keys is inside the table's folder, where no key may be left; move it elsewhere.")
     if erase.where is None:
         require_comparable(rows, key_fields(table))
         return keys_named(context, erase, table, work.operation.uid)
@@ -169,13 +170,13 @@ def _require_known(table: HudiTable) -> None:
     """Refuse tables whose files cannot all be searched, or whose rows do not lie in them."""
     properties = table.properties
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
-        raise refused("The table has no columns of Hudi's own, so files do not tell which keys they hold.")
+        raise refused("The table has no meta fields, so its files do not tell which keys they hold.")
     if properties.get("hoodie.table.base.file.format", "PARQUET").upper() != "PARQUET":
-        raise refused("The base files of the table are not Parquet, and no others are searched.")
+        raise refused("The base files of the table are not Parquet, and only Parquet files can be searched.")
     if table.meta.getTableConfig().getBootstrapBasePath().isPresent():
         raise refused("The table was bootstrapped: its rows lie in files outside of it.")
     if properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
-        raise refused("The table keeps a log of its changes (CDC), which holds rows that were there before.")
+        raise refused("The table keeps a log of its changes (CDC), which holds earlier versions of its rows.")
     require_known_indexes(table)
 
 
@@ -185,20 +186,21 @@ def _require_told_apart(work: Work, rows: DataFrame, keys: Keys) -> None:
     paths, has_others = where_found(rows, keys)
     if has_others:
         raise refused(
-            "Another record has the same key as one of these: Hudi writes keys as texts such as "
-            "field:value,field:value, and values with such marks of their own can make the same text. It would go as "
-            "well; give the keys of all of these records."
+            "Another record has the same key as one of these: Hudi writes keys as text such as "
+            "field:value,field:value, and values that contain these characters can make the same text. That record "
+            "would be erased as well; list the keys of all of these records."
         )
     texts = [text.decode() for text in keys.in_bytes]
     is_partitioned_by_it = len(keys.fields) == 1 and keys.fields[0] in partition_fields(table)
     named = {name for path in paths for name in _names_in(path)} if is_partitioned_by_it else set()
     if any(text in path for path in paths for text in texts) or any(key[0] in named for key in keys.values):
-        raise refused("A partition is named by a key, and so is every commit that wrote to it.")
+        raise refused("A partition is named after a key, so every commit that wrote to it names the key too.")
     is_single = key_generator_of(table.properties) == COMPLEX and len(keys.fields) == 1
     if paths and is_single and table.version < _COMPLEX_KEYS_ARE_CERTAIN_FROM:
         raise refused(
-            f"The table makes its keys of the column {keys.fields[0]} alone by a Complex key generator, which releases "
-            "of Hudi write in two ways, so Hudi writes nothing to it; write its rows to another table."
+            f"The table makes its keys of the column {keys.fields[0]} alone with a Complex key generator. Hudi "
+            "releases write such keys in two ways, so Hudi refuses to write to the table; write its rows to another "
+            "table."
         )
 
 
@@ -227,6 +229,6 @@ def _savepoints(kept: list[Savepoint]) -> str:
     named = [f"{each.instant} of {each.user!r}" for each in kept[:_NAMED]]
     more = f" and {len(kept) - _NAMED:,} more" if len(kept) > _NAMED else ""
     return (
-        f"Savepoints keep files that hold the keys, or may: {', '.join(named)}{more}. Delete them, or allow it with "
-        "releaseSavepoints: true."
+        f"Savepoints keep files that hold the keys, or may hold them: {', '.join(named)}{more}. Delete these "
+        "savepoints, or set releaseSavepoints: true."
     )

@@ -22,7 +22,7 @@ _FILE, _GROUP = "_hoodie_file_name", "_hoodie_file_group"
 _BUCKET = 8
 """Characters of a file group's id that are the number of its bucket (`BucketIdentifier`)."""
 
-_ADVICE = "Have them removed first, but for the newest one of each key (repair.deduplicate)."
+_ADVICE = "Remove all but the newest row of each key first (repair.deduplicate)."
 
 
 def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
@@ -30,12 +30,12 @@ def require_deletable(work: Work, rows: DataFrame, keys: Keys) -> None:
     found = with_key(rows, keys).withColumn(_GROUP, _group())
     most = found.groupBy(PARTITION, _GROUP, RECORD_KEY).count().agg(sf.max("count")).first()
     if most is not None and (most[0] or 0) > MOST_COPIES:
-        raise refused(f"A key has {most[0]:,} rows in one file, and {MOST_COPIES} are the most. {_ADVICE}")
+        raise refused(f"A key has {most[0]:,} rows in one file; at most {MOST_COPIES} are supported. {_ADVICE}")
     is_indexed = has_record_index(work.table.properties)
     if is_indexed and are_doubled(with_key(rows, keys, without=True), indexed_by(work.table)):
         raise refused(
-            "The table has an index of record keys, and other rows with the same key as one another, beside which "
-            f"Hudi could not make it again. {_ADVICE} Where a key may be in several partitions, drop that index."
+            "The table has an index of record keys, and other rows share a key, so Hudi could not rebuild that "
+            f"index. {_ADVICE} Where a key may be in several partitions, drop that index."
         )
     if is_in_buckets(work.context.task.hudi_options):
         _require_one_file_of_a_bucket(rows, found)
@@ -52,8 +52,8 @@ def _require_one_file_of_a_bucket(rows: DataFrame, found: DataFrame) -> None:
     groups = rows.join(places, PARTITION, "left_semi").select(PARTITION, _group().alias(_GROUP)).distinct()
     if are_doubled(groups, (PARTITION, sf.substring(_GROUP, 1, _BUCKET))):
         raise refused(
-            "A partition of these records has two files of one bucket, as bulk inserts make them, and Hudi deletes "
-            f"nothing from it. {_ADVICE}"
+            "A partition of these records has two files of one bucket, as bulk inserts make them, so Hudi "
+            f"cannot delete its rows. {_ADVICE}"
         )
 
 

@@ -186,8 +186,8 @@ def require_comparable(rows: DataFrame, fields: Collection[str]) -> None:
         kind = rows.select(_column(name, rows)).schema.fields[0].dataType
         if not _is_plain(kind):
             raise refused(
-                f"The record key field {name} is a {kind.simpleString()}, and keys can be listed for texts and whole "
-                "numbers only; select the rows by a predicate (where)."
+                f"The record key field {name} is a {kind.simpleString()}, but only texts and whole numbers can be "
+                "listed as keys; select the rows by a predicate (where)."
             )
 
 
@@ -207,15 +207,15 @@ def _key(given: object, fields: tuple[str, ...]) -> Key:
     if isinstance(given, str | int) and not isinstance(given, bool) and len(fields) == 1:
         given = {fields[0]: given}
     if not isinstance(given, dict) or set(given) != set(fields):
-        raise refused(f"A key has to have the fields {', '.join(fields)}, and no others.")
+        raise refused(f"A key must have exactly the fields {', '.join(fields)}.")
     values = [given[name] for name in fields]
     if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
-        raise refused("The values of a key have to be texts or whole numbers.")
+        raise refused("The values of a key must be texts or whole numbers.")
     key = tuple(map(str, values))
     if not all(value.encode(errors="replace").decode() == value for value in key):
-        raise refused("The values of a key have to be whole characters.")
+        raise refused("The values of a key must be valid Unicode.")
     if not all(0 < len(value) <= LONGEST_VALUE for value in key):
-        raise refused(f"The values of a key have 1 to {LONGEST_VALUE:,} characters.")
+        raise refused(f"The values of a key must have 1 to {LONGEST_VALUE:,} characters.")
     return key
 
 
@@ -233,9 +233,11 @@ def _read(context: TaskContext, path: str) -> list[object]:
     try:
         return [json.loads(line) for line in found]
     except (ValueError, RecursionError):
-        raise refused("A line of the file of keys is no JSON; each is a key as in spec.erase.keys.") from None
+        raise refused(
+            "A line of the file of keys is not JSON; each line must be a key as in spec.erase.keys."
+        ) from None
 
 
 def _require_few(count: int) -> None:
     if count > MOST_ERASED:
-        raise refused(f"More than {MOST_ERASED:,} records would be erased; do it in parts.")
+        raise refused(f"More than {MOST_ERASED:,} records would be erased; erase them in several operations.")

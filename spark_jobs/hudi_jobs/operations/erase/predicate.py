@@ -59,7 +59,7 @@ def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
         parsed = parsed_expression(spark, predicate)
         nodes = reader.read(parsed)
     except Exception:  # noqa: BLE001 - the cause quotes the predicate
-        raise refused("The predicate is no SQL expression, or is too large.") from None
+        raise refused("The predicate is not a SQL expression, or is too large.") from None
     _require_parsed(nodes)
     session = bare_session(spark, VIEW, rows)
     try:
@@ -69,12 +69,12 @@ def matching(spark: SparkSession, rows: DataFrame, predicate: str) -> DataFrame:
     except Exception as error:  # noqa: BLE001 - the cause quotes the predicate
         kind = getattr(error, "getErrorClass", lambda: None)()
         raise refused(
-            f"The predicate does not fit the columns of the table{f' ({kind})' if kind else ''}; it has to be true or "
-            "false for each row, by the columns of the table alone."
+            f"The predicate does not fit the columns of the table{f' ({kind})' if kind else ''}; it must be true or "
+            "false for each row, and use only columns of the table."
         ) from None
     foreign = next((node for node in resolved if node.kind not in _RESOLVED), None)
     if foreign is not None or not is_stable:
-        raise refused("The predicate has to be made of the row alone, and be the same whenever it is asked.")
+        raise refused("The predicate must depend on the row alone, and give the same answer each time.")
     return frame_of(spark, analyzed)
 
 
@@ -84,12 +84,12 @@ def unquoted() -> Iterator[None]:
     try:
         yield
     except (Py4JJavaError, PySparkException):
-        raise TaskFailed(FailureReason.HUDI_ERROR, "The predicate cannot be asked of the rows.") from None
+        raise TaskFailed(FailureReason.HUDI_ERROR, "The predicate cannot be evaluated on the rows.") from None
 
 
 def _require_text(predicate: str) -> None:
     if len(predicate) > LONGEST_PREDICATE:
-        raise refused(f"The predicate has {len(predicate):,} characters, and {LONGEST_PREDICATE:,} are the most.")
+        raise refused(f"The predicate has {len(predicate):,} characters; at most {LONGEST_PREDICATE:,} are allowed.")
     try:
         require_parsable(predicate)
     except TaskFailed:
@@ -103,13 +103,13 @@ def _require_parsed(nodes: list[Node]) -> None:
         if node.kind not in _PARSED:
             name = node.kind.rpartition(".")[2].rstrip("$")
             raise refused(
-                f"The predicate may compare columns of the table with values, and {name} has no place in it; list keys "
+                f"The predicate may only compare columns of the table with values; {name} is not allowed. List keys "
                 "instead, or use a simpler predicate."
             )
         if node.kind == _FUNCTION and not _is_known(node):
             raise refused(
-                "The predicate calls a function that is not available; those that are, the documentation of operations "
-                "lists."
+                "The predicate calls a function that is not available; the documentation of operations lists the "
+                "available functions."
             )
 
 

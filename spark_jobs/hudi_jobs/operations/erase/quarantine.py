@@ -41,8 +41,8 @@ def count_in(context: TaskContext, folders: tuple[str, ...], keys: Keys) -> int:
         odd |= {file.path for file in records if file.path in seen.found and file.size > LARGEST}
         if odd:
             raise refused(
-                f"The file {min(odd)} of the quarantine cannot be read as a whole, has more than {LARGEST:,} bytes, or "
-                "holds a key and is none that a run has written; look at what it is, and delete it."
+                f"The file {min(odd)} of the quarantine cannot be read as a whole, has more than {LARGEST:,} bytes, "
+                "or holds a key although no run wrote it; inspect the file, and delete it."
             )
         holding = seen.found | _by_value(context, records, keys)
         count += sum(len(_lines(context, file, keys, texts)[1]) for file in records if file.path in holding)
@@ -124,7 +124,7 @@ def _lines(context: TaskContext, file: File, keys: Keys, texts: WholeTexts) -> t
     if file.size > LARGEST:
         raise TaskFailed(
             FailureReason.NOT_ERASED,
-            f"The quarantine {file.path} has more than {LARGEST:,} bytes, so it is not written anew; delete it.",
+            f"The quarantine {file.path} has more than {LARGEST:,} bytes, so it is not rewritten; delete it.",
         )
     kept: list[str] = []
     gone: list[str] = []
@@ -138,7 +138,7 @@ def _lines(context: TaskContext, file: File, keys: Keys, texts: WholeTexts) -> t
 def _rewrite(context: TaskContext, file: File, kept: list[str], gone: list[str]) -> None:
     if not gone:
         return
-    with stage("The quarantine cannot be written anew", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The quarantine cannot be rewritten", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = located(context.spark, file.path)
         if kept:
             _, new = located(context.spark, f"{file.path.rpartition('/')[0]}/{_new_name(file.name)}")

@@ -38,7 +38,7 @@ from hudi_jobs.services.affected import noting_affected
 from hudi_jobs.services.preparation import load_timeline
 
 _NAMED = 3
-_OF_HUDI = "Remove none in .hoodie by hand: the table needs its commits, also those that name a key. "
+_OF_HUDI = "Do not remove files in .hoodie by hand: the table needs its commits, even those that name a key. "
 
 
 def would_erase(work: Work) -> TaskResult:
@@ -46,7 +46,7 @@ def would_erase(work: Work) -> TaskResult:
     record, _ = checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
     files = counted(record.erased.holding_files or 0, "file")
-    return succeeded(work.context, f"Would erase {_rows(record)}, which {files} hold; nothing was written.")
+    return succeeded(work.context, f"Would erase {_rows(record)}, held by {files}; nothing was written.")
 
 
 def erase(work: Work) -> TaskResult:
@@ -82,7 +82,7 @@ def _unquoted(keys: Keys) -> Iterator[None]:
         if not WholeTexts(keys).are_in(str(error)):
             raise
         reason = error.reason if isinstance(error, TaskFailed) else FailureReason.HUDI_ERROR
-        raise TaskFailed(reason, "A step of the erasure failed, and what it says of that quotes a key.") from None
+        raise TaskFailed(reason, "A step of the erasure failed; its error quotes a key, so it is not shown.") from None
 
 
 def _keep_keys(work: Work, keys: Keys) -> None:
@@ -140,8 +140,8 @@ class _Run:
             self._fail(record, FailureReason.NOT_VERIFIED)
             raise self._work.not_verified(
                 record,
-                f"The rows were erased, and the table does not hold all others as before: {wrong} Look at what else "
-                "has written to the table before anything else is written.",
+                f"The rows were erased, but the other rows are not as before: {wrong} Find out what else has written "
+                "to the table before anything else is written.",
             )
         record = self._searched(record)
         record = record.model_copy(update={"phase": OperationPhase.DONE, "failed": None})
@@ -187,8 +187,8 @@ class _Run:
         is_of_hudi = not all(map(is_data, left))
         raise TaskFailed(
             FailureReason.NOT_ERASED,
-            f"The rows are deleted, and {counted(len(left), 'file')} still hold a key, or cannot be searched: "
-            f"{', '.join(left[:_NAMED])}{more}. {_OF_HUDI if is_of_hudi else ''}Look at what they are, remove them, "
+            f"The rows are deleted, but {counted(len(left), 'file')} still hold a key, or cannot be searched: "
+            f"{', '.join(left[:_NAMED])}{more}. {_OF_HUDI if is_of_hudi else ''}Inspect these files, remove them, "
             "and erase the same keys again.",
         )
 

@@ -37,7 +37,7 @@ def seal(context: TaskContext, keys: Keys, uid: str, predicate: str) -> None:
     salt, nonce = os.urandom(_SALT), os.urandom(_NONCE)
     sealed = salt + nonce + _cipher(context, _ENCRYPT, _secret(uid, predicate, salt), nonce, content)
     files = open_table_files(context.spark, context.task.table.base_path, limit=LARGEST)
-    with stage("The keys cannot be kept for a further run", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The keys cannot be stored for a later run", otherwise=FailureReason.HUDI_ERROR):
         found = files.read(_name(uid))
         files.write(_name(uid), sealed, expected=None if found is None else found[1])
 
@@ -63,7 +63,7 @@ def discard(context: TaskContext, open_operations: frozenset[str]) -> None:
     """Remove what was kept for operations that are done, or that nobody goes on with."""
     folder = f"{context.task.table.base_path.rstrip('/')}/{OPERATOR_FOLDER}"
     kept = {_name(uid) for uid in open_operations}
-    with stage("The keys that were kept cannot be removed", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The stored keys cannot be removed", otherwise=FailureReason.HUDI_ERROR):
         filesystem, path = located(context.spark, folder)
         if not filesystem.exists(path):
             return

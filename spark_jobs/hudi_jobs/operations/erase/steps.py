@@ -78,8 +78,8 @@ def _require_no_write_left(context: TaskContext) -> None:
     if left and context.task.concurrency is ConcurrencyMode.OPTIMISTIC:
         raise TaskFailed(
             FailureReason.CONFLICT,
-            f"The write {left[0]} has not completed, and what has begun it may be at work; nothing more is erased "
-            "beside it. It is rolled back once it shows no heartbeat any more.",
+            f"The write {left[0]} has not completed, and its writer may still be at work, so nothing more is erased "
+            "for now. The write is rolled back once its heartbeat has expired.",
         )
 
 
@@ -97,7 +97,7 @@ def delete_rows(context: TaskContext, record: EraseRecord, keys: Keys) -> str | 
         if rows is None:
             return found
         found = _delete(context, record, rows, after=found)
-    raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi leaves rows of the keys each time that it deletes them.")
+    raise TaskFailed(FailureReason.HUDI_ERROR, "Each time Hudi deletes the rows of the keys, some remain.")
 
 
 def _left(context: TaskContext, keys: Keys) -> DataFrame | None:
@@ -150,7 +150,7 @@ def _repeated(work: Callable[[], TaskResult]) -> None:
     for _ in range(_MOST_ROUNDS):
         if _required(work()).outcome is Outcome.NOTHING_TO_DO:
             return
-    raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi finds something to do again and again; see the driver's log.")
+    raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi keeps finding more to do; see the driver's log.")
 
 
 def _required(result: TaskResult) -> TaskResult:

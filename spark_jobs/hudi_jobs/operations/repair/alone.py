@@ -30,7 +30,7 @@ def pending_instant(work: Work, timeline: Timeline) -> Begun:
         return found
     done = next((action for time, action in timeline.completed() if time == instant), None)
     if done is not None:
-        raise refused(f"The {done} {instant} has completed. What has completed is undone by a rollback or a restore.")
+        raise refused(f"The {done} {instant} has completed. Undo a completed instant with a rollback or a restore.")
     raise refused(f"The timeline has no pending instant {instant}.")
 
 
@@ -40,12 +40,13 @@ def require_dead(work: Work, named: Begun, timeline: Timeline, files: tuple[str,
     alive = [each for each in timeline.begun() if others.is_alive(each.instant)]
     if alive:
         raise refused(
-            f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop it first."
+            f"The {alive[0].action} {alive[0].instant} shows a heartbeat, so its writer may be at work; stop that "
+            "writer first."
         )
     if any(others.was_written_lately(file) for file in (*files, *_newest_marker(work, named.instant))):
         raise refused(
-            f"The {named.action} {named.instant} was written to a moment ago, so somebody may be at work on it; "
-            "see that the tool has stopped, and create the operation again in some minutes."
+            f"The {named.action} {named.instant} was modified a moment ago, so a tool may be at work on it. Make sure "
+            "that the tool has stopped, and create the operation again in a few minutes."
         )
     require_nobody_at_work([each for each in busy(work.context, timeline) if each.instant != named.instant])
 
@@ -72,7 +73,7 @@ def require_no_heartbeat(work: Work) -> None:
         names = [str(each.getPath().getName()) for each in found]
         alive = next(filter(Others(work.context).is_alive, sorted(names)), None)
     if alive is not None:
-        raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop it first.")
+        raise refused(f"{alive[:_SHOWN]!a} shows a heartbeat, so its writer may be at work; stop that writer first.")
 
 
 def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
@@ -81,6 +82,6 @@ def require_at_rest(work: Work, timeline: Timeline, what: str) -> None:
     begun = timeline.begun()
     if begun:
         raise refused(
-            f"The {begun[0].action} {begun[0].instant} is pending, and {what} is made beside nothing that is; have it "
-            "finished first, for example with runService."
+            f"The {begun[0].action} {begun[0].instant} is pending, and {what} cannot be made beside it; finish it "
+            "first, for example with runService."
         )

@@ -24,21 +24,21 @@ def _look(work: Work) -> Found:
     timeline = load_timeline(work.context)
     named = pending_instant(work, timeline)
     if named.action not in PLANS:
-        raise refused(f"A {named.action} has no plan; where nobody works on it any more, use rollbackInflight.")
+        raise refused(f"A {named.action} has no plan; if nobody works on it any more, use rollbackInflight.")
     files = timeline.files_of(named.instant)
     require_dead(work, named, timeline, files)
     if len(files) != 1 or not files[0].endswith(".requested"):
         raise refused(
-            f"The {named.action} {named.instant} has been begun, so files of it may be there; its plan is not removed."
+            f"The {named.action} {named.instant} is inflight and may have written files, so its plan is not removed."
         )
     if "compaction" in named.action and work.table.version < _OWN_INSTANTS_IN_LOGS:
         raise refused(
-            f"The table has version {work.table.version}, where log files belong to the compaction that is pending: "
-            "without its plan readers would miss their base files. Upgrade the table with the tool that wrote it."
+            f"The table has version {work.table.version}, where log files belong to the pending compaction: without "
+            "its plan readers would miss their base files. Upgrade the table with the tool that wrote it."
         )
     checksum = checksum_of(work.context, files[0])
     if can_be_read(work.context.spark, timeline.meta, named.instant):
-        raise refused(f"The plan of the {named.action} {named.instant} can be read; have it finished, or rolled back.")
+        raise refused(f"The plan of the {named.action} {named.instant} is readable; finish it, or roll it back.")
     what = f"remove the plan of the {named.action} {named.instant}, which cannot be read, and keep a copy of it"
     return Found(what, {"file": files[0], "checksum": checksum})
 

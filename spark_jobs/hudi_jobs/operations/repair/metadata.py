@@ -30,27 +30,27 @@ _WITHOUT_BACKUP = False
 
 def _look_at_table(work: Work) -> Found:
     found = _found(work)
-    return Found(f"make the metadata table again, with {', '.join(found['indexes'])}", found)
+    return Found(f"rebuild the metadata table, with {', '.join(found['indexes'])}", found)
 
 
 def _look_at_index(work: Work) -> Found:
     if _RECORD_INDEX not in metadata_partitions(work.table.properties):
         raise refused("The table has no index of record keys.")
-    return Found("make the index of record keys again", _found(work))
+    return Found("rebuild the index of record keys", _found(work))
 
 
 def _found(work: Work) -> dict[str, Any]:
     present = metadata_partitions(work.table.properties)
     if not present:
-        raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write makes it.")
+        raise refused("The table has no metadata table; declare metadataTable.enabled, and the next write creates it.")
     require_known_indexes(work.table)
     timeline = load_timeline(work.context)
     require_properties_inside(timeline.meta, work.table.base_path)
     require_at_rest(work, timeline, "a metadata table")
     if _RECORD_INDEX in present and are_doubled(current_rows(work.context), indexed_by(work.table)):
         raise refused(
-            "Rows have the same key, and beside them Hudi can make no index of record keys; have the older ones "
-            "removed first (repair.deduplicate), or drop that index where a key may be in several partitions."
+            "Some rows share a key, so Hudi cannot build an index of record keys; remove the older rows first "
+            "(repair.deduplicate), or drop that index where a key may be in several partitions."
         )
     return {"metadata_options": metadata_options_of(work.table), "indexes": tuple(sorted(present))}
 
@@ -86,7 +86,7 @@ def require_indexes(work: Work, record: RepairRecord) -> None:
     """Raise `TaskFailed` where the metadata table has not all parts that it had."""
     lacking = sorted(set(record.indexes) - _present(work))
     if lacking:
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not make {', '.join(lacking)} again; see its log.")
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not rebuild {', '.join(lacking)}; see the driver's log.")
 
 
 def _present(work: Work) -> frozenset[str]:

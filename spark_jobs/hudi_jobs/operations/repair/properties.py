@@ -27,13 +27,13 @@ from hudi_jobs.services.preparation import load_timeline
 
 _FILE, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 _CHECKSUM = "hoodie.table.checksum"
-_WOULD = f"write {_FILE} from its backup, and keep a copy of what is there"
+_WOULD = f"restore {_FILE} from its backup, and keep a copy of the current file"
 
 
 def _look(work: Work) -> Found:
     require_nobody_at_work(busy(work.context, load_timeline(work.context)))
     if _is_sound(work.context, _FILE):
-        raise refused(f"{_FILE} is sound: its checksum is that of what it says.")
+        raise refused(f"{_FILE} is intact: its checksum matches its content.")
     _require_backup(work.context)
     damaged = {"file": _FILE, "checksum": checksum_of(work.context, _FILE)} if is_there(work.context, _FILE) else {}
     return Found(_WOULD, damaged)
@@ -54,7 +54,7 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
     if not _is_sound(work.context, _FILE):
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not write {_FILE} again; see the driver's log.")
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not restore {_FILE}; see the driver's log.")
     if record.checksum is not None:
         require_copy(work.context, _FILE, record.checksum)
 
@@ -95,10 +95,12 @@ def _opens(properties: JavaObject) -> bool:
 def _require_backup(context: TaskContext) -> None:
     """Raise `TaskFailed` where the backup is not sound, not of this table, or may just be written."""
     if not _is_sound(context, _BACKUP):
-        raise refused(f"{_BACKUP} is not there, or its checksum is not that of what it says; write {_FILE} by hand.")
+        raise refused(f"{_BACKUP} is missing, or its checksum does not match its content; write {_FILE} by hand.")
     others = Others(context)
     if any(others.was_written_lately(file) for file in (_FILE, _BACKUP)):
-        raise refused(f"{_FILE} or its backup was written a moment ago, so a tool may be at it; wait some minutes.")
+        raise refused(
+            f"{_FILE} or its backup was modified a moment ago, so a tool may be writing it; wait a few minutes."
+        )
     found = differences(
         texts(context.spark, _properties(context, _BACKUP)),
         declared(context.task),

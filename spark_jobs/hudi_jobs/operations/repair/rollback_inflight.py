@@ -21,11 +21,11 @@ def _look(work: Work) -> Found:
     named = pending_instant(work, timeline)
     if named.action in _COMPACTIONS:
         raise refused(
-            f"Hudi cannot roll the {named.action} {named.instant} back; finish it with runService: Compaction, or "
-            "remove its plan with removeCorruptPlan where that cannot be read."
+            f"Hudi cannot roll back the {named.action} {named.instant}; finish it with runService: Compaction, or, if "
+            "its plan cannot be read, remove the plan with removeCorruptPlan."
         )
     if named.action not in _UNDOABLE:
-        raise refused(f"A pending {named.action} is not rolled back: the next run that does the same finishes it.")
+        raise refused(f"A pending {named.action} is not rolled back: the next run of the same kind finishes it.")
     require_dead(work, named, timeline, timeline.files_of(named.instant))
     return Found(f"roll back the {named.action} {named.instant}")
 
@@ -44,7 +44,7 @@ def _mend(work: Work, record: RepairRecord) -> None:
 
 def _require_mended(work: Work, record: RepairRecord) -> None:
     if _is_pending(work, record):
-        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not roll {record.instant} back; see the driver's log.")
+        raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi did not roll back {record.instant}; see the driver's log.")
 
 
 def _is_pending(work: Work, record: RepairRecord) -> bool:

@@ -89,8 +89,8 @@ def _verified(work: Work, record: RepairRecord) -> RepairRecord:
     if wrong is not None:
         raise work.not_verified(
             record,
-            f"The repair {record.step} is done, and the table does not hold what it held: {wrong} Look at what else "
-            "has written to the table before anything else is written.",
+            f"The repair {record.step} is done, but the rows of the table are not as before: {wrong} Find out what "
+            "else has written to the table before anything else is written.",
         )
     return record.model_copy(update={"phase": OperationPhase.DONE})
 

@@ -59,7 +59,7 @@ class _Run:
             if record is None or (begun is None and record.phase is OperationPhase.RUNNING):
                 record = self._begin(record)
             if record.phase is OperationPhase.DONE:
-                message = f"The table is at commit {record.target} already."
+                message = f"The table is already at commit {record.target}."
                 return TaskResult(id=context.task.id, outcome=Outcome.NOTHING_TO_DO, message=message)
             if record.phase is OperationPhase.RUNNING:
                 record = self._change(record, begun)
@@ -123,8 +123,8 @@ class _Run:
         if wrong is not None:
             raise self._work.not_verified(
                 record,
-                f"The restore to commit {record.target} is complete, and the table does not hold what it held: {wrong} "
-                "Look at what else has written to the table before anything else is written.",
+                f"The restore to commit {record.target} is complete, but the rows of the table are not those "
+                f"expected: {wrong} Find out what else has written to the table before anything else is written.",
             )
         if not later:
             drop_where_rows_are_missed(context, record.expected)

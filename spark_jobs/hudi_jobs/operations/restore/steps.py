@@ -75,7 +75,7 @@ def restore(context: TaskContext, record: RestoreRecord) -> Restore:
         client.restore(record.target)
     found = restore_of(context, record)
     if found is None or not found.is_completed:
-        raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, and no restore has completed.")
+        raise TaskFailed(FailureReason.HUDI_ERROR, "Hudi returned without an error, but no restore has completed.")
     return found
 
 
@@ -113,8 +113,8 @@ def lost_metadata_table(context: TaskContext, options: Mapping[str, str]) -> str
         return ""
     is_indexed = any(options.get(option) == "true" for option in RECORD_INDEXES)
     first = "remove rows with the same key (repair.deduplicate), if there are any; " if is_indexed else ""
-    how = f"{first}declare metadataTable.enabled, and the next write makes it"
-    return f"The metadata table is not there any more: {how}."
+    how = f"{first}declare metadataTable.enabled, and the next write creates it"
+    return f"The metadata table no longer exists: {how}."
 
 
 def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ def remake_metadata_table(context: TaskContext, metadata_options: Mapping[str, s
     """
     if not metadata_options:
         return
-    with stage("The metadata table cannot be made again", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The metadata table cannot be rebuilt", otherwise=FailureReason.HUDI_ERROR):
         try:
             with _client(context, metadata_options) as client:
                 client.initialise_metadata_table()

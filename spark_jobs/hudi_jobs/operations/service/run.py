@@ -91,10 +91,10 @@ def would_run_service(work: Work) -> TaskResult:
     if found is not None:
         work.say(OperationReport(phase=OperationPhase.CHECKING, instant=found))
         name = run.service.lower()
-        return succeeded(work.context, f"Would finish the {name} {found}, which is pending, and make no other.")
+        return succeeded(work.context, f"Would finish the pending {name} {found}, and plan no other.")
     context = _as_service(work, run)
     with (
-        stage(f"What the {run.service.lower()} would do cannot be told", otherwise=FailureReason.HUDI_ERROR),
+        stage(f"The effect of the {run.service.lower()} cannot be determined", otherwise=FailureReason.HUDI_ERROR),
         write_client(context.spark, context.task.table.base_path, context.task.hudi_options) as client,
     ):
         count = what.would(client)

@@ -44,7 +44,7 @@ def prepare_change(context: TaskContext, record: VersionRecord) -> str:
     remove_metadata_table(context)
     Others(context).roll_back(load_timeline(context))
     notes = commit_notes(context.run, context.task)
-    with stage("The table cannot be made ready for another version", otherwise=FailureReason.HUDI_ERROR):
+    with stage("The table cannot be prepared for another version", otherwise=FailureReason.HUDI_ERROR):
         timeline = load_timeline(context)
         with _client(context, _EVERYTHING) as client:
             for plan in timeline.pending_clusterings():
@@ -79,7 +79,7 @@ def change_version(context: TaskContext, record: VersionRecord) -> None:
             _change(context, found, version)
         reached = _version(context)
         if reached != version:
-            raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi returned without an error, and the table has {reached}.")
+            raise TaskFailed(FailureReason.HUDI_ERROR, f"Hudi returned without an error, but the table has {reached}.")
 
 
 def _steps(before: int, after: int) -> tuple[int, ...]:

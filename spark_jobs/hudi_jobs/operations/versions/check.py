@@ -45,15 +45,15 @@ def require_changeable(work: Work, version: int) -> None:
 def _require_direction(work: Work, version: int) -> None:
     found, is_upgrade = work.table.version, work.operation.kind is OperationKind.UPGRADE
     if version not in WRITTEN_VERSIONS:
-        raise refused(f"Table version {version} is none that this release writes; name 6, 8 or 9.")
+        raise refused(f"This release does not write table version {version}; name 6, 8 or 9.")
     if (version <= found) if is_upgrade else (version >= found):
         raise refused(
-            f"The table has version {found}, so that {version} is no {'newer' if is_upgrade else 'older'} one; nothing "
-            f"is to be done, or ask for {'a downgrade' if is_upgrade else 'an upgrade'}."
+            f"The table has version {found}, and {version} is not {'newer' if is_upgrade else 'older'}; there is "
+            f"nothing to do, or ask for {'a downgrade' if is_upgrade else 'an upgrade'}."
         )
     pinned = work.context.task.table.version
     if pinned not in {None, version}:
-        raise refused(f"spec.tableVersion of the table pins {pinned}, and not {version}; change one of them.")
+        raise refused(f"spec.tableVersion of the table pins {pinned}, not {version}; change one of them.")
 
 
 def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
@@ -62,7 +62,8 @@ def _require_nothing_pending(work: Work, timeline: Timeline) -> None:
     for each in timeline.begun():
         if each.instant in others or each.action not in _ENDED_HERE:
             raise refused(
-                f"The {each.action} {each.instant} has not completed; let it finish, or end it where it was begun."
+                f"The {each.action} {each.instant} has not completed; let it finish, or end it with the tool that "
+                "began it."
             )
 
 
@@ -70,15 +71,15 @@ def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterat
     """Yield what Hudi's handlers trip over, some of them after they have moved the timeline, or lose without a word."""
     for key, usual in _PLACES.items():
         if properties.get(key, "") not in usual:
-            yield f"{key} is {properties[key]}, and Hudi converts only the usual folders of a timeline."
+            yield f"{key} is {properties[key]}, but Hudi converts only the default folders of a timeline."
     unknown = sorted(metadata_partitions(properties) - KEPT_INDEXES)
     if unknown:
-        yield f"The metadata table has the index {unknown[0]}, which cannot be made again afterwards; drop it first."
+        yield f"The metadata table has the index {unknown[0]}, which cannot be rebuilt afterwards; drop it first."
     keys = columns_of(properties.get("hoodie.table.recordkey.fields"))
     if key_generator_of(properties) == COMPLEX and len(keys) == 1:
         yield (
-            f"The table makes its keys of the single column {keys[0]} by a Complex key generator, which releases of "
-            "Hudi write in two ways, so Hudi changes no version of it; write its rows to another table."
+            f"The table makes its keys of the single column {keys[0]} with a Complex key generator. Hudi releases "
+            "write such keys in two ways, so Hudi does not change the version; write the rows to another table."
         )
     if version < found:
         yield from _lost_by_a_downgrade(properties, version)
@@ -87,16 +88,16 @@ def obstacles(properties: Mapping[str, str], found: int, version: int) -> Iterat
 def _lost_by_a_downgrade(properties: Mapping[str, str], version: int) -> Iterator[str]:
     ordering = columns_of(properties.get("hoodie.table.ordering.fields"))
     if len(ordering) > 1 and version < _FIRST_WITH_SEVERAL_ORDERING_FIELDS:
-        yield f"The table orders by several fields ({', '.join(ordering)}), which versions before 9 do not know."
+        yield f"The table orders by several fields ({', '.join(ordering)}), which versions before 9 do not support."
     if _LEGACY in properties or payload_of(properties) is not None:
         return
     if properties.get("hoodie.record.merge.mode", "").upper() == "CUSTOM":
-        yield "The table merges by a class of its own (hoodie.record.merge.mode CUSTOM), which Hudi cannot take along."
+        yield "The table merges with a custom class (hoodie.record.merge.mode CUSTOM), which Hudi cannot carry over."
     if properties.get("hoodie.table.partial.update.mode", "NONE").upper() != "NONE":
-        yield "The table has hoodie.table.partial.update.mode, which versions before 9 do not know."
+        yield "The table has hoodie.table.partial.update.mode, which versions before 9 do not support."
     merging = sorted(key for key in properties if key.startswith(_MERGE_PROPERTY))
     if merging:
-        yield f"The table has {merging[0]}, which versions before 9 do not know."
+        yield f"The table has {merging[0]}, which versions before 9 do not support."
 
 
 def _require_readable_slices(work: Work, version: int) -> None:
@@ -113,16 +114,16 @@ def _require_readable_slices(work: Work, version: int) -> None:
         if late is not None:
             raise refused(
                 f"By the time of its file, commit {late[0]} completed after compaction {late[1]} was planned, as in a "
-                "copied table: the new version would take its log files for newer ones. Compact and clean the table "
-                "until archival has taken that commit, then upgrade."
+                "copied table, so the new version would treat its log files as newer. Compact and clean the table "
+                "until that commit is archived, then upgrade."
             )
     if version < LAYOUT_2_FROM <= found and Location.parse(base).store != "file":
         path = _log_file(work)
         if path is not None:
             raise refused(
-                "The store does not keep the times at which files were changed, by which version 6 tells log files of "
-                f"older file slices, and there is one: {path[-200:]}. Compact the table and clean it until no log file "
-                "is left, then downgrade."
+                "The store does not keep file modification times, by which version 6 tells apart log files of older "
+                f"file slices, and there is one: {path[-200:]}. Compact and clean the table until no log file is "
+                "left, then downgrade."
             )
 
 

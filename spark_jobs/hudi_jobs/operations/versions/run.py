@@ -30,7 +30,7 @@ def would_change_version(work: Work) -> TaskResult:
     """Check an upgrade or downgrade, and say what it would do."""
     record = _checked(work)
     work.say(record.report().model_copy(update={"phase": OperationPhase.CHECKING}))
-    return succeeded(work.context, f"Would take the table {_way(record)}; nothing was written.")
+    return succeeded(work.context, f"Would change the table {_way(record)}; nothing was written.")
 
 
 def finish_change(context: TaskContext, operation: TableOperation, journal: Journal) -> None:
@@ -49,7 +49,7 @@ def change_table_version(work: Work) -> TaskResult:
     if record is not None:
         work.say(record.report())
     if record is not None and record.phase is OperationPhase.DONE:
-        return succeeded(context, f"An earlier run has taken the table {_way(record)}.")
+        return succeeded(context, f"An earlier run has changed the table {_way(record)}.")
     with noting_affected(context, lambda: load_timeline(context)):
         if record is None:
             record = _checked(work)
@@ -60,7 +60,7 @@ def change_table_version(work: Work) -> TaskResult:
         record = _verified(work, record)
     lost = lost_metadata_table(context, record.metadata_options)
     rows = counted(record.expected.rows, "row")
-    return succeeded(context, f"Took the table {_way(record)}; {rows} compared. {lost}".rstrip())
+    return succeeded(context, f"Changed the table {_way(record)}; {rows} compared. {lost}".rstrip())
 
 
 def _checked(work: Work) -> VersionRecord:
@@ -110,8 +110,8 @@ def _verified(work: Work, record: VersionRecord) -> VersionRecord:
     if wrong is not None:
         raise work.not_verified(
             record,
-            f"The table was taken {_way(record)}, and does not hold what it held: {wrong} The savepoint on commit "
-            f"{record.target} keeps the files from before.",
+            f"The table was changed {_way(record)}, but its rows are not as before: {wrong} The savepoint on commit "
+            f"{record.target} keeps the earlier files.",
         )
     drop_where_rows_are_missed(context, record.expected)
     record = record.model_copy(update={"phase": OperationPhase.DONE})

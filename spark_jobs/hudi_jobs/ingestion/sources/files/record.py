@@ -217,8 +217,8 @@ def _pruned(
     if sum(len(draft.prints) for draft in drafts) > MOST_FINGERPRINTS * _PRINT.size:
         raise TaskFailed(
             FailureReason.SOURCE_UNREADABLE,
-            f"The source holds more than {MOST_FINGERPRINTS:,} files, which is as many as can be told from one "
-            "another; move those that were read elsewhere.",
+            f"The source holds more than {MOST_FINGERPRINTS:,} files, the most that a run can tell apart. Move files "
+            "that have been read out of the source.",
         )
     return Growth((), tuple(drafts))
 

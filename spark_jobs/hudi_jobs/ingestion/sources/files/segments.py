@@ -89,8 +89,8 @@ class SegmentFolder:
     def _damaged(self, segment: Segment, how: str) -> TaskFailed:
         return TaskFailed(
             FailureReason.CHECKPOINT_DAMAGED,
-            f"{self._folder.toString()}/{segment.name}, which says what files were read, is {how}. Restore it from a "
-            "copy or an older version of the object. Where reading every file again does no harm, which is so with "
+            f"{self._folder.toString()}/{segment.name}, which records the files that were read, is {how}. Restore it "
+            "from a copy or an older version of the object. If reading every file again does no harm, as with "
             "Upsert, set the annotation hudi-operator.io/rescan=read instead.",
         )
 

@@ -63,8 +63,8 @@ class Files:
         if empty is not None:
             raise TaskFailed(
                 FailureReason.SOURCE_UNREADABLE,
-                f"The file {self._source.path.rstrip('/')}/{empty.path} is empty, which no {self._source.format} file "
-                "can be; replace or remove it.",
+                f"The file {self._source.path.rstrip('/')}/{empty.path} is empty, so it is not a valid "
+                f"{self._source.format} file; replace or remove it.",
             )
 
     def _write_record(self, segments: SealedSegments) -> None:
@@ -87,6 +87,6 @@ class Files:
 
 
 def _remark(found: Input) -> str:
-    late = f"{found.late:,} of the files are older than what had been read." if found.late else ""
+    late = f"{found.late:,} of the files are older than files that had already been read." if found.late else ""
     again = f"{counted(len(found.answer.forgotten), 'file')} may be read again." if found.answer.forgotten else ""
     return " ".join(filter(None, (late, again)))

@@ -62,8 +62,8 @@ def refuse(removals: Iterable[Removal], table: str) -> None:
     more = f", and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
     raise TaskFailed(
         FailureReason.UPSTREAM_ROWS_REMOVED,
-        f"Of the commits of {table} that have not been read, {len(found):,} removed rows, {known:,} of which are "
-        f"counted: {', '.join(map(str, found[:_NAMED]))}{more}. The rows that are left do not show which, so they "
-        "would stay in this table. Nothing was written; to continue and keep them, set onRemovedRows to Ignore, or "
-        "read the upstream table into a new one.",
+        f"{len(found):,} unread commits of {table} removed rows ({known:,} of them counted): "
+        f"{', '.join(map(str, found[:_NAMED]))}{more}. The remaining rows do not show which rows were removed, so "
+        "those would stay in this table. Nothing was written. To continue and keep them, set onRemovedRows to "
+        "Ignore, or read the upstream table into a new table.",
     )

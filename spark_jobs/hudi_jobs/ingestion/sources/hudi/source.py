@@ -87,8 +87,8 @@ class Hudi:
         if not seen.look.commits and skips:
             raise TaskFailed(
                 FailureReason.SOURCE_NOT_FOUND,
-                f"The table at {self._source.path} has no commit yet, so there is none to start behind; set "
-                "startingCommit to Earliest, which reads the same, or wait for the first one.",
+                f"The table at {self._source.path} has no commit yet, so there is no commit to start after. Set "
+                "startingCommit to Earliest, which reads the same rows, or wait for the first commit.",
             )
         if not seen.look.commits:
             return self._nothing(seen, checkpoint, f"The table at {self._source.path} has no commit yet.")
@@ -184,10 +184,11 @@ class Hudi:
         if gone:
             raise TaskFailed(
                 FailureReason.UPSTREAM_REWOUND,
-                f"{counted(len(gone), 'commit')} of the table {progress.table} that were read are not in the timeline "
-                f"of {self._source.path} any more: {named(gone)}. It was restored or made anew, or it is another "
-                "table. Nothing was written. What it undid stays in this table; to read all of it again over that, "
-                "set the annotation hudi-operator.io/rescan=read, or read it into a new table.",
+                f"{counted(len(gone), 'commit')} of the table {progress.table} that were read are no longer in the "
+                f"timeline of {self._source.path}: {named(gone)}. The upstream table was restored or recreated, or "
+                "it is another table. Nothing was written. Rows of undone commits stay in this table. To read the "
+                "whole upstream table again on top of them, set the annotation hudi-operator.io/rescan=read, or "
+                "read it into a new table.",
             )
 
     def _require_unchanged(self, look: Look, after: UpstreamProgress) -> None:
@@ -224,7 +225,8 @@ def _require_upsert(task: IngestionTask) -> None:
     if task.operation is not WriteOperation.UPSERT:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"An upstream table is read with the operation Upsert, not {task.operation}: a row may come twice.",
+            f"An upstream table can be read only with the operation Upsert, not {task.operation}: a row may arrive "
+            "twice.",
         )
 
 
@@ -232,9 +234,9 @@ def _require_apart(source: str, base_path: str) -> None:
     try:
         one, other = Location.parse(source), Location.parse(base_path)
     except NotALocation as error:
-        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{error} is no path of a table.") from error
+        raise TaskFailed(FailureReason.INVALID_REQUEST, f"{error} is not the path of a table.") from error
     if one.holds(other) or other.holds(one):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The upstream table {source} and the table {base_path} lie inside one another, so one would read itself.",
+            f"The upstream table {source} and the table {base_path} are nested, so one would read itself.",
         )

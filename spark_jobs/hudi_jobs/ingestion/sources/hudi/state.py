@@ -53,8 +53,8 @@ class UpstreamProgress:
         if len(self.read) > MOST_COMMITS:
             raise TaskFailed(
                 FailureReason.UPSTREAM_UNSUPPORTED,
-                f"The active timeline of the upstream table holds {len(self.read):,} commits, and a checkpoint names "
-                f"{MOST_COMMITS:,} at most; have its archival move the older ones.",
+                f"The active timeline of the upstream table holds {len(self.read):,} commits, but a checkpoint can "
+                f"name at most {MOST_COMMITS:,}. Let archival of that table move the older ones.",
             )
         display = f"{self.table}: commits that completed through {self.through or 'the first one'}"
         state = {

@@ -201,9 +201,9 @@ def cleaned(path: str) -> TaskFailed:
     """Return the failure of a batch whose files may have gone while it was read."""
     return TaskFailed(
         FailureReason.UPSTREAM_CLEANED,
-        f"Cleaning of the upstream table {path} may have removed files while they were read, so nothing was written. "
-        "It is read again; where that happens each time, have its cleaning keep more commits (retainCommits), or give "
-        "this run more memory and processors.",
+        f"The cleaning of the upstream table {path} may have removed files while they were read, so nothing was "
+        "written. The next run reads them again. If this happens every time, retain more commits in the upstream "
+        "table (retainCommits), or give this run more memory and processors.",
     )
 
 
@@ -211,9 +211,12 @@ def _require_followable(spark: SparkSession, table: HudiTable) -> None:
     found = list(obstacles(table.properties))
     resolver = classes(spark).org.apache.hudi.common.table.TableSchemaResolver(table.meta)
     if not found and resolver.hasOperationField():
-        found = ["its rows say what was done to them, as changelog.enabled of Flink has it, and deleted ones stay"]
+        found = ["its rows record what was done to them (changelog.enabled of Flink), and deleted rows stay in it"]
     if not found and resolver.getTableInternalSchemaFromCommitMetadata().isPresent():
-        found = ["its columns were changed with hoodie.schema.on.read.enable, so names in older files mean others"]
+        found = [
+            "its columns were changed with hoodie.schema.on.read.enable, so column names in older files may "
+            "mean other columns"
+        ]
     if found:
         raise TaskFailed(
             FailureReason.UPSTREAM_UNSUPPORTED,

@@ -36,7 +36,7 @@ class Brokers:
     @contextmanager
     def reached(cls, spark: SparkSession, source: KafkaSource) -> Iterator["Brokers"]:
         """Open a client and close it; whatever goes wrong meanwhile is a `TaskFailed`."""
-        with asking(f"The brokers {source.bootstrap_servers} cannot be asked"):
+        with asking(f"The brokers {source.bootstrap_servers} cannot be queried"):
             jvm = classes(spark)
             admin = jvm.org.apache.kafka.clients.admin.Admin.create(java_map(spark, client_options(source)))
             try:
@@ -61,7 +61,7 @@ class Brokers:
         if len(places) > _MOST_PARTITIONS:
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                f"The topics have {len(places):,} partitions, and at most {_MOST_PARTITIONS:,} are read.",
+                f"The topics have {len(places):,} partitions, but at most {_MOST_PARTITIONS:,} can be read.",
             )
         specs = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         beginning = self._offsets(places, specs.earliest())
@@ -114,7 +114,7 @@ class Brokers:
         found = {TopicPartition(topic, int(number)): int(offset) for topic, number, offset, _ in _OFFSET.findall(text)}
         if found.keys() != set(places):
             raise TaskFailed(
-                FailureReason.SOURCE_UNAVAILABLE, "The brokers did not name the offsets of all partitions."
+                FailureReason.SOURCE_UNAVAILABLE, "The brokers did not return the offsets of all partitions."
             )
         return found
 

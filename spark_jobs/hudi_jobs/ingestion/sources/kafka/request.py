@@ -41,7 +41,7 @@ def require_request(task: IngestionTask, source: KafkaSource, table: TableDefini
     if unwrapper is not None:
         unwrapper.require(source)
     if task.operation is WriteOperation.INSERT_OVERWRITE:
-        raise invalid("A stream holds changes and no whole partitions, so it cannot be written with InsertOverwrite")
+        raise invalid("A stream holds changes, not whole partitions, so it cannot be written with InsertOverwrite")
     if source.tombstones is Tombstones.DELETE:
         _require_deletes(task, source, table)
 
@@ -92,7 +92,8 @@ def _require_brokers(source: KafkaSource) -> None:
     sasl = security.protocol in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
     if sasl != (security.mechanism is not None and security.credentials_folder is not None):
         raise invalid(
-            f"With {security.protocol} a mechanism and credentials are needed exactly where it begins with SASL"
+            f"With {security.protocol}, mechanism and credentials are required if, and only if, the protocol begins "
+            "with SASL"
         )
     if security.protocol not in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL} and (
         security.ca_file is not None or security.certificate_folder is not None
@@ -109,7 +110,7 @@ def _require_topics(source: KafkaSource) -> None:
         raise invalid(f"The topics are more than {_MOST_TOPICS:,}, or one of them is named twice")
     for topic in source.topics:
         if not _TOPIC.fullmatch(topic) or topic in {".", ".."} or topic.startswith(_INTERNAL):
-            raise invalid(f"{topic[:100]!a} is not the name of a topic of yours")
+            raise invalid(f"{topic[:100]!a} is not a valid topic name")
 
 
 def _require_start(source: KafkaSource) -> None:
@@ -119,8 +120,8 @@ def _require_start(source: KafkaSource) -> None:
     inferred = source.value.format is MessageFormat.JSON and source.value.schema_ddl is None
     if start.reset is OffsetReset.LATEST and start.timestamp is None and inferred:
         raise invalid(
-            "Starting at Latest needs declared columns: the first run writes the table, without rows, so that the "
-            "place where it started is kept and no later message is missed"
+            "Starting at Latest requires declared columns: the first run creates the table, without rows, to record "
+            "where it starts, so that no later message is missed"
         )
 
 
@@ -134,15 +135,15 @@ def _require_columns(source: KafkaSource) -> None:
 def _require_deletes(task: IngestionTask, source: KafkaSource, table: TableDefinition) -> None:
     """Raise `TaskFailed` where a message without a value can not say which record is to go, or would not win."""
     if task.operation is not WriteOperation.UPSERT:
-        raise invalid("Tombstones delete records by an Upsert only")
+        raise invalid("Tombstones delete records only with the operation Upsert")
     if source.value.envelope is not Envelope.NONE:
-        raise invalid("The envelope says itself what is deleted, so its tombstones are passed over; set them to Skip")
+        raise invalid("The envelope itself reports deletes, so its tombstones are skipped; set them to Skip")
     if source.value.format is MessageFormat.JSON and source.value.schema_ddl is None:
         raise invalid("Tombstones delete by the types of the declared columns; declare the schema")
     ordered = {source.columns.offset, source.columns.timestamp} - {None}
     without = [name for name in table.ordering_fields if name not in ordered]
     if without:
         raise invalid(
-            f"A tombstone has no value of the ordering field {without[0]}, so Hudi could not tell whether it is the "
-            "newest; order by the message column of the offset or the timestamp, or by nothing"
+            f"A tombstone has no value of the ordering field {without[0]}, so Hudi cannot tell whether it is the "
+            "newest; order by the message column of the offset or the timestamp, or declare no orderingFields"
         )

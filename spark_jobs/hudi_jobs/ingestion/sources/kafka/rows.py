@@ -73,7 +73,7 @@ def require_free_names(source: KafkaSource, decoded: Decoded) -> None:
         if name.lower() in wanted:
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                f"The messages have a column {name} of their own; give the message column another name.",
+                f"The messages have their own column {name}; give the message column another name.",
             )
         if name.lower() in reserved:
             raise TaskFailed(

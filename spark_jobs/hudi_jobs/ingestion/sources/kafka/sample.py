@@ -91,7 +91,7 @@ def _consumer(spark: SparkSession, source: KafkaSource, isolation: str, *, most:
         "key.deserializer": _DESERIALIZER,
         "value.deserializer": _DESERIALIZER,
     }
-    with asking("The unread messages cannot be looked at"):
+    with asking("The unread messages cannot be inspected"):
         jvm = classes(spark)
         consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(java_map(spark, options))
         try:

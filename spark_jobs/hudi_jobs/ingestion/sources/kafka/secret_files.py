@@ -26,8 +26,8 @@ def require_files(source: KafkaSource, *, pause: Callable[[float], None] = time.
         if not path.is_file():
             raise TaskFailed(
                 FailureReason.SOURCE_ACCESS_DENIED,
-                f"The Secret has no entry {path.name}, or it is not mounted at {path.parent}; the brokers are not "
-                "asked without it.",
+                f"The Secret has no entry {path.name}, or it is not mounted at {path.parent}; without it the driver "
+                "does not contact the brokers.",
             )
 
 

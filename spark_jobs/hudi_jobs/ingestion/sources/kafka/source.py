@@ -107,7 +107,7 @@ class Kafka:
         if not names:
             raise TaskFailed(
                 FailureReason.SOURCE_NOT_FOUND,
-                f"No topic that the job may see matches the pattern {self._source.topic_pattern}.",
+                f"No topic visible to the job matches the pattern {self._source.topic_pattern}.",
             )
         return names
 
@@ -183,7 +183,7 @@ class Kafka:
     def _require_same(self, topics: Mapping[str, TopicOffsets]) -> None:
         """Raise `TaskFailed` where a topic was replaced while it was read."""
         with (
-            asking("The topics cannot be looked at again before the commit"),
+            asking("The topics cannot be checked again before the commit"),
             Brokers.reached(self._context.spark, self._source) as brokers,
         ):
             now = brokers.ids(sorted(topics))
@@ -232,7 +232,7 @@ def _explained(losses: tuple[Loss, ...]) -> str:
     causes = {loss.cause for loss in losses}
     texts = {
         Cause.EXPIRED: "They were deleted by the retention of the topic or by request.",
-        Cause.RECREATED: "A topic was deleted and created again, or the brokers are those of another cluster, so the "
+        Cause.RECREATED: "A topic was deleted and created again, or the brokers belong to another cluster, so the "
         "offsets are those of another topic.",
         Cause.TRUNCATED: "A partition ends before what has been read, as after the election of an unclean leader.",
     }

@@ -38,13 +38,15 @@ def starting_points(
     for named in start.partitions:
         place = TopicPartition(named.topic, named.partition)
         if place.topic in topics and place.partition >= len(topics[place.topic].partitions):
-            raise TaskFailed(FailureReason.INVALID_REQUEST, f"There is no partition {place} to start at an offset in.")
+            raise TaskFailed(
+                FailureReason.INVALID_REQUEST, f"The partition {place}, which has a starting offset, does not exist."
+            )
         if place not in new:
             continue
         if named.offset > new[place].high:
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                f"{place} is to start at the offset {named.offset:,} and ends at {new[place].high:,}.",
+                f"The starting offset of {place} is {named.offset:,}, but the partition ends at {new[place].high:,}.",
             )
         found[place] = named.offset
     return found

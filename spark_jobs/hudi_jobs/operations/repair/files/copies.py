@@ -22,7 +22,7 @@ def checksum_of(context: TaskContext, file: str) -> str:
     with stage(f"{file} cannot be read", otherwise=FailureReason.STORAGE_UNAVAILABLE):
         size = int(filesystem.getFileStatus(path).getLen())
         if size > _LARGEST:
-            raise refused(f"{file} has {size:,} bytes, which is more than such a file has.")
+            raise refused(f"{file} has {size:,} bytes, too many for such a file.")
         stream = filesystem.open(path)
         try:
             content = bytes(classes(context.spark).org.apache.hudi.io.util.FileIOUtils.readAsByteArray(stream))
@@ -42,7 +42,7 @@ def keep_copy(context: TaskContext, file: str, checksum: str) -> None:
     filesystem, source = _place(context, file)
     target = _place(context, copy_of(context, file))[1]
     if checksum_of(context, file) != checksum:
-        raise TaskFailed(FailureReason.CONFLICT, f"{file} has changed since it was looked at; it stays.")
+        raise TaskFailed(FailureReason.CONFLICT, f"{file} has changed since it was checked, so it was not removed.")
     with stage(f"{file} cannot be copied", otherwise=FailureReason.HUDI_ERROR):
         if not filesystem.exists(target):
             configuration = hadoop_configuration(context.spark)
@@ -55,7 +55,7 @@ def require_copy(context: TaskContext, file: str, checksum: str) -> None:
     """Raise `TaskFailed` where the copy of a file is not what was removed."""
     if checksum_of(context, copy_of(context, file)) != checksum:
         raise TaskFailed(
-            FailureReason.HUDI_ERROR, f"{copy_of(context, file)} is not the file that was there; look at it."
+            FailureReason.HUDI_ERROR, f"{copy_of(context, file)} is not a copy of the original file; inspect it."
         )
 
 

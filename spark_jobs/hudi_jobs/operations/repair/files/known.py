@@ -84,10 +84,10 @@ def _archived(work: Work, table: HudiTable) -> set[str]:
         if error.reason is not FailureReason.HUDI_ERROR:
             raise
         raise refused(
-            f"{error.message} Without it nobody can tell which instants have been, so no file is taken for an orphan."
+            f"{error.message} Without it the earlier instants are not known, so no file counts as an orphan."
         ) from error
     if len(found) > MOST_ARCHIVED:
-        raise refused(f"The archive has {len(found):,} instants, and no more than {MOST_ARCHIVED:,} are compared.")
+        raise refused(f"The archive has {len(found):,} instants, but at most {MOST_ARCHIVED:,} can be compared.")
     return {str(each.requestedTime()) for each in found}
 
 

@@ -31,7 +31,7 @@ def files_of_table(work: Work) -> list[File]:
             changed = float(status.getModificationTime()) / 1000
             found.append(File(path.removeprefix(above), int(status.getLen()), changed))
             if len(found) > MOST_FILES:
-                raise refused(f"The table has more than {MOST_FILES:,} files, which one repair does not compare.")
+                raise refused(f"The table has more than {MOST_FILES:,} files, the most that one repair can compare.")
     _require_no_links(work.table.base_path, {file.folder for file in found})
     return found
 

@@ -68,7 +68,9 @@ def _mend(work: Work, record: RepairRecord) -> None:
     folder = Folder(work.table.base_path)
     for file in (file for file in found.orphans if file.path in listed):
         if not folder.holds("", file.path):
-            raise TaskFailed(FailureReason.PATH_OUTSIDE_TABLE, f"{file.path[:LONGEST_FILE_NAMED]} is none of a table.")
+            raise TaskFailed(
+                FailureReason.PATH_OUTSIDE_TABLE, f"{file.path[:LONGEST_FILE_NAMED]} is not a file of a table."
+            )
         _remove(work, file)
         reach(Phase.DELETING)
 
@@ -81,7 +83,7 @@ def _look_again(work: Work, record: RepairRecord) -> "_Orphans":
     except TaskFailed as error:
         if error.reason is not FailureReason.OPERATION_REFUSED:
             raise
-        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run goes on with it."
+        message = f"{error.message.removesuffix(UNCHANGED)}The repair has begun; another run continues it."
         raise TaskFailed(FailureReason.CONFLICT, message) from error
 
 

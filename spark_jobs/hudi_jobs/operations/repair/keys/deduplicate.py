@@ -81,7 +81,7 @@ class _Seen:
         more = f" and {len(self.going) - _NAMED:,} more" if len(self.going) > _NAMED else ""
         rows, keys = counted(self.figures.surplus, "older row"), counted(self.figures.doubled, "key")
         where = counted(len(self.going), "partition")
-        return f"remove {rows} of {keys} and write {where} again (rows that go: {', '.join(shown)}{more})"
+        return f"remove {rows} of {keys} and rewrite {where} (rows to remove: {', '.join(shown)}{more})"
 
 
 def _look(work: Work) -> Found:
@@ -93,7 +93,7 @@ def _look(work: Work) -> Found:
     require_known_indexes(work.table)
     seen = _seen(work)
     if not seen.figures.surplus:
-        return Found("remove no row, because no key is there twice", is_nothing=True)
+        return Found("remove no row, because no key occurs twice", is_nothing=True)
     by_rows = is_in_buckets(work.context.task.hudi_options)
     require_keys(work.context.spark, work.table, work.context.task, by_rows=by_rows)
     _require_writable(seen)
@@ -120,21 +120,21 @@ def _seen(work: Work) -> _Seen:
         figures = doubles.figures()
         going = doubles.going(MOST_PARTITIONS) if figures.surplus else {}
     if len(going) > MOST_PARTITIONS:
-        raise refused(f"Rows would go in more than {MOST_PARTITIONS:,} partitions, which is too much for one commit.")
+        raise refused(f"Rows would be removed from more than {MOST_PARTITIONS:,} partitions, too many for one commit.")
     return _Seen(doubles, figures, going)
 
 
 def _require_writable(seen: _Seen) -> None:
     """Refuse partitions that cannot be named in an option, and rows that a write would take for deletes."""
     if any(_BETWEEN in path for path in seen.partitions):
-        raise refused("The name of a partition with such rows has a comma, and it could not be overwritten alone.")
+        raise refused("A partition with such rows has a comma in its name, so it cannot be overwritten alone.")
     if sum(map(len, seen.partitions)) > _LONGEST_NAMES:
         raise refused("The names of the partitions with such rows are too long for one commit.")
     rows = seen.doubles.rows
     if _IS_DELETED in rows.columns:
         with stage("The rows of the table cannot be read", otherwise=FailureReason.HUDI_ERROR):
             if not rows.where(rows[_IS_DELETED]).isEmpty():
-                raise refused(f"There are rows with {_IS_DELETED}, which a write would leave out.")
+                raise refused(f"The table has rows with {_IS_DELETED}, which a write would leave out.")
 
 
 def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
@@ -144,8 +144,9 @@ def _require_indexable(table: HudiTable, doubles: Doubles) -> None:
     with stage("The keys of the table cannot be counted", otherwise=FailureReason.HUDI_ERROR):
         if are_doubled(doubles.rows.select(*doubles.key).distinct(), indexed_by(table)):
             raise refused(
-                "The index of the table looks for keys in their partition alone, some are in several, and the metadata "
-                "table has an index of record keys of the whole table, which Hudi could not make again; drop that one."
+                "The index of the table looks up keys within their partition only, some keys are in several "
+                "partitions, and the metadata table has an index of record keys of the whole table, which Hudi "
+                "could not rebuild; drop that index."
             )
 
 
@@ -179,8 +180,8 @@ def _require_nothing_pending(work: Work) -> None:
     if begun:
         raise TaskFailed(
             FailureReason.CONFLICT,
-            f"The {begun[0].action} {begun[0].instant} is pending, as of a run that may be at work; it is rolled back "
-            "once it shows no heartbeat.",
+            f"The {begun[0].action} {begun[0].instant} is pending, and its run may be at work; it is rolled back once "
+            "its heartbeat has expired.",
         )
 
 
@@ -210,9 +211,9 @@ def _require_mended(work: Work, record: RepairRecord) -> None:
     if (found.keys, found.checksum, found.surplus) != (record.keys, record.keys_checksum, 0):
         raise work.not_verified(
             record,
-            f"The older rows were removed, and the table has {counted(found.keys, 'key')} of {record.keys:,}, of which "
-            f"{found.doubled:,} are there twice. Look at what else has written to the table before anything else is "
-            "written.",
+            f"The older rows were removed, but the table has {counted(found.keys, 'key')} of {record.keys:,}, of "
+            f"which {found.doubled:,} occur twice. Find out what else has written to the table before anything else "
+            "is written.",
         )
     require_indexes(work, record)
     require_as_the_metadata_table(work, record)

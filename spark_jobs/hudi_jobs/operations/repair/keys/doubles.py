@@ -35,7 +35,7 @@ def key_columns(options: Mapping[str, str]) -> tuple[str, ...]:
         return (KEY,)
     if index in _OF_A_PARTITION:
         return (PARTITION, KEY)
-    raise refused(f"The index of the table is {index[:40]!a}, of which it is not known where a key is looked for.")
+    raise refused(f"The index of the table is {index[:40]!a}, and it is not known where that index looks up a key.")
 
 
 def order_of(properties: Mapping[str, str]) -> tuple[str, ...]:

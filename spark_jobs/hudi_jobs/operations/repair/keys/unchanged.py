@@ -14,8 +14,8 @@ def rows_to_keep(work: Work) -> Rows:
     wrong = difference(rows, rows_now(work.context, metadata_table=True)) if has_metadata_table(work.context) else None
     if wrong is not None:
         raise refused(
-            f"Readers of the metadata table see other rows than those who list files: {wrong} Have the metadata table "
-            "made again first (repair.rebuildMetadataTable)."
+            f"Readers that use the metadata table see other rows than readers that list files: {wrong} Rebuild the "
+            "metadata table first (repair.rebuildMetadataTable)."
         )
     return rows
 
@@ -28,6 +28,6 @@ def require_as_the_metadata_table(work: Work, record: RepairRecord) -> None:
     if wrong is not None:
         raise work.not_verified(
             record,
-            f"The repair {record.step} is done, and readers of the metadata table see other rows: {wrong} Have it made "
-            "again (repair.rebuildMetadataTable), and look at what else has written to the table.",
+            f"The repair {record.step} is done, but readers that use the metadata table see other rows: {wrong} "
+            "Rebuild the metadata table (repair.rebuildMetadataTable), and find out what else has written to the table.",
         )

@@ -56,8 +56,8 @@ def _narrow(found: StructType) -> StructType:
     if _parts(found) > _WIDEST:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The values of one batch have more than {_WIDEST:,} fields, nested ones too, and each would be a column; "
-            "declare the columns, and a MAP where names of fields are values.",
+            f"The values of one batch have more than {_WIDEST:,} fields, including nested ones, and each would become "
+            "a column; declare the columns, and a MAP where field names are values.",
         )
     return found
 

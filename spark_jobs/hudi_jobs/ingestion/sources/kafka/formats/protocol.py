@@ -106,15 +106,15 @@ def require_unreserved(names: Iterable[str]) -> None:
     if taken == IS_DELETED:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The messages have a column {taken}, by which Hudi deletes. Here tombstones or the envelope Debezium say "
-            "what is deleted; without these, declare the columns of JSON values and leave this one out, or name it "
-            "otherwise in the producer.",
+            f"The messages have a column {taken}, by which Hudi deletes rows. This source deletes rows by tombstones "
+            "or the envelope Debezium; without these, declare the columns of JSON values and leave this one out, or "
+            "rename it in the producer.",
         )
     if taken is not None:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The messages have a column {taken}, which the driver uses itself; declare the columns of JSON values and "
-            "leave this one out, or name it otherwise in the producer.",
+            f"The messages have a column {taken}, which the driver uses itself; declare the columns of JSON values "
+            "and leave this one out, or rename it in the producer.",
         )
 
 
@@ -126,8 +126,8 @@ def require_distinct(names: Iterable[str]) -> None:
         if other != name:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
-                f"The messages, or the table, have the columns {other} and {name}, which are one in a table; name "
-                "them alike in the producer, or declare the columns of JSON values.",
+                f"The messages or the table have the columns {other} and {name}, which are the same column in a "
+                "table; give them one name in the producer, or declare the columns of JSON values.",
             )
 
 

@@ -17,7 +17,7 @@ def require(source: KafkaSource) -> None:
     if source.value.schema_ddl is not None:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "Raw values are not taken apart, so they have no schema; leave it out, or take the format Json.",
+            "Raw values are not parsed, so they have no schema; remove the schema, or use the format Json.",
         )
 
 

@@ -40,8 +40,8 @@ def _merged(one: DataType | None, other: DataType | None, at: str) -> DataType:
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
         f"The column {at} is {one.simpleString()} in one schema of the values and {other.simpleString()} in another; "
-        "no message of this batch is taken over. Read fewer messages per run (maxRecordsPerRun) so that the two are "
-        "apart; if the table then refuses the type, begin a new table at later offsets.",
+        "no message of this batch was written. Read fewer messages per run (maxRecordsPerRun) so that a run sees "
+        "one schema only. If the table then refuses the type, start a new table at later offsets.",
     )
 
 

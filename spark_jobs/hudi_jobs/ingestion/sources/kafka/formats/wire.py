@@ -49,7 +49,7 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
     if len(found) > MOST_SCHEMAS:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"The values of one batch name more than {MOST_SCHEMAS} schemas of the registry; whatever wrote them does "
+            f"The values of one batch name more than {MOST_SCHEMAS} schemas of the registry, so their producer does "
             "not use the registry as its serializers do. Read less per run, or correct the producers.",
         )
     return {int(row["id"]): tuple(row["topics"]) for row in found}

@@ -35,12 +35,12 @@ def require(source: KafkaSource) -> None:
     """Raise `TaskFailed` where no registry is named: values do not hold their schema."""
     if source.registry is None:
         raise TaskFailed(
-            FailureReason.INVALID_REQUEST, "Values in Avro name their schema by its id, so the source needs a registry."
+            FailureReason.INVALID_REQUEST, "Avro values refer to their schema by id, so the source needs a registry."
         )
     if source.value.schema_ddl is not None and source.value.envelope is Envelope.NONE:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "The columns of values in Avro are those of their schema; leave the declared ones out.",
+            "The columns of Avro values come from their schema; remove the declared ones.",
         )
 
 
@@ -96,7 +96,7 @@ class _Schemas:
             if schema.language != AVRO:
                 raise TaskFailed(
                     FailureReason.SCHEMA_INCOMPATIBLE,
-                    f"The schema {number} of the registry is {schema.language[:40]!a} and not Avro; declare the format "
+                    f"The schema {number} of the registry is {schema.language[:40]!a}, not Avro; declare the format "
                     "of the values.",
                 )
             found[number] = self._reading(self._text(schema, number), topics)
@@ -136,7 +136,7 @@ class _Schemas:
         except Py4JJavaError as error:
             raise TaskFailed(
                 FailureReason.SCHEMA_INCOMPATIBLE,
-                f"The schema {number or 'that is the newest'} of the registry is no schema of Avro.",
+                f"The schema {number or 'that is the newest'} of the registry is not an Avro schema.",
             ) from error
         require_readable(text, number)
         text = with_short_decimals(text)

@@ -42,7 +42,7 @@ def require_readable(text: str, number: int) -> None:
         schema = json.loads(text)
         members = [each for each in schema if each != "null"] if isinstance(schema, list) else [schema]
         if len(members) != 1 or not isinstance(members[0], dict) or members[0].get("type") != "record":
-            raise _refused(number, "is no record, so its values have no columns")
+            raise _refused(number, "is not a record, so its values have no columns")
         _walk(schema, _Place(), number, {})
     except (ValueError, RecursionError) as error:
         raise _refused(number, "is nested too deep") from error
@@ -73,7 +73,7 @@ def _walk(schema: AvroJson, place: _Place, number: int, known: dict[str, int]) -
     if place.depth > _DEEPEST:
         raise _refused(number, "is nested too deep")
     if isinstance(schema, str) and place.full_name(schema) in place.records:
-        raise _refused(number, f"refers to itself in {schema[:200]}; a table has no columns without end")
+        raise _refused(number, f"refers to itself in {schema[:200]}; a table cannot have recursive columns")
     if isinstance(schema, str):
         return known.get(place.full_name(schema), 1)
     is_record = isinstance(schema, dict) and schema.get("type") in {"record", "error"}
@@ -81,7 +81,7 @@ def _walk(schema: AvroJson, place: _Place, number: int, known: dict[str, int]) -
         place = place.within(schema)
     parts = 1 + sum(_walk(part, replace(place, depth=place.depth + 1), number, known) for part in _parts(schema))
     if parts > _WIDEST:
-        raise _refused(number, f"has more than {_WIDEST:,} parts, counted wherever they are named")
+        raise _refused(number, f"has more than {_WIDEST:,} parts, counting every use of a named one")
     if is_record:
         known[place.records[-1]] = parts
     return parts

@@ -164,10 +164,9 @@ def refuse_taken(number: int, task: IngestionTask) -> None:
     if number and task.bad_records is BadRecordPolicy.FAIL:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{counted(number, 'event')} of rows whose record key another row of the database had before and left "
-            "later, as where two rows exchange their keys, came after that: the table would lose them. Let the "
-            "table's recordKey be the key of the database's table, in a new table, or set the policy for bad records "
-            "to Quarantine.",
+            f"{counted(number, 'event')} arrived for rows whose record key another row of the database had held "
+            "before, as when two rows swap their keys: the table would lose them. In a new table, use the key of "
+            "the database table as recordKey, or set the policy for bad records to Quarantine.",
         )
 
 

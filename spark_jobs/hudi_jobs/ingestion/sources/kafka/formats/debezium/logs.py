@@ -91,10 +91,10 @@ def continued(before: Mapping[str, File], found: Mapping[str, Log]) -> dict[str,
         if log.snapshot is not None and log.snapshot[0] < newest[0] and log.snapshot[1] > newest[1]:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
-                f"A snapshot of {server[:100]!a} stands in the file {log.snapshot[0][:100]!a} of its binary log, and "
-                f"an older event in {newest[0][:100]!a}: the files are numbered from the beginning again, as those of "
-                "another server. Older rows would win over newer ones; nothing was written. Let the connector make a "
-                "new snapshot for a new table.",
+                f"A snapshot of {server[:100]!a} is at the file {log.snapshot[0][:100]!a} of its binary log, but an "
+                f"older event is in {newest[0][:100]!a}: the file numbers start over, as on another server. Older "
+                "rows would win over newer ones; nothing was written. Have the connector take a new snapshot for a "
+                "new table.",
             )
     return dict(list(known.items())[:_MOST_SERVERS])
 
@@ -107,14 +107,14 @@ def followed(before: Mapping[str, str], found: Logs) -> dict[str, str]:
         if changed is not None:
             raise TaskFailed(
                 FailureReason.TABLE_MISMATCH,
-                f"The files of the binary log of {server[:100]!a} were named {had!a}, and are now named {changed!a}. "
-                "Events are ordered by these names, so older rows would win over newer ones; nothing was written. Let "
-                "the connector make a new snapshot for a new table.",
+                f"The binary log files of {server[:100]!a} were named {had!a}, and are now named {changed!a}. Events "
+                "are ordered by these names, so older rows would win over newer ones; nothing was written. Have the "
+                "connector take a new snapshot for a new table.",
             )
     known = {**before, **{server: shapes[0] for server, shapes in found.items()}}
     if len(known) > _MOST_SERVERS:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"The events are of more than {_MOST_SERVERS} servers; give a server a table of its own.",
+            f"The events come from more than {_MOST_SERVERS} servers; use one table per server.",
         )
     return known

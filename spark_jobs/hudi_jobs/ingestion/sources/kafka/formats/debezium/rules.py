@@ -26,8 +26,8 @@ def required_database(definition: TableDefinition, task: IngestionTask) -> Datab
     loose = [name for name in definition.partition_by if name not in definition.record_key]
     if loose and not (definition.index or "").startswith(_GLOBAL):
         raise _invalid(
-            f"A table of Debezium's events whose partition column {loose[0]} is no part of the record key needs a "
-            "global index: a delete does not say the partition of its row, and an update may change it"
+            f"A table of Debezium's events needs a global index where its partition column {loose[0]} is not part of "
+            "the record key: a delete does not name the partition of its row, and an update may change it"
         )
     return found
 
@@ -38,9 +38,9 @@ def require_order(properties: Mapping[str, str]) -> None:
     if _BY_DEBEZIUM in payload and version < _FIRST_WITHOUT_PAYLOADS:
         raise TaskFailed(
             FailureReason.TABLE_MISMATCH,
-            f"The table has version {version} and the payload class {payload[:200]}, with which Hudi 1.2.0 lets a late "
-            "delete win and keeps values that were not sent; upgrade it to version 9 by upgrade_table, or leave its "
-            "ingestion to the tool that has it.",
+            f"The table has version {version} and the payload class {payload[:200]}, with which Hudi 1.2.0 lets a "
+            "late delete win and keeps values that were not sent; upgrade it to version 9 with upgrade_table, or "
+            "leave ingestion to the tool that does it now.",
         )
     if ordering_of(properties).ignored:
         raise TaskFailed(

@@ -56,10 +56,10 @@ def followed(
     said = f"so far {_shown(known[:1])}, and now {_shown(names[:1])}" if known else _shown(names)
     raise TaskFailed(
         FailureReason.BAD_RECORDS if known else FailureReason.TABLE_MISMATCH,
-        f"The events are of several tables of the database: {said}. Rows of one would replace rows of another that "
-        "have the same key; nothing was written. Give each a HudiTable, or the topics that it should read. Where the "
-        "table was renamed, or record keys never are the same, set value.sourceTables of the Kafka source to Several."
-        + (" The policy Quarantine sets events of the others aside." if known else ""),
+        f"The events come from several tables of the database: {said}. Rows of one table would replace rows of "
+        "another with the same key; nothing was written. Give each database table its own HudiTable, or narrow the "
+        "topics. If the table was renamed, or record keys are never the same, set value.sourceTables of the Kafka "
+        "source to Several." + (" The policy Quarantine sets aside events of the other tables." if known else ""),
     )
 
 

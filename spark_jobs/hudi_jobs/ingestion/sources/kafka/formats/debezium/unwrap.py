@@ -92,7 +92,7 @@ def require(source: KafkaSource) -> None:
     if source.tombstones is Tombstones.DELETE:
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            "Debezium says by an event that a row was deleted; leave tombstones, which follow these, at Skip.",
+            "Debezium reports a delete as an event; leave tombstones, which follow it, at Skip.",
         )
 
 
@@ -158,20 +158,24 @@ def _remark(found: Row, known: Sequence[str], tables: Sequence[str]) -> str:
 
 
 def _late(number: int) -> str:
-    return f"{counted(number, 'event')} passed over, older than the delete of their row." if number else ""
+    return f"{counted(number, 'event')} skipped, older than the delete of their row." if number else ""
 
 
 def _refuse_truncates(number: int, task: IngestionTask) -> None:
     if number and task.bad_records is BadRecordPolicy.FAIL:
         raise TaskFailed(
             FailureReason.BAD_RECORDS,
-            f"{_truncates(number)} Rows of the table would stay; empty the table and let the connector make a new "
+            f"{_truncates(number)} Rows of the table would stay; empty the table and have the connector take a new "
             "snapshot, or set the policy for bad records to Quarantine to continue without it.",
         )
 
 
 def _truncates(number: int) -> str:
-    return f"{counted(number, 'event')} of the database truncated its table, which is not done here." if number else ""
+    return (
+        f"{counted(number, 'event')} of the database truncated its table, which the operator does not repeat."
+        if number
+        else ""
+    )
 
 
 def _only_events(frame: DataFrame) -> DataFrame:
@@ -248,7 +252,8 @@ def _struct(frame: DataFrame, name: str) -> StructType:
     if isinstance(kind, StructType):
         return kind
     raise TaskFailed(
-        FailureReason.SCHEMA_INCOMPATIBLE, f"The field {name} of the values is no record, so they are no events."
+        FailureReason.SCHEMA_INCOMPATIBLE,
+        f"The field {name} of the values is not a record, so the values are not events.",
     )
 
 
@@ -273,8 +278,8 @@ def _own(name: str, kind: DataType, declared: DataType | None) -> tuple[Column, 
         return tried_cast(column, declared), True
     raise TaskFailed(
         FailureReason.SCHEMA_INCOMPATIBLE,
-        f"The column {name} is declared as {declared.simpleString()}, and the events have {kind.simpleString()}; "
-        "declare what they have, and cast it in the transform.",
+        f"The column {name} is declared as {declared.simpleString()}, but the events have {kind.simpleString()}; "
+        "declare the type of the events, and cast the column in the transform.",
     )
 
 
@@ -285,6 +290,6 @@ def _require_free(image: StructType, database: Database) -> None:
     if taken is not None:
         raise TaskFailed(
             FailureReason.SCHEMA_INCOMPATIBLE,
-            f"The database's table has a column {taken}, a name that every event gets a column by, or that the "
-            "driver uses itself; leave it out in the connector (column.exclude.list).",
+            f"The database table has a column {taken}, a name that the driver uses itself or adds to every event; "
+            "exclude it in the connector (column.exclude.list).",
         )

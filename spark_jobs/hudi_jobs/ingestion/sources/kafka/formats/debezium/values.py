@@ -55,5 +55,5 @@ def _refuse_missing(rows: DataFrame, task: IngestionTask) -> None:
     raise TaskFailed(
         FailureReason.BAD_RECORDS,
         f"PostgreSQL did not send unchanged large values ({named}), and {why}; set REPLICA IDENTITY FULL for its "
-        "table, and have the connector make a new snapshot of the rows.",
+        "table, and have the connector take a new snapshot of the rows.",
     )

@@ -39,7 +39,7 @@ def compiled(text: str, imports: Mapping[str, str]) -> bytes:
 def _require_name(name: str, imports: Mapping[str, str]) -> None:
     folders = {str(parent) for parent in PurePosixPath(name).parents}
     if not _NAME.fullmatch(name) or name == MAIN or not folders.isdisjoint({*imports, MAIN}):
-        raise NoDescriptor(f"imports {name[:200]!a}, which is no name of a file of its own")
+        raise NoDescriptor(f"imports {name[:200]!a}, which is not the name of another file")
 
 
 @lru_cache(maxsize=_KEPT)

@@ -32,9 +32,9 @@ def require(source: KafkaSource) -> None:
     if (source.registry is None) == (value.descriptor is None):
         raise _invalid("Values in Protobuf need either a registry or a descriptor")
     if value.schema_ddl is not None:
-        raise _invalid("The columns of values in Protobuf are those of their message; leave the declared ones out")
+        raise _invalid("The columns of Protobuf values come from their message; remove the declared ones")
     if value.message_type is not None and not _NAME.fullmatch(value.message_type):
-        raise _invalid(f"{value.message_type[:100]!a} is no name of a message, such as shop.Order")
+        raise _invalid(f"{value.message_type[:100]!a} is not the name of a message, such as shop.Order")
     if source.registry is None:
         _declared(source)
 
@@ -42,9 +42,7 @@ def require(source: KafkaSource) -> None:
 def decode(context: TaskContext, source: KafkaSource, messages: DataFrame) -> Decoded:
     """Decode every value as a message of the declared descriptor, or by the schema that it names."""
     if not str(context.spark.sparkContext.master).startswith("local"):
-        raise _invalid(
-            "Values in Protobuf are read by jobs of the mode Local only, because executors do not have the descriptor"
-        )
+        raise _invalid("Protobuf values can be read only in mode Local, because executors do not have the descriptor")
     if source.registry is not None:
         return registered.decode(source, messages)
     return _decode_declared(source, messages)

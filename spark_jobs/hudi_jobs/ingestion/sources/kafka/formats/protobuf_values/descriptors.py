@@ -34,11 +34,11 @@ class NoDescriptor(ValueError):
 def parsed(descriptor: bytes) -> FileDescriptorSet:
     """Return the set that the bytes are."""
     if not descriptor or len(descriptor) > LARGEST:
-        raise NoDescriptor(f"has {len(descriptor):,} bytes; it may have up to {LARGEST:,}, and not none")
+        raise NoDescriptor(f"has {len(descriptor):,} bytes; it must have between 1 and {LARGEST:,}")
     try:
         return FileDescriptorSet.FromString(descriptor)
     except DecodeError as error:
-        raise NoDescriptor("is no file descriptor set") from error
+        raise NoDescriptor("is not a file descriptor set") from error
 
 
 def row_descriptor(files: FileDescriptorSet, message: str) -> bytes:
@@ -79,7 +79,9 @@ def _require_buildable(files: FileDescriptorSet) -> None:
     """Raise `NoDescriptor` where files import each other, or are imported so often that Spark would never end."""
     for file in files.file:
         if file.syntax not in _READ:
-            raise NoDescriptor(f"has the file {file.name[:200]} of an edition; proto2 and proto3 are read")
+            raise NoDescriptor(
+                f"has the file {file.name[:200]}, which uses an edition; only proto2 and proto3 are supported"
+            )
     by_name = {file.name: file for file in files.file}
     known: dict[str, int] = {}
     if sum(_built(by_name, name, (), known) for name in by_name) > MOST_BUILT:
@@ -101,11 +103,11 @@ def _built(files: dict[str, FileDescriptorProto], name: str, around: tuple[str, 
 
 def _add(messages: _Messages, file: FileDescriptorProto, message: DescriptorProto, scope: str, depth: int) -> None:
     if depth > DEEPEST:
-        raise NoDescriptor(f"declares messages more than {DEEPEST} levels inside of each other")
+        raise NoDescriptor(f"declares messages nested more than {DEEPEST} levels deep")
     name = f"{scope}.{message.name}"
     # Sets that were joined may hold a file twice.
     if messages.setdefault(name, (file, message))[1] != message:
-        raise NoDescriptor(f"declares the message {name[1:200]} in two ways")
+        raise NoDescriptor(f"declares the message {name[1:200]} twice, and differently")
     for nested in message.nested_type:
         _add(messages, file, nested, name, depth + 1)
 
@@ -115,16 +117,18 @@ def _count(messages: _Messages, name: str, around: tuple[str, ...], known: dict[
     if name in known:
         return known[name]
     if name in around:
-        raise NoDescriptor(f"has the message {name[1:200]}, which refers to itself; a table has no columns without end")
+        raise NoDescriptor(
+            f"has the message {name[1:200]}, which refers to itself; a table cannot have recursive columns"
+        )
     if len(around) > DEEPEST:
-        raise NoDescriptor(f"has messages more than {DEEPEST} levels inside of each other")
+        raise NoDescriptor(f"has messages nested more than {DEEPEST} levels deep")
     fields = 0
     for field in messages[name][1].field if name in messages else ():
         fields += 1
         if _type_name(field) and field.type != FieldDescriptorProto.TYPE_ENUM:
             fields += _count(messages, field.type_name, (*around, name), known)
         if fields > WIDEST:
-            raise NoDescriptor(f"has more than {WIDEST:,} fields, counted wherever their message is named")
+            raise NoDescriptor(f"has more than {WIDEST:,} fields, counting every use of a message")
     known[name] = fields
     return fields
 
@@ -132,5 +136,5 @@ def _count(messages: _Messages, name: str, around: tuple[str, ...], known: dict[
 def _type_name(field: FieldDescriptorProto) -> str:
     """Return the whole name of a field's type, if it has one; what a part of a name means depends on its place."""
     if field.type_name and not field.type_name.startswith("."):
-        raise NoDescriptor(f"names the type {field.type_name[:200]} by a part of its name, as protoc does not")
+        raise NoDescriptor(f"names the type {field.type_name[:200]} by a part of its name, which protoc never does")
     return field.type_name

@@ -31,8 +31,8 @@ def decode(source: KafkaSource, messages: DataFrame) -> Decoded:
     writers = list(islice(every, wire.MOST_SCHEMAS + 1))
     if len(writers) > wire.MOST_SCHEMAS:
         raise _incompatible(
-            f"The values of one batch may be of more than {wire.MOST_SCHEMAS} messages of their schemas; declare "
-            "protobuf.messageType."
+            f"The values of one batch name more than {wire.MOST_SCHEMAS} messages of their schemas; "
+            "declare protobuf.messageType."
         )
     types = [*newest.values(), *(each.type for each in writers)]
     return rows_of(messages, writers, reduce(merged, types, StructType()))
@@ -67,8 +67,8 @@ class _Schemas:
                 found[name] = merged(found.get(name, StructType()), kind)
             elif self._declared is None:
                 raise _incompatible(
-                    f"The schema registry has no schema of Protobuf of the subject {subject[:200]!a}, whose first "
-                    "message the rows would be; name registry.subject, or protobuf.messageType."
+                    f"The schema registry has no Protobuf schema of the subject {subject[:200]!a}, whose first "
+                    "message would define the rows; declare registry.subject or protobuf.messageType."
                 )
         return found
 
@@ -79,7 +79,7 @@ class _Schemas:
             return
         if schema.language != PROTOBUF:
             raise _incompatible(
-                f"The schema {number} of the registry is {schema.language[:40]!a} and not Protobuf; declare the format "
+                f"The schema {number} of the registry is {schema.language[:40]!a}, not Protobuf; declare the format "
                 "of the values."
             )
         label = f"schema {number}"
@@ -101,8 +101,8 @@ class _Schemas:
         name = self._declared or first_message(main)
         if name is None or not arrays_of(main, name):
             raise _incompatible(
-                f"The {label} has no message {name or 'at all'}, by which values could be read; correct "
-                "protobuf.messageType, or registry.subject."
+                f"The {label} has no message {name or 'at all'} to read the values with; correct protobuf.messageType "
+                "or registry.subject."
             )
         return name, self._message(files, name, label).type
 

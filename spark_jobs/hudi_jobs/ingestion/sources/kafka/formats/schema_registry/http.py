@@ -82,8 +82,8 @@ class Endpoint:
     def _denied(self, status: int) -> TaskFailed:
         return TaskFailed(
             FailureReason.SOURCE_ACCESS_DENIED,
-            f"The schema registry {self._url} refuses the job with the status {status}; check the credentials and the "
-            "rights that they carry.",
+            f"The schema registry {self._url} refuses the job with the status {status}; check the credentials and "
+            "their permissions.",
         )
 
     def _once(self, path: str) -> Answer:
@@ -91,7 +91,7 @@ class Endpoint:
         request = urllib.request.Request(f"{self._url}{path}", headers=self._headers)  # noqa: S310 - see required_url
         with self._opener.open(request, timeout=self._bounds.seconds) as response:
             if 300 <= response.status < 400:
-                raise self.unavailable("it redirects to another place, which is not followed")
+                raise self.unavailable("it redirects to another address, which is not followed")
             return Answer(response.status, self._body(response, until))
 
     def _body(self, response: http.client.HTTPResponse, until: float) -> bytes:
@@ -116,8 +116,8 @@ def required_url(url: str) -> str:
     if not plain or any(not "!" <= each <= "~" for each in url):
         raise TaskFailed(
             FailureReason.INVALID_REQUEST,
-            f"The url of the schema registry, {url[:200]!a}, is none of the form http(s)://host[:port][/path]; "
-            "credentials belong into a Secret.",
+            f"The url of the schema registry, {url[:200]!a}, does not have the form http(s)://host[:port][/path]; put "
+            "credentials into a Secret.",
         )
     return url.rstrip("/")
 

@@ -39,9 +39,9 @@ def parse(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise NotTheApi("something that is no JSON") from error
+        raise NotTheApi("something that is not JSON") from error
     if not isinstance(found, dict):
-        raise NotTheApi("JSON that is no object")
+        raise NotTheApi("JSON that is not an object")
     return found
 
 
