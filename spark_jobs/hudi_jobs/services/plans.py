@@ -29,8 +29,8 @@ _INSIDE_THE_WRITER = ("hoodie.clean.automatic", "hoodie.compact.inline", "hoodie
 _WITHOUT_METADATA_TABLE = (
     "hoodie.properties of {0} declares a metadata table, but .hoodie/metadata does not exist. Hudi would create a "
     "new one while instants are pending, which can leave rows out. Nothing was executed: rebuild the metadata "
-    "table with a HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the Hudi CLI "
-    "(metadata delete) or with one write of the old tool with hoodie.metadata.enable=false."
+    "table with a HudiOperation (repair.rebuildMetadataTable) while nothing is pending, or disable it with the Hudi "
+    "CLI (metadata delete) or with one write of the old tool with hoodie.metadata.enable=false."
 )
 
 Document = Mapping[str, Any]

@@ -29,5 +29,6 @@ def require_as_the_metadata_table(work: Work, record: RepairRecord) -> None:
         raise work.not_verified(
             record,
             f"The repair {record.step} is done, but readers that use the metadata table see other rows: {wrong} "
-            "Rebuild the metadata table (repair.rebuildMetadataTable), and find out what else has written to the table.",
+            "Rebuild the metadata table (repair.rebuildMetadataTable), and find out what else has written to the "
+            "table.",
         )
