@@ -26,7 +26,7 @@ class Effect(StrEnum):
     """The run removed it, with what it had written."""
 
     REPLANNED = "Replanned"
-    """The run removed it, and planned another one of its kind instead."""
+    """The run removed it, and planned another of the same kind."""
 
 
 def _name(given: object) -> str | None:

@@ -19,19 +19,19 @@ class Outcome(StrEnum):
     """How one task ended, as the driver saw it; the operator confirms it from the timeline."""
 
     SUCCEEDED = "Succeeded"
-    """The run did what it was for, and the timeline says so."""
+    """The run did its work, and the timeline confirms it."""
 
     NOTHING_TO_DO = "NothingToDo"
     """There was nothing to do, and nothing was written."""
 
     CONFLICT = "Conflict"
-    """A writer won; what the run had done was given up, and it may be tried again."""
+    """Another writer won; the run discarded its work, and can be repeated."""
 
     FENCED = "Fenced"
-    """Another run has the instant, or took it over; this run stopped without completing anything."""
+    """Another run holds the instant, or took it over; this run stopped without completing anything."""
 
     FAILED = "Failed"
-    """The run did not do what it was for; the reason says why."""
+    """The run did not do its work; the reason says why."""
 
 
 class FailureReason(StrEnum):
@@ -56,13 +56,13 @@ class FailureReason(StrEnum):
     """Messages that have not been read are no longer in the topic."""
 
     UPSTREAM_UNSUPPORTED = "UpstreamUnsupported"
-    """The upstream table is none of which every change can be told from its rows."""
+    """The rows of the upstream table do not show every change to it."""
 
     UPSTREAM_REWOUND = "UpstreamRewound"
-    """Commits that were read are no longer in the upstream table: it was restored, or made anew."""
+    """Commits that were read are no longer in the upstream table: it was restored or recreated."""
 
     UPSTREAM_ROWS_REMOVED = "UpstreamRowsRemoved"
-    """Commits of the upstream table have removed rows, which the rows that are left do not show."""
+    """Commits of the upstream table removed rows, and the remaining rows do not show which."""
 
     UPSTREAM_CLEANED = "UpstreamCleaned"
     """Files of the upstream table may have been cleaned away while they were read."""
@@ -89,10 +89,10 @@ class FailureReason(StrEnum):
     """The store does not answer the job."""
 
     STORAGE_FULL = "StorageFull"
-    """The store, or the scratch volume of a pod, has no room left."""
+    """The store, or the scratch volume of a pod, has no space left."""
 
     LOCK_UNAVAILABLE = "LockUnavailable"
-    """The lock of an optimistic table cannot be reached or had."""
+    """The lock of an optimistic table cannot be reached or acquired."""
 
     CLOCK_BEHIND = "ClockBehind"
     """The clock of the job is behind the newest instant of the table."""
@@ -113,13 +113,13 @@ class FailureReason(StrEnum):
     """A plan of the table's timeline names a file outside of the table."""
 
     ROLLBACK_OF_SAVEPOINT = "RollbackOfSavepoint"
-    """A pending rollback cannot be finished, because a savepoint keeps the commit that it is to undo."""
+    """A pending rollback cannot be finished, because a savepoint keeps the commit that it would undo."""
 
     RESTORE_PENDING = "RestorePending"
-    """Somebody began to restore the table, and has not finished."""
+    """Another tool began to restore the table, and has not finished."""
 
     SAVEPOINT_REFUSED = "SavepointRefused"
-    """There can be no such savepoint: its commit is not there, was cleaned, or has one of somebody else."""
+    """The savepoint is not possible: its commit does not exist, was cleaned, or has a savepoint of another owner."""
 
     OPERATION_REFUSED = "OperationRefused"
     """The operation cannot be done to this table, and nothing was changed."""
@@ -140,13 +140,13 @@ class FailureReason(StrEnum):
     """The pod was asked to end."""
 
     DRIVER_ENDED = "DriverEnded"
-    """The continuous driver that was to do a service ended before it began it; nothing has failed."""
+    """The continuous driver that was to run a service ended before it started it; nothing has failed."""
 
     HUDI_ERROR = "HudiError"
     """Hudi refused or failed; the log of the driver says more."""
 
     INTERNAL_ERROR = "InternalError"
-    """Anything else; the log of the driver says more."""
+    """An unexpected failure; the log of the driver says more."""
 
 
 def _well_formed(text: str) -> str:

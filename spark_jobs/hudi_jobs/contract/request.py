@@ -18,13 +18,13 @@ CHECKPOINT_KEY = f"{METADATA_PREFIX}checkpoint"
 """How far the source has been read, as JSON; committed atomically with the data that was read."""
 
 RUN_KEY = f"{METADATA_PREFIX}run"
-"""Name of the Job that made the commit: what tells the operator's own commits from foreign ones."""
+"""Name of the Job that made the commit, which tells the operator's own commits from foreign ones."""
 
 TABLE_KEY = f"{METADATA_PREFIX}table"
 """Uid of the resource that the commit was made for."""
 
 OPERATOR_KEY = f"{METADATA_PREFIX}operator"
-"""Identity of the operator that started the run: another one's commits are foreign too."""
+"""Identity of the operator that started the run: commits of another operator are foreign too."""
 
 TIMELINE_ZONE_OPTION = "hudi-jobs.timeline.zone"
 """Option that names the zone in which other tools write the instants of a LOCAL table; Hudi does not know it."""
@@ -40,7 +40,7 @@ class Service(StrEnum):
     """Making or removing the savepoint that a HudiSavepoint asks for."""
 
     OPERATION = "Operation"
-    """Doing once what a HudiOperation asks for."""
+    """Doing what a HudiOperation asks for, once."""
 
     COMPACTION = "Compaction"
     """Merging log files into base files."""
