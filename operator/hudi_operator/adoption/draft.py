@@ -109,7 +109,8 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     if table is None:
         refused = unsupported(raw, declared_index=None, ingests=False)
         return reasons + [
-            f"{shown(one.key)}: {shown(one.found) or NONE}, and only {one.possible} can be honoured; {one.advice}."
+            f"{shown(one.key)}: {shown(one.found) or NONE}, but the operator supports only {one.possible}; "
+            f"{one.advice}."
             for one in refused
         ], []
     noted = any(names_operations(one.extra_metadata.get("schema", "")) for _, one in found.commits)
