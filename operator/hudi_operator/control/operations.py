@@ -152,7 +152,7 @@ class OperationReconciler:
             self._wake_parent(document)
         if step.expires:
             await self._kube.delete(key, uid=document["metadata"]["uid"])
-            _log.info("operation deleted after its time", operation=str(key))
+            _log.info("expired operation deleted", operation=str(key))
         return step.requeue
 
     def _wake_parent(self, document: Document) -> None:
@@ -172,7 +172,7 @@ def _without_keys(text: str, operation: HudiOperation) -> str:
     """Return what the API server says, unless it quotes a key."""
     keys = operation.spec.erase.keys or () if operation.spec.erase is not None else ()
     quotes = any(value in text for key in keys for value in key.values())
-    return "it quotes a key; ask for the policies of the namespace." if quotes else text
+    return "the reason quotes a key and is not shown; see the admission policies of the namespace." if quotes else text
 
 
 def _connect(parts: Parts) -> Reconcile:

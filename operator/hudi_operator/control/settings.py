@@ -40,7 +40,8 @@ class Settings(BaseSettings):
     """Namespace of the operator itself, where it keeps the claims on base paths; by default its pod's."""
 
     identity: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$")
-    """What tells this operator from others on the same tables; by default the cluster and the operator's namespace."""
+    """Identity that distinguishes this operator from others on the same tables; by default the cluster and the
+    namespace."""
 
     instance: str = Field(default_factory=lambda: os.environ.get("HOSTNAME") or _NAME)
     """Name of this process in Events; by default the pod's."""
@@ -49,13 +50,13 @@ class Settings(BaseSettings):
     """Namespaces whose tables are served, comma-separated; none means the whole cluster."""
 
     requester_policy: bool = False
-    """Whether the API server accepts no `requestedBy` of a HudiOperation but the caller's own name."""
+    """Whether the API server accepts only the caller's own name as `requestedBy` of a HudiOperation."""
 
     workers: int = Field(32, ge=1, le=1000)
     """How many tables are reconciled at the same time."""
 
     resync_seconds: _Seconds = 300.0
-    """How often all tables are listed, which finds what a watch missed."""
+    """How often all tables are listed, to find what a watch missed."""
 
     poll_seconds: _Seconds = 10.0
     """How often the timeline of a table that changes is read when nothing else triggers a reconcile."""
@@ -67,7 +68,7 @@ class Settings(BaseSettings):
     """How long one reconcile of a table may take."""
 
     shutdown_seconds: float = Field(20.0, ge=0, allow_inf_nan=False)
-    """How long the reconciles under way may take to finish after a signal to stop."""
+    """How long running reconciles may take to finish after a stop signal."""
 
     health_port: int = Field(8080, ge=0, le=65535)
     """Port of /healthz and /readyz; 0 takes any free one."""
@@ -76,22 +77,22 @@ class Settings(BaseSettings):
     """Port of /metrics; 0 takes any free one."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """DEBUG, INFO, WARNING or ERROR."""
+    """Log level: DEBUG, INFO, WARNING or ERROR."""
 
     log_format: Literal["json", "text"] = "json"
-    """json, or text for people at a terminal."""
+    """Log format: json, or text for people at a terminal."""
 
     leader_election: bool = True
-    """Whether several processes of the operator may run, of which one acts."""
+    """Whether several processes of the operator may run, of which only the leader acts."""
 
     lease_name: str = Field("hudi-operator-leader", min_length=1)
-    """Name of the Lease of the election, in the operator's namespace."""
+    """Name of the Lease for leader election, in the operator's namespace."""
 
     lease_seconds: _Seconds = 15.0
-    """After how long without a renewal another process may take over."""
+    """Time without a renewal after which another process may take over."""
 
     renew_deadline_seconds: float = Field(10.0, ge=0.5, allow_inf_nan=False)
-    """After how long without a renewal the leader stops; less than the lease."""
+    """Time without a renewal after which the leader stops; less than the lease."""
 
     lease_retry_seconds: float = Field(2.0, ge=0.1, allow_inf_nan=False)
     """How often the leader renews the Lease and the others read it; less than the deadline."""

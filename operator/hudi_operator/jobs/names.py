@@ -15,10 +15,10 @@ TABLE_LABEL = "hudi-operator.io/table"
 """On Jobs and pods: the table's name, shortened with a hash where it is longer than a label may be."""
 
 TABLE_UID_LABEL = "hudi-operator.io/table-uid"
-"""On Jobs, pods and claims: the uid of the table, by which a table finds what is its own."""
+"""On Jobs, pods and claims: the uid of the table, by which the operator finds what belongs to it."""
 
 CLASS_LABEL = "hudi-operator.io/table-class"
-"""On Jobs: the class of the table, which its limits on running jobs are counted by."""
+"""On Jobs: the class of the table, by which running jobs are counted for its limits."""
 
 SERVICE_LABEL = "hudi-operator.io/service"
 """On Jobs and pods: the service that runs."""
@@ -33,16 +33,16 @@ BASE_INSTANT_ANNOTATION = "hudi-operator.io/base-instant"
 """On Jobs: the newest completed instant when the run was decided."""
 
 DECIDED_AT_ANNOTATION = "hudi-operator.io/decided-at"
-"""On Jobs: when the run was decided, which tells it from every other of its name."""
+"""On Jobs: when the run was decided, which distinguishes it from any other run of its name."""
 
 GENERATION_ANNOTATION = "hudi-operator.io/generation"
-"""On Jobs: the generation of the spec that the run works by."""
+"""On Jobs: the generation of the spec that the run uses."""
 
 CONTINUOUS_ANNOTATION = "hudi-operator.io/continuous"
-"""On Jobs of continuous ingestion: the fingerprint of the class that they work by."""
+"""On Jobs of continuous ingestion: the fingerprint of the class that they use."""
 
 IMAGE_ANNOTATION = "hudi-operator.io/spark-image"
-"""On Jobs: the Spark image that was asked for; an admission webhook may have put another name of it into the Job."""
+"""On Jobs: the Spark image that was asked for; an admission webhook may have replaced its name in the Job."""
 
 REQUEST_ANNOTATION = "hudi-operator.io/request"
 """On drivers' pods: the request, which the driver reads from a file."""

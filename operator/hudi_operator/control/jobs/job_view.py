@@ -101,7 +101,7 @@ def _observe(job: Document, pods: list[Document], executors: list[Document], *, 
     if phase is JobPhase.STARTING and trouble is None:
         trouble, message = start_trouble(pods, age=now - waiting_since)
     if phase is JobPhase.SUSPENDED:
-        message = "A queue holds the Job (spec.suspend): it starts when the queue lets it."
+        message = "A queue holds the Job (spec.suspend): it starts when the queue admits it."
     template = _driver(items(job, "spec", "template", "spec", "containers"))
     terminated = _terminated(pods)
     annotations = part(job, "metadata", "annotations")
@@ -197,7 +197,7 @@ def _executors_message(executors: Sequence[Document]) -> str:
     names = ", ".join(_name(pod) for pod in executors[:_EXECUTORS_SHOWN])
     more = f" and {len(executors) - _EXECUTORS_SHOWN} more" if len(executors) > _EXECUTORS_SHOWN else ""
     return (
-        f"The driver has ended, and executors still run: {names}{more}. They are asked to end; for one on a lost node, "
+        f"The driver has ended, but executors still run: {names}{more}. They are asked to end; for one on a lost node, "
         "repair the node or delete it from the cluster."
     )
 

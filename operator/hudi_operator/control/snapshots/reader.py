@@ -36,7 +36,7 @@ from hudi_operator.timeline import (
 from hudi_operator.timeline.errors import ReadBudgetSpent
 from hudi_operator.timeline.files.reading import HeavyFiles, ReadBudget
 
-_AGAIN = "it is asked again."
+_AGAIN = "the operator retries."
 
 T = TypeVar("T")
 Opener: TypeAlias = Callable[[str, S3Options | None], tuple[FileSystem, str]]

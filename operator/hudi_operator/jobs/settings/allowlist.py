@@ -38,14 +38,17 @@ def _refusal(key: str, *, patterns: tuple[str, ...], prefix: str, reserved: set[
     if normal in patterns or (normal in HARMLESS and any(_matches(normal, pattern) for pattern in patterns)):
         return None
     if any(_matches(normal, pattern) for pattern in patterns):
-        return f"{key} is not among the harmless keys that a prefix of the class opens, so only its own name allows it"
+        return (
+            f"{key} is not among the harmless keys that a prefix of the class opens, so the class has to allow it by "
+            "its full name"
+        )
     return f"{key} is not among the keys that the class allows"
 
 
 def _odd_value(key: str, value: str) -> str | None:
     """Spark and Hadoop read `${env:NAME}` and the like out of values, and would show it in what they complain about."""
     if "$" in value or not value.isprintable():
-        return f"the value of {key} holds a $ or a character that cannot be printed"
+        return f"the value of {key} contains a $ or an unprintable character"
     return None
 
 

@@ -79,9 +79,11 @@ def refused_reader_options(options: Mapping[str, str], file_format: FileFormat) 
     Hadoop's configuration, into which Spark copies all options, reads `${env.NAME}` out of values.
     """
     return tuple(
-        f"{key!r} is no option of reading {file_format} files that a table may set"
+        f"{key!r} is not a reader option of {file_format} files that a table may set"
         for key in options
         if key.lower() not in _ALLOWED[file_format]
     ) + tuple(
-        f"the value of {key!r} holds ${{, which may stand for something else" for key in options if "${" in options[key]
+        f"the value of {key!r} contains ${{, which may stand for something else"
+        for key in options
+        if "${" in options[key]
     )

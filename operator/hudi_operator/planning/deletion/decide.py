@@ -152,15 +152,17 @@ def _confirm(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step
         reported = parse_time(last.finished_at) or now
         if now - reported > PATIENCE:
             message = (
-                f"A run reported that it deleted the data at {seen.base_path}, and the store could not be read to "
-                f"confirm it: look there yourself. {snapshot.message}"
+                f"A run reported that it deleted the data at {seen.base_path}, but the store could not be read to "
+                f"confirm it. Check the path yourself. {snapshot.message}"
             )
             return _end(seen, Release(reason=EndingEvent.DELETION_NOT_CONFIRMED, message=message, warning=True))
-        message = f"The data is said to be deleted, and the store cannot be read to confirm it: {snapshot.message}"
+        message = (
+            f"A run reported that it deleted the data, but the store cannot be read to confirm it: {snapshot.message}"
+        )
         return _wait(
             seen, known, reason=EndingReason.CONFIRMING_DELETION, message=message, requeue=_LONG_REQUEUE, now=now
         )
-    message = f"Job {last.job} reported that the data was deleted, and {seen.base_path} still holds a Hudi table."
+    message = f"Job {last.job} reported that it deleted the data, but {seen.base_path} still holds a Hudi table."
     run = last.model_copy(
         update={
             "outcome": Outcome.FAILED,
@@ -193,13 +195,13 @@ def _reasons_to_withhold(seen: EndingObservation) -> Iterator[str]:
         and stops(drift := drift_between(seen.table, seen.snapshot))
     ):
         fields = ", ".join(one.field for one in drift if one.stops)
-        yield f"the table there is not as declared ({fields}), so it may be another one."
+        yield f"the table at basePath differs from the spec ({fields}), so it may be another table."
     if seen.namespace_terminating:
         yield "its namespace is being deleted, so no job can start there."
     if seen.table is not None and seen.table.spec.management_policy is ManagementPolicy.OBSERVE:
-        yield "the table was only observed (spec.managementPolicy)."
+        yield "the table is only observed (spec.managementPolicy)."
     if seen.table is not None and seen.table.spec.suspend:
-        yield "the table was suspended, and no job starts while it is (spec.suspend)."
+        yield "the table is suspended (spec.suspend), so no job starts."
 
 
 def _owned_elsewhere(seen: EndingObservation) -> str | None:
@@ -216,7 +218,7 @@ def _given_up(seen: EndingObservation, known: Attempts, *, now: datetime) -> str
     if last is not None and last.reason in ENDS_DELETION:
         return last.message
     if known.failures >= ATTEMPTS:
-        return f"{known.failures} attempts failed, the last one so: {last.message if last else ''}"
+        return f"{known.failures} attempts failed. Last failure: {last.message if last else ''}"
     if not _patience_is_over(seen, now=now):
         return None
     if seen.blockers:
@@ -228,19 +230,19 @@ def _delete(seen: EndingObservation, known: Attempts, *, now: datetime) -> Step:
     if seen.blockers:
         minutes = int(PATIENCE.total_seconds() // 60)
         message = (
-            f"The data at {seen.base_path} cannot be deleted: {seen.blockers[0].message} "
-            f"If that lasts for {minutes} minutes, the data stays and the resource goes."
+            f"The data at {seen.base_path} cannot be deleted: {seen.blockers[0].message} If this lasts for {minutes} "
+            "minutes, the data stays and the resource is removed."
         )
         return _wait(seen, known, reason=EndingReason.DELETION_BLOCKED, message=message, requeue=_LONG_REQUEUE, now=now)
     if _limit_is_reached(seen):
-        message = "As many jobs run as the class allows: the deletion of the data waits for one of them to end."
+        message = "The class's limit on running jobs is reached: the deletion of the data waits for a job to end."
         return _wait(seen, known, reason=EndingReason.DELETING_DATA, message=message, requeue=_LONG_REQUEUE, now=now)
     last = last_attempt(known.history)
     if last is not None:
         settings = seen.table_class.spec.retry if seen.table_class is not None else RetrySettings()
         due = (parse_time(last.finished_at) or now) + retry_delay(known.failures, settings)
         if now < due:
-            message = f"Attempt {known.failures} failed, the next is at {format_time(due)}. {last.message}"
+            message = f"Attempt {known.failures} failed; the next one is at {format_time(due)}. {last.message}"
             wait = min((due - now).total_seconds(), _LONG_REQUEUE)
             return _wait(seen, known, reason=EndingReason.DELETION_FAILED, message=message, requeue=wait, now=now)
     return _launch(seen, known, now=now)
@@ -342,8 +344,8 @@ def _conditions(seen: EndingObservation, *, reason: EndingReason, message: str, 
 
 def _retain(seen: EndingObservation, why: str) -> Step:
     message = (
-        f"The data at {seen.base_path} stays although spec.deletionPolicy is Delete: {why} "
-        "If it is not needed, remove the folder, or declare the table again and delete it once the cause is gone."
+        f"The data at {seen.base_path} stays although spec.deletionPolicy is Delete: {why} If the data is not needed, "
+        "remove the folder, or declare the table again and delete it once the cause is gone."
     )
     return _end(seen, Release(reason=EndingEvent.DATA_RETAINED, message=message, warning=True))
 

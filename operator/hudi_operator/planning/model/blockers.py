@@ -15,19 +15,19 @@ class BlockerReason(StrEnum):
     """This version of the operator cannot read the spec."""
 
     CLASS_NOT_FOUND = "TableClassNotFound"
-    """The class does not exist, or none is marked as the default."""
+    """The class does not exist, or no class is marked as the default."""
 
     CLASS_INVALID = "TableClassInvalid"
     """This version of the operator cannot read the class."""
 
     CLASS_NOT_ALLOWED = "ClassNotAllowed"
-    """The class is not for tables of this namespace."""
+    """The class does not allow tables of this namespace."""
 
     PATH_NOT_ALLOWED = "PathNotAllowed"
-    """A path lies outside of what the class allows, is the whole of it, or lies inside of a table."""
+    """A path lies outside the prefixes that the class allows, is itself such a prefix, or lies inside a table."""
 
     SOURCE_NOT_ALLOWED = "SourceNotAllowed"
-    """A broker, topic, registry or Secret of a Kafka source is none that the class allows."""
+    """The class does not allow a broker, topic, registry or Secret of the Kafka source."""
 
     SETTING_NOT_ALLOWED = "SettingNotAllowed"
     """A key of `sparkConf`, `hudiOptions` or of a reader is not allowed."""
@@ -45,7 +45,7 @@ class BlockerReason(StrEnum):
     """The table is Optimistic, and neither it nor its class names a lock."""
 
     PATH_CLAIMED = "BasePathClaimed"
-    """Another HudiTable has this folder, or one around it or inside it."""
+    """Another HudiTable claims this folder, a parent of it or a folder inside it."""
 
 
 @dataclass(frozen=True, kw_only=True)

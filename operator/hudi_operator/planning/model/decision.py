@@ -33,22 +33,22 @@ class Reason(StrEnum):
     """Due by the schedule."""
 
     CONTINUOUS = "Continuous"
-    """Ingestion goes on all the time: due whenever no driver does."""
+    """Ingestion is continuous: due whenever no driver runs."""
 
     MORE_INPUT = "MoreInput"
-    """Due: the last run left input behind at its limits."""
+    """Due: the last run reached its limits and left input unread."""
 
     RETRY = "Retry"
     """Due: another attempt after a failure."""
 
     THRESHOLD_REACHED = "ThresholdReached"
-    """Due: what is counted has reached its threshold."""
+    """Due: the count has reached its threshold."""
 
     THRESHOLD_MAY_BE_REACHED = "ThresholdMayBeReached"
-    """Due: the number is not certain, and the largest that it can be reaches the threshold; a run may find nothing."""
+    """Due: the count is uncertain, and its upper bound reaches the threshold; a run may find nothing to do."""
 
     PENDING_PLAN = "PendingPlan"
-    """Due: a pending instant is dealt with before a new plan is made."""
+    """Due: a pending instant is handled before a new plan is made."""
 
     FAILED_WRITE = "FailedWrite"
     """Due: a write that a dead run left behind is rolled back."""
@@ -57,40 +57,40 @@ class Reason(StrEnum):
     """No HudiSavepoint, or no HudiOperation, waits for a run."""
 
     SAVEPOINT_ASKED = "SavepointAsked"
-    """Due: the savepoint of a HudiSavepoint is to be made or removed."""
+    """Due: a HudiSavepoint waits for its savepoint to be made or removed."""
 
     OPERATION_ASKED = "OperationAsked"
-    """Due: a HudiOperation is to be carried out, and has the table to itself."""
+    """Due: a HudiOperation waits for its Job, and has the table to itself."""
 
     FIRST_CYCLE_OVER = "FirstCycleOver"
-    """Due: the savepoint of the takeover is removed, because every table service has done its first work."""
+    """Due: every table service has done its first work, so the savepoint of the takeover is removed."""
 
     WAITING_FOR_SCHEDULE = "WaitingForSchedule"
-    """Not time yet."""
+    """Not due yet by the schedule."""
 
     WAITING_FOR_RETRY = "WaitingForRetry"
     """The last run failed or gave way; the next attempt is at `nextAttemptAt`."""
 
     WAITING_FOR_SPEC_CHANGE = "WaitingForSpecChange"
-    """The last run failed because its request is invalid; tried once an hour until a change or a request."""
+    """The last run failed because its request is invalid; retried once an hour until a change or a request."""
 
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
-    """Hudi may still take an ended run for alive; it is dealt with from `nextAttemptAt`, or `leftAloneUntil`, on."""
+    """Hudi may still consider an ended run alive; its instant is left alone until `nextAttemptAt` or `leftAloneUntil`."""
 
     WAITING_FOR_OTHER = "WaitingForOther"
     """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""
 
     BELOW_THRESHOLD = "BelowThreshold"
-    """What is counted has not reached its threshold."""
+    """The count has not reached its threshold."""
 
     NOTHING_TO_DO = "NothingToDo"
-    """The threshold is reached, but a run would find nothing, or the last one did and nothing has changed since."""
+    """The threshold is reached, but a run would find nothing, or the last run found nothing and nothing has changed."""
 
     COUNTER_UNCERTAIN = "CounterUncertain"
-    """A file of the timeline that the answer depends on cannot be understood; nothing is guessed."""
+    """The decision depends on a timeline file that cannot be understood; the operator does not guess."""
 
     RETRIES_EXHAUSTED = "RetriesExhausted"
-    """As many runs in a row have failed as the class allows; tried once an hour until a change or a request."""
+    """The class's limit on failed runs in a row is reached; retried once an hour until a change or a request."""
 
     INVALID_SCHEDULE = "InvalidSchedule"
     """The schedule names no point in time."""

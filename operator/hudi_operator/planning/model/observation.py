@@ -21,10 +21,10 @@ class TimelineTrouble(StrEnum):
     """Why a table's timeline could not be read."""
 
     NOT_FOUND = "TimelineIncomplete"
-    """A table is there, and files that it cannot do without are missing."""
+    """The table exists, but required files are missing."""
 
     ACCESS_DENIED = "StorageAccessDenied"
-    """The store refuses the credentials of the operator."""
+    """The store rejects the operator's credentials."""
 
     UNREACHABLE = "StorageUnavailable"
     """The store does not answer the operator."""
@@ -33,13 +33,13 @@ class TimelineTrouble(StrEnum):
     """A file of the timeline cannot be understood."""
 
     TOO_LARGE = "TimelineTooLarge"
-    """A file of the timeline is larger, or its folder has more files, than the operator reads."""
+    """A timeline file is larger, or the timeline's folder has more files, than the operator reads."""
 
     UNSUPPORTED = "TableVersionUnsupported"
     """The table has a version that this operator cannot read, or that Hudi 1.2.0 does not write."""
 
     NOT_READ = "NotRead"
-    """Nothing was asked of the store, because the path, class or namespace of the table is not allowed."""
+    """The store was not read, because the table's path, class or namespace is not allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +151,10 @@ class PodTrouble(StrEnum):
     """The namespace refuses the pod: its quota, limits or Pod Security level."""
 
     START_TIMEOUT = "StartTimeout"
-    """The pod did not start in time, for a reason that is none of the above."""
+    """The pod did not start in time, for a reason other than those above."""
 
     INIT_FAILED = "InitContainerFailed"
-    """A container that was injected before the driver failed."""
+    """An injected container that runs before the driver failed."""
 
     OUT_OF_MEMORY = "OutOfMemory"
     """The driver's pod was ended for using more memory than its limit."""

@@ -8,19 +8,19 @@ class Retry(StrEnum):
     """When what stopped for a reason is tried again."""
 
     JOB = "Job"
-    """With growing distance, `retry.maxAttempts` times in a row; then once an hour."""
+    """With exponential backoff, `retry.maxAttempts` times in a row; then once an hour."""
 
     INFRASTRUCTURE = "Infrastructure"
-    """With growing distance, `retry.maxInfrastructureAttempts` times in a row; then once an hour."""
+    """With exponential backoff, `retry.maxInfrastructureAttempts` times in a row; then once an hour."""
 
     CONFLICT = "Conflict"
-    """With growing distance, without a budget."""
+    """With exponential backoff, without a limit on attempts."""
 
     ON_CHANGE = "OnChange"
-    """When the spec, the class, the Spark image or the operator changes, or on request; without that once an hour."""
+    """When the spec, the class, the Spark image or the operator changes, or on request; otherwise once an hour."""
 
     INTERVENTION = "Intervention"
-    """When a person has removed the cause: nothing starts before."""
+    """After a person has removed the cause; nothing starts before then."""
 
     AT_TIME = "AtTime"
     """At the time that `nextAttemptAt` names."""
@@ -29,7 +29,7 @@ class Retry(StrEnum):
     """As soon as a reconcile finds that the cause is gone."""
 
     NEVER = "None"
-    """Nothing failed, or it is over."""
+    """Not retried: nothing failed, or the end is final."""
 
 
 class RunTrouble(StrEnum):
@@ -48,7 +48,7 @@ class RunTrouble(StrEnum):
     """The API server refuses to create the Job."""
 
     NO_PROGRESS = "NoProgress"
-    """Nothing of a continuous ingestion has moved for as long as its spec allows, so it was stopped."""
+    """A continuous ingestion made no progress for as long as its spec allows, so it was stopped."""
 
 
 class RunRemark(StrEnum):
@@ -58,7 +58,7 @@ class RunRemark(StrEnum):
     """The operator has asked a continuous ingestion to end between two batches, and its pod still runs."""
 
     DRAINED = "Drained"
-    """The operator has ended a continuous ingestion between two batches, or cancelled its last one; the message says
+    """The operator has ended a continuous ingestion between two batches, or cancelled its last batch; the message says
     why."""
 
 
@@ -66,7 +66,7 @@ class Waiting(StrEnum):
     """Why a service that is due does not start."""
 
     RUNNING = "Running"
-    """A Job of the table runs, beside which no other may."""
+    """A Job of the table runs, and no other Job may run beside it."""
 
     SUSPENDED = "Suspended"
     """The table is suspended: no new Job starts."""
@@ -75,22 +75,22 @@ class Waiting(StrEnum):
     """The table is only observed: no Job starts."""
 
     BLOCKED = "Blocked"
-    """Something in the spec or the class stands in the way; the condition Stalled says what."""
+    """Something in the spec or the class prevents a start; the condition Stalled says what."""
 
     CLASS_QUOTA_REACHED = "ClassQuotaReached"
-    """As many Jobs run as the class allows."""
+    """The class's limit on running Jobs is reached."""
 
     NAMESPACE_QUOTA_REACHED = "NamespaceQuotaReached"
-    """As many Jobs of the class run in the namespace as it allows."""
+    """The class's limit on running Jobs in one namespace is reached."""
 
     INGESTION_FIRST = "IngestionFirst"
-    """The table misses its freshness, so its ingestion goes first; a service that was passed over ten times follows."""
+    """The table misses its freshness, so its ingestion goes first; a service that was skipped ten times goes next."""
 
     WAITING_FOR_QUIET = "WaitingForQuiet"
-    """Others wrote the table, and it has not been still for as long as its class asks."""
+    """Others wrote the table, and it has not been quiet for as long as its class requires."""
 
     MAINTENANCE = "Maintenance"
-    """A HudiOperation has the table to itself, or has left what a person must look at."""
+    """A HudiOperation has the table to itself, or its result needs a person's attention."""
 
     CHECKING_COMMITS = "CheckingCommits"
     """A Serialized table has more new commits than one reconcile checks for another writer."""
@@ -106,16 +106,16 @@ class TableReason(StrEnum):
     """A failure is tried again."""
 
     TABLE_NOT_FOUND = "TableNotFound"
-    """There is no table where one is to be observed."""
+    """There is no table at the path that is to be observed."""
 
     FOREIGN_WRITER = "ForeignWriter"
     """A Serialized table has commits or services of another writer that nobody has accepted."""
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
-    """Another operator owns the table, or its owner's record cannot be read."""
+    """Another operator owns the table, or the record of its owner cannot be read."""
 
     DRIFT = "DeclaredOtherwise"
-    """The table has something that is declared otherwise or cannot be honoured; the condition Drift names all of it."""
+    """The table differs from its spec, or has what cannot be honoured; the condition Drift names every difference."""
 
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
@@ -126,7 +126,7 @@ class TableReason(StrEnum):
     """The table is further behind its source than `ingestion.freshness` asks; the message names what it waits for."""
 
     FRESHNESS_UNKNOWN = "FreshnessUnknown"
-    """No run has said how far the source, as it is declared now, has been read."""
+    """No run has reported how far the source, as now declared, has been read."""
 
     INPUT_SKIPPED = "FilesSkipped"
     """Files match the pattern, count as read by the checkpoint of release 0.1, and may never have been read."""
@@ -142,14 +142,14 @@ class ClassReason(StrEnum):
     """The class can be used by tables."""
 
     UNSAFE_SETTING_ALLOWED = "UnsafeSettingAllowed"
-    """The class names a setting that is not known to be harmless, so its tables may make it."""
+    """The class allows a setting that is not known to be harmless, so its tables can make it."""
 
 
 class TableEvent(StrEnum):
     """What an Event tells that is the reason of no condition."""
 
     RESUMED = "Resumed"
-    """The table is suspended no longer, or no operation has it to itself any more."""
+    """The table is no longer suspended, or no operation has it to itself any more."""
 
     STATUS_UNREADABLE = "StatusUnreadable"
     """Parts of the stored status cannot be read by this version of the operator, and are rebuilt; a Warning."""
@@ -174,16 +174,16 @@ class SavepointReason(StrEnum):
     """The savepoint is in the table."""
 
     WAITING = "Waiting"
-    """It waits for its turn among the runs of the table; the message says for what."""
+    """It waits for its turn among the runs of the table; the message says what it waits for."""
 
     AT_WORK = "Running"
     """A Job makes or removes it."""
 
     NO_COMMIT = "NoCommit"
-    """The table has no commit that could be kept."""
+    """The table has no commit to keep."""
 
     TABLE_NOT_FOUND = "TableNotFound"
-    """There is no HudiTable of the name in the namespace."""
+    """The namespace has no HudiTable of that name."""
 
     INSTANT_NOT_FOUND = "InstantNotFound"
     """The active timeline does not hold the instant."""
@@ -192,59 +192,59 @@ class SavepointReason(StrEnum):
     """The commit has not completed."""
 
     NOT_A_COMMIT = "NotACommit"
-    """The instant is a clean, a rollback or another that writes no data."""
+    """The instant is a clean, a rollback or another action that writes no data."""
 
     INSTANT_CLEANED = "InstantCleaned"
     """A clean may have removed files of the commit."""
 
     CLEANS_UNKNOWN = "CleansUnknown"
-    """The active timeline does not tell whether a clean took files of the commit before it had the savepoint."""
+    """The active timeline does not show whether a clean removed files of the commit before the savepoint was made."""
 
     ALREADY_SAVEPOINTED = "AlreadySavepointed"
-    """The commit has a savepoint of another resource, or of the takeover."""
+    """The commit already has a savepoint of another resource, or of the takeover."""
 
     TOO_MANY = "TooManySavepoints"
-    """The table has as many savepoints as its class allows, or too many resources name it."""
+    """The class's limit on savepoints of the table is reached, or too many resources name the table."""
 
     REFUSED = "SavepointRefused"
-    """The driver has seen that there can be no such savepoint."""
+    """The driver found that the savepoint cannot be made."""
 
     LOST = "SavepointLost"
-    """The savepoint was in the table, and somebody else has removed it; it is not made again."""
+    """Somebody else removed the savepoint from the table; it is not made again."""
 
     EXPIRED = "Expired"
-    """The time of the savepoint is over, and it was removed."""
+    """The savepoint has expired and was removed."""
 
     REMOVED = "SavepointRemoved"
-    """The savepoint was removed, or never made; the resource goes."""
+    """The savepoint was removed, or never made; the resource is removed."""
 
     RETAINED = "SavepointRetained"
-    """The savepoint stays although the resource goes; as an Event, a Warning where nothing could remove it."""
+    """The savepoint stays although the resource is removed; as an Event, a Warning where nothing could remove it."""
 
 
 class OperationReason(StrEnum):
     """What is said of a HudiOperation, in its status and in that of its table."""
 
     WAITING = "Waiting"
-    """It waits for its turn; the message says for what."""
+    """It waits for its turn; the message says what it waits for."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
-    """The class asks for approval: a person has to set `spec.approved`."""
+    """The class requires approval: a person has to set `spec.approved`."""
 
     BLOCKED = "Blocked"
     """Nothing may start on the table; the message says why."""
 
     DRAINING = "Draining"
-    """No other Job of the table starts, and those that run come to their end."""
+    """No other Job of the table starts, and running Jobs finish."""
 
     AT_WORK = "Running"
-    """Its Job is at work."""
+    """Its Job runs."""
 
     VERIFYING = "Verifying"
     """The table was changed, and its rows are being compared."""
 
     RETRYING = "Retrying"
-    """A run did not finish it; the message says why, and when the next one begins."""
+    """A run did not finish it; the message says why, and when the next run begins."""
 
     SUCCEEDED = "Succeeded"
     """It is done."""
@@ -253,40 +253,40 @@ class OperationReason(StrEnum):
     """The rows afterwards are not those that were counted before; nothing starts until the resource is deleted."""
 
     NOT_ERASED = "NotErased"
-    """The rows are deleted, and files that the message names still hold keys."""
+    """The rows are deleted, but files that the message names still hold keys."""
 
     CASCADING = "Cascading"
     """The records are erased from the table; HudiOperations erase them from the tables that read it."""
 
     CASCADE_FAILED = "CascadeFailed"
-    """The records are erased from the table, and not from all that read it; the message names the HudiOperation."""
+    """The records are erased from the table, but not from all that read it; the message names the HudiOperation."""
 
     KEYS_LOST = "KeysLost"
-    """An erasure had begun, and its resource was removed by hand, which alone holds the keys."""
+    """An erasure had begun, and its resource, which alone holds the keys, was removed by hand."""
 
     REFUSED = "OperationRefused"
-    """The driver has seen that it cannot be done to this table; nothing was changed."""
+    """The driver found that it cannot be done to this table; nothing was changed."""
 
     NOT_ALLOWED = "OperationNotAllowed"
     """The class of the table does not allow operations of this kind."""
 
     OTHER_WRITERS = "OtherWriters"
-    """The table is Optimistic, and nobody has said that its other writers are stopped."""
+    """The table is Optimistic, and nobody has confirmed that its other writers are stopped."""
 
     TARGET_CHANGED = "TargetChanged"
-    """The savepoint that a restore names is of another commit than the one that was shown."""
+    """The savepoint that a restore names is now on another commit than the one that was shown."""
 
     COMES_AGAIN = "ComesAgain"
-    """It is a copy of an operation that there was before, as from a backup: what was asked for once is done once."""
+    """It is a copy of an earlier operation, as from a backup: each operation is done once."""
 
     NOT_LATEST = "NotLatest"
-    """The commit that a rollback names is not the latest one."""
+    """The commit that a rollback names is not the latest commit."""
 
     TOO_MANY = "TooManyOperations"
-    """As many operations of the table wait as its class allows."""
+    """The class's limit on unfinished operations of the table is reached."""
 
     TABLE_NOT_FOUND = "TableNotFound"
-    """There is no HudiTable of the name in the namespace."""
+    """The namespace has no HudiTable of that name."""
 
     SAVEPOINT_NOT_FOUND = "SavepointNotFound"
     """The table has no savepoint of the HudiSavepoint that a restore names."""
@@ -298,7 +298,7 @@ class OperationReason(StrEnum):
     """The commit has not completed."""
 
     NOT_A_COMMIT = "NotACommit"
-    """The instant is a clean, a rollback or another that writes no data."""
+    """The instant is a clean, a rollback or another action that writes no data."""
 
     INSTANT_CLEANED = "InstantCleaned"
     """A clean may have removed files of the commit."""
@@ -317,10 +317,10 @@ class OperationEvent(StrEnum):
     """The rows afterwards are not those that were counted before; a Warning."""
 
     NOT_CREATED = "CascadeRefused"
-    """The API server refuses the HudiOperation by which an erasure goes on to another table; a Warning."""
+    """The API server refuses the HudiOperation that continues an erasure on another table; a Warning."""
 
     LEFT = "OperationLeft"
-    """The resource goes although the operation is not finished: its table is gone, or tables wait; a Warning."""
+    """The resource is removed although the operation is not finished: its table is gone, or tables wait; a Warning."""
 
 
 class EndingReason(StrEnum):
@@ -333,13 +333,13 @@ class EndingReason(StrEnum):
     """A Job removes the data, because the spec says `deletionPolicy: Delete`."""
 
     DELETION_BLOCKED = "DeletionBlocked"
-    """The Job that removes the data cannot be started; the message says why and how long that is waited for."""
+    """The Job that removes the data cannot be started; the message says why and how long the operator waits."""
 
     DELETION_FAILED = "DeletionFailed"
-    """An attempt at removing the data failed; it is tried again."""
+    """An attempt to remove the data failed; it is retried."""
 
     CONFIRMING_DELETION = "ConfirmingDeletion"
-    """The data was removed, and the store is asked whether it is gone."""
+    """The data was removed, and the operator checks the store to confirm it."""
 
 
 class EndingEvent(StrEnum):
@@ -352,7 +352,7 @@ class EndingEvent(StrEnum):
     """The data stays: because the spec says so, or, as a Warning, because it could not be removed."""
 
     DELETION_NOT_CONFIRMED = "DeletionNotConfirmed"
-    """The run reported that it removed the data, and the store could not be read to confirm it."""
+    """The run reported that it removed the data, but the store could not be read to confirm it."""
 
 
 FORMER_NAMES: Mapping[str, str] = {

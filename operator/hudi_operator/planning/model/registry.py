@@ -51,10 +51,10 @@ AnyReason = (
 
 _ASK = "ask the platform team."
 _ANOTHER_COMMIT = "Name another commit, in another HudiSavepoint."
-_ERASE_AGAIN = "Remove the files that the message names, then erase the same keys by another HudiOperation."
+_ERASE_AGAIN = "Remove the files that the message names, then erase the same keys with another HudiOperation."
 _ANOTHER_OPERATION = "Create another HudiOperation."
 _DRIVER_LOG = "See the log of the driver's pod."
-_MORE_MEMORY = "Nothing up to the limit of the class: the driver gets half as much again each time."
+_MORE_MEMORY = "Nothing: each attempt gives the driver half as much memory again, up to the limit of the class."
 _NOTHING = "Nothing."
 _SPEC_OR_CLASS = "Correct the spec or the class."
 _WHICH_OPERATOR = "Decide which operator works on the table."
@@ -75,19 +75,22 @@ _BLOCKERS: _Table = {
     BlockerReason.CLASS_INVALID: (Retry.INTERVENTION, "Correct the class."),
     BlockerReason.CLASS_NOT_ALLOWED: (Retry.INTERVENTION, f"Name another class, or {_ASK}"),
     BlockerReason.PATH_NOT_ALLOWED: (Retry.INTERVENTION, f"Choose another path, or {_ASK}"),
-    BlockerReason.SOURCE_NOT_ALLOWED: (Retry.INTERVENTION, f"Name what one entry of `allowedKafka` has, or {_ASK}"),
+    BlockerReason.SOURCE_NOT_ALLOWED: (
+        Retry.INTERVENTION,
+        f"Use only what one entry of `allowedKafka` allows, or {_ASK}",
+    ),
     BlockerReason.SETTING_NOT_ALLOWED: (Retry.INTERVENTION, f"Remove the key, or {_ASK}"),
     BlockerReason.SIZE_NOT_ALLOWED: (Retry.INTERVENTION, f"Ask for less, or {_ASK}"),
     BlockerReason.INVALID_SCHEDULE: (Retry.INTERVENTION, "Correct `ingestion.schedule`."),
     BlockerReason.INVALID_PATTERN: (Retry.INTERVENTION, "Correct the expression."),
-    BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or be Serialized."),
+    BlockerReason.LOCK_MISSING: (Retry.INTERVENTION, "Name a lock, or use mode Serialized."),
     BlockerReason.PATH_CLAIMED: (Retry.INTERVENTION, "Give the table its own folder, or delete one of the two."),
 }
 
 _TIMELINE: _Table = {
     TimelineTrouble.NOT_FOUND: (Retry.WHEN_CLEARED, "Restore the files."),
-    TimelineTrouble.ACCESS_DENIED: (Retry.WHEN_CLEARED, "Correct the identity of the operator and its rights."),
-    TimelineTrouble.UNREACHABLE: (Retry.WHEN_CLEARED, "Bring the store back."),
+    TimelineTrouble.ACCESS_DENIED: (Retry.WHEN_CLEARED, "Correct the identity of the operator, or its permissions."),
+    TimelineTrouble.UNREACHABLE: (Retry.WHEN_CLEARED, "Restore access to the store."),
     TimelineTrouble.CORRUPT: (Retry.WHEN_CLEARED, "Restore the file; the message names it."),
     TimelineTrouble.TOO_LARGE: (Retry.WHEN_CLEARED, "Restore the file that the message names, or archive instants."),
     TimelineTrouble.UNSUPPORTED: (
@@ -99,7 +102,7 @@ _TIMELINE: _Table = {
 
 _PODS: _Table = {
     PodTrouble.IMAGE_PULL_FAILED: (Retry.INFRASTRUCTURE, "Check sparkImage and imagePullSecretNames of the class."),
-    PodTrouble.UNSCHEDULABLE: (Retry.INFRASTRUCTURE, "No node has room for it: ask for less, or add nodes."),
+    PodTrouble.UNSCHEDULABLE: (Retry.INFRASTRUCTURE, "No node has room for the pod: request less, or add nodes."),
     PodTrouble.CONFIGURATION: (
         Retry.INFRASTRUCTURE,
         "A Secret or service account that the class or the source names, or a key of it, is missing in the namespace.",
@@ -110,11 +113,11 @@ _PODS: _Table = {
     ),
     PodTrouble.START_TIMEOUT: (
         Retry.INFRASTRUCTURE,
-        "The Events of the pod say more; job.startTimeout of the class bounds the start.",
+        "See the Events of the pod; job.startTimeout of the class limits the time to start.",
     ),
     PodTrouble.INIT_FAILED: (
         Retry.INFRASTRUCTURE,
-        "Whoever injects containers into the pods of this namespace can say more.",
+        "Ask whoever injects containers into the pods of this namespace.",
     ),
     PodTrouble.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     PodTrouble.EVICTED: (Retry.INFRASTRUCTURE, _NOTHING),
@@ -126,15 +129,18 @@ _FAILURES: _Table = {
     FailureReason.INVALID_REQUEST: (Retry.ON_CHANGE, _SPEC_OR_CLASS),
     FailureReason.SOURCE_NOT_FOUND: (Retry.JOB, "Create the path, or correct it."),
     FailureReason.SOURCE_UNREADABLE: (Retry.JOB, "Replace or remove the file."),
-    FailureReason.SOURCE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Bring the brokers, or the schema registry, back."),
-    FailureReason.SOURCE_ACCESS_DENIED: (Retry.JOB, "Correct the Secret that the source names, and its rights."),
+    FailureReason.SOURCE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the brokers or the schema registry."),
+    FailureReason.SOURCE_ACCESS_DENIED: (
+        Retry.JOB,
+        "Correct the Secret that the source names, or the permissions of its user.",
+    ),
     FailureReason.INPUT_LOST: (
         Retry.JOB,
         "Restore the messages, or accept their loss with `source.kafka.onDataLoss: Skip`.",
     ),
     FailureReason.UPSTREAM_UNSUPPORTED: (
         Retry.JOB,
-        "Change what the message names in the upstream table, or ingest from what it was made from.",
+        "Change what the message names in the upstream table, or ingest from the source of the upstream table.",
     ),
     FailureReason.UPSTREAM_REWOUND: (
         Retry.JOB,
@@ -153,9 +159,12 @@ _FAILURES: _Table = {
     FailureReason.RECORD_KEY_NULL: (Retry.JOB, "Correct the files, or fill the key in the transform."),
     FailureReason.SCHEMA_INCOMPATIBLE: (Retry.JOB, "Cast the column in the transform, or correct the source."),
     FailureReason.TRANSFORM_INVALID: (Retry.JOB, "Correct the SQL."),
-    FailureReason.STORAGE_ACCESS_DENIED: (Retry.JOB, "Correct the Secret in the table's namespace and its rights."),
-    FailureReason.STORAGE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Bring the store back."),
-    FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Make room."),
+    FailureReason.STORAGE_ACCESS_DENIED: (
+        Retry.JOB,
+        "Correct the Secret in the table's namespace, or its permissions.",
+    ),
+    FailureReason.STORAGE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the store."),
+    FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Free space in the store."),
     FailureReason.LOCK_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Repair ZooKeeper, or correct its address."),
     FailureReason.CLOCK_BEHIND: (
         Retry.INFRASTRUCTURE,
@@ -165,7 +174,7 @@ _FAILURES: _Table = {
         Retry.JOB,
         "Declare the zone of the tool that writes the table as `timelineTimeZone`.",
     ),
-    FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what is there, or another path."),
+    FailureReason.TABLE_MISMATCH: (Retry.JOB, "Declare what the table has, or use another path."),
     FailureReason.CHECKPOINT_DAMAGED: (Retry.JOB, "Restore the part of the checkpoint that the message names."),
     FailureReason.OWNED_ELSEWHERE: (Retry.CONFLICT, _WHICH_OPERATOR),
     FailureReason.PATH_OUTSIDE_TABLE: (Retry.JOB, "Find out who wrote the plan; the message names it."),
@@ -173,7 +182,7 @@ _FAILURES: _Table = {
     FailureReason.RESTORE_PENDING: (Retry.JOB, "Finish the restore with the tool that began it."),
     FailureReason.SAVEPOINT_REFUSED: (Retry.NEVER, _ANOTHER_COMMIT),
     FailureReason.OPERATION_REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
-    FailureReason.NOT_VERIFIED: (Retry.NEVER, "Look at the table, then delete the HudiOperation."),
+    FailureReason.NOT_VERIFIED: (Retry.NEVER, "Check the table, then delete the HudiOperation."),
     FailureReason.NOT_ERASED: (Retry.NEVER, _ERASE_AGAIN),
     FailureReason.OUT_OF_MEMORY: (Retry.JOB, _MORE_MEMORY),
     FailureReason.CONFLICT: (Retry.CONFLICT, _NOTHING),
@@ -220,7 +229,7 @@ _SERVICES: _Table = {
     Reason.BELOW_THRESHOLD: (Retry.NEVER, ""),
     Reason.NOTHING_TO_DO: (Retry.NEVER, ""),
     Reason.COUNTER_UNCERTAIN: (Retry.WHEN_CLEARED, "Restore the file that `status.timeline.problems` names."),
-    Reason.RETRIES_EXHAUSTED: (Retry.ON_CHANGE, "Remove the cause, then change the spec or class, or ask for a run."),
+    Reason.RETRIES_EXHAUSTED: (Retry.ON_CHANGE, "Remove the cause, then change the spec or class, or request a run."),
     Reason.INVALID_SCHEDULE: (Retry.WHEN_CLEARED, "Correct the schedule."),
 }
 
@@ -240,7 +249,7 @@ _WAITING: _Table = {
     Waiting.INGESTION_FIRST: (Retry.WHEN_CLEARED, "See the condition Fresh."),
     Waiting.WAITING_FOR_QUIET: (
         Retry.WHEN_CLEARED,
-        "Stop the other writers, or make all of them Optimistic under a lock.",
+        "Stop the other writers, or let all writers share a lock in mode Optimistic.",
     ),
     Waiting.MAINTENANCE: (Retry.WHEN_CLEARED, "See the HudiOperation that the message names."),
     Waiting.CHECKING_COMMITS: (Retry.WHEN_CLEARED, _NOTHING),
@@ -255,7 +264,7 @@ _TABLES: _Table = {
     TableReason.DRIFT: (Retry.INTERVENTION, "Declare what the table has."),
     TableReason.RECORDS_SKIPPED: (
         Retry.NEVER,
-        "Bring the rows from elsewhere; keep messages for longer, or read more often. `onDataLoss: Fail` clears it.",
+        "Load the rows from elsewhere; retain messages longer, or read more often. `onDataLoss: Fail` clears it.",
     ),
     TableReason.FRESH: (Retry.NEVER, ""),
     TableReason.FRESHNESS_MISSED: (Retry.WHEN_CLEARED, "The message says what ingestion waits for."),
@@ -268,7 +277,7 @@ _CLASSES: _Table = {
     ClassReason.ACCEPTED: (Retry.NEVER, ""),
     ClassReason.UNSAFE_SETTING_ALLOWED: (
         Retry.NEVER,
-        "Name only what the owners of all tables of the class are trusted with.",
+        "Allow only what the owners of all tables of the class are trusted with.",
     ),
 }
 
@@ -293,9 +302,12 @@ _SAVEPOINTS: _Table = {
     ),
     SavepointReason.REFUSED: (Retry.INTERVENTION, _ANOTHER_COMMIT),
     SavepointReason.LOST: (Retry.INTERVENTION, "Create another HudiSavepoint."),
-    SavepointReason.EXPIRED: (Retry.NEVER, "Nothing; delete the resource when you like."),
+    SavepointReason.EXPIRED: (Retry.NEVER, "Nothing; the resource can be deleted."),
     SavepointReason.REMOVED: (Retry.NEVER, ""),
-    SavepointReason.RETAINED: (Retry.NEVER, "Adopt it by a HudiSavepoint with its instant, or remove it by hand."),
+    SavepointReason.RETAINED: (
+        Retry.NEVER,
+        "Adopt it with a HudiSavepoint that names its instant, or remove it by hand.",
+    ),
 }
 
 _OPERATIONS: _Table = {
@@ -305,14 +317,15 @@ _OPERATIONS: _Table = {
     OperationReason.DRAINING: (Retry.WHEN_CLEARED, _NOTHING),
     OperationReason.AT_WORK: (Retry.WHEN_CLEARED, _NOTHING),
     OperationReason.VERIFYING: (Retry.WHEN_CLEARED, _NOTHING),
-    OperationReason.RETRYING: (Retry.JOB, "Remove the cause that the message names: the next run goes on."),
+    OperationReason.RETRYING: (Retry.JOB, "Remove the cause that the message names: the next run continues."),
     OperationReason.SUCCEEDED: (Retry.NEVER, ""),
-    OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Look at the table, then delete the HudiOperation."),
+    OperationReason.NOT_VERIFIED: (Retry.INTERVENTION, "Check the table, then delete the HudiOperation."),
     OperationReason.NOT_ERASED: (Retry.INTERVENTION, _ERASE_AGAIN),
     OperationReason.CASCADING: (Retry.WHEN_CLEARED, "See the HudiOperations that `status.cascade` names."),
     OperationReason.CASCADE_FAILED: (
         Retry.INTERVENTION,
-        "Remove the cause that the named HudiOperation gives, then erase the same keys by another one with `cascade`.",
+        "Remove the cause that the named HudiOperation gives, then erase the same keys with another one that sets "
+        "`cascade`.",
     ),
     OperationReason.KEYS_LOST: (Retry.INTERVENTION, "Create another HudiOperation that erases the same keys."),
     OperationReason.REFUSED: (Retry.NEVER, _ANOTHER_OPERATION),
@@ -324,7 +337,7 @@ _OPERATIONS: _Table = {
     OperationReason.TARGET_CHANGED: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.COMES_AGAIN: (
         Retry.NEVER,
-        "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, if it is to be done.",
+        "Create another HudiOperation, without the annotation `hudi-operator.io/operation-uid`, to run it again.",
     ),
     OperationReason.NOT_LATEST: (Retry.NEVER, _ANOTHER_OPERATION),
     OperationReason.TOO_MANY: (Retry.WHEN_CLEARED, "Delete operations that wait, or raise `operations.maxPerTable`."),

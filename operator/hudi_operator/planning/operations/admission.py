@@ -27,7 +27,8 @@ def admitted(
         name = table_class.metadata.name if table_class is not None else "of the table"
         return waits(
             OperationReason.NOT_ALLOWED,
-            f"The HudiTableClass {name} allows no {spec.kind}: ask the platform team to add it to operations.allowed.",
+            f"The HudiTableClass {name} does not allow {spec.kind}: ask the platform team to add it to "
+            "operations.allowed.",
         )
     if (refused := _comes_again(resource) or _beside_others(resource, observation)) is not None:
         return refused
@@ -38,8 +39,8 @@ def admitted(
     if shown is not None and shown.instant != job.instant:
         return fails(
             OperationReason.TARGET_CHANGED,
-            f"It was to be a {wording_of(shown)}, and what it names is of commit {job.instant} by now. Create another "
-            "one. Nothing was changed.",
+            f"The operation was shown as a {wording_of(shown)}, but what it names is now on commit {job.instant}. "
+            "Create another HudiOperation. Nothing was changed.",
         )
     asks = settings.approval is OperationApproval.MANUAL or cascade_asks_for_approval(resource, observation)
     if asks and not spec.approved and not spec.dry_run:
@@ -60,9 +61,9 @@ def _comes_again(resource: HudiOperation) -> Answer | None:
         return None
     return fails(
         OperationReason.COMES_AGAIN,
-        f"It is a copy of a HudiOperation that there was before (uid {named[:_SHOWN]}), as one that was restored from "
-        "a backup: what that did may be undone by doing it again. Create another, without the annotation "
-        f"{OPERATION_UID_ANNOTATION}, if it is to be done. Nothing was changed.",
+        f"This is a copy of an earlier HudiOperation (uid {named[:_SHOWN]}), such as one restored from a backup. "
+        "Running it again could undo what was done since. To run it, create another HudiOperation without the "
+        f"annotation {OPERATION_UID_ANNOTATION}. Nothing was changed.",
     )
 
 

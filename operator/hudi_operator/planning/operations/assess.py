@@ -91,8 +91,8 @@ def assess(
 
 def _without_keys(one: Declared, *, now: datetime) -> Declared:
     message = (
-        "It had begun to erase, and its HudiOperation was removed by hand: only that held the keys. Create another one "
-        "that erases the same keys; it does all that is left."
+        "The erasure had begun when its HudiOperation, which alone held the keys, was removed by hand. Create another "
+        "HudiOperation that erases the same keys; it does all that is left."
     )
     over = {"state": OperationState.FAILED, "reason": OperationReason.KEYS_LOST, "finished_at": format_time(now)}
     return _with(one, message=message, **over)
@@ -103,7 +103,7 @@ def _admitted(
 ) -> tuple[Declared, NamedOperationJob | None]:
     assert one.resource is not None, "what has not begun and has no resource is forgotten"
     if count >= limit:
-        message = f"The class lets {limit} operations of a table wait at once; the table looks at it later."
+        message = f"The class allows {limit} unfinished operations per table; this one waits until another finishes."
         return _with(one, state=OperationState.PENDING, reason=OperationReason.TOO_MANY, message=message), None
     answer = admitted(one.resource, observation, shown=one.entry.job)
     if isinstance(answer, Answer):
@@ -172,16 +172,18 @@ def _following(
     if current.entry.begun and held.begun is not None:
         return _Following(reason=OperationReason.BLOCKED, message=held.begun)
     if job is None:
-        message = "What it is to do was lost from the status, so the operator cannot finish it. Look at the table."
+        message = (
+            "The status no longer says what the operation has to do, so the operator cannot finish it. Check the table."
+        )
         return _Following(reason=OperationReason.BLOCKED, message=message)
     retry_at = parse_time(current.entry.retry_at)
     if retry_at is not None and retry_at > now:
         return _Following(reason=OperationReason.RETRYING, message=current.entry.message, at=retry_at)
     if active:
-        message = f"No other Job starts; waiting for the end of {', '.join(one.name for one in active)}."
+        message = f"No other Job starts; waiting for {', '.join(one.name for one in active)} to end."
         return _Following(reason=OperationReason.DRAINING, message=message)
     at = None if current.may_start else now + SOON
-    message = "The table is at rest; its Job is next."
+    message = "No Job of the table runs; the Job of the operation starts next."
     return _Following(reason=OperationReason.DRAINING, message=message, at=at, starts=current.may_start)
 
 
@@ -213,7 +215,7 @@ def _behind(
     changes = {
         "state": OperationState.PENDING,
         "reason": OperationReason.WAITING,
-        "message": f"It waits for HudiOperation {current.entry.resource}.",
+        "message": f"Waiting for HudiOperation {current.entry.resource}.",
     }
     return entry.model_copy(update=changes)
 
@@ -261,7 +263,7 @@ def _settled(
     changes = {
         "state": OperationState.RUNNING,
         "reason": OperationReason.AT_WORK,
-        "message": f"Job {job.name} is decided.",
+        "message": f"Job {job.name} is about to be created.",
         "job": job.operation,
         "started_at": entry.started_at or format_time(now),
         "retry_at": None,

@@ -19,7 +19,7 @@ from hudi_operator.planning.operations.answer import Answer, fails, waits
 from hudi_operator.planning.policy.paths import is_allowed
 
 _UNCHANGED = "Nothing was changed."
-_ALONE = "erase from each table by a HudiOperation of its own, the one that is read first"
+_ALONE = "erase from each table with a HudiOperation of its own, upstream tables first"
 
 
 def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer | None:
@@ -28,7 +28,7 @@ def cascade_problem(resource: HudiOperation, observation: Observation) -> Answer
         return None
     derived = observation.derived
     if derived is None:
-        return waits(OperationReason.WAITING, "It is not known yet which tables read this one.")
+        return waits(OperationReason.WAITING, "The tables that read this one are not known yet.")
     if (refused := _lineage_problem(derived)) is not None:
         return refused
     found = [answer for one in derived.tables for answer in _problems(one, resource, observation.table)]
@@ -67,13 +67,13 @@ def _lineage_problem(derived: Derived) -> Answer | None:
     if lineage.circle is not None:
         root, other = lineage.circle
         return _refused(
-            f"The tables {root} and {other} read one another, so what is erased from one could come back from the "
-            f"other: take the source of one away, or {_ALONE}, while the others are suspended."
+            f"The tables {root} and {other} read each other, so erased rows could come back from the other table: "
+            f"remove the source of one, or {_ALONE}, while the others are suspended."
         )
     if len(lineage.tables) > MOST_CASCADED:
         return _refused(
-            f"{len(lineage.tables):,} tables read this one, or one that does, and {MOST_CASCADED} are the most: "
-            f"{_ALONE}."
+            f"{len(lineage.tables):,} tables read this one, directly or through others, and the limit is "
+            f"{MOST_CASCADED}: {_ALONE}."
         )
     return None
 
@@ -105,13 +105,13 @@ def key_problem(table: HudiTable, upstream: HudiTable) -> str | None:
     if set(table.spec.record_key) != set(fields):
         own = ", ".join(table.spec.record_key) or "none"
         return (
-            f"The table {name} reads this one and has other record keys ({own}, and not {', '.join(fields)}), so it "
-            f"cannot be told which of its records hold the keys: {_ALONE}."
+            f"The table {name} reads this one and has other record keys ({own} instead of {', '.join(fields)}), so the "
+            f"operator cannot tell which of its records hold the keys: {_ALONE}."
         )
     if table.spec.ingestion is not None and table.spec.ingestion.transform is not None:
         return (
-            f"The table {name} reads this one by a transform, so it is not certain that its record key is the same "
-            f"value: {_ALONE}."
+            f"The table {name} reads this one through a transform, so its record key may not be the same value: "
+            f"{_ALONE}."
         )
     return None
 
@@ -127,14 +127,14 @@ def _not_allowed(one: DerivedTable, table: HudiTable, resource: HudiOperation) -
     if one.table_class is None:
         return
     name, policy = one.table_class.metadata.name, one.table_class.spec
-    asks = f"of table {one.name}: ask the platform team to"
+    asks = f"for table {one.name}: ask the platform team to"
     if OperationKind.ERASE not in policy.operations.allowed:
-        message = f"The HudiTableClass {name} allows no Erase {asks} add it to operations.allowed."
+        message = f"The HudiTableClass {name} does not allow Erase {asks} add it to operations.allowed."
         yield waits(OperationReason.NOT_ALLOWED, message)
     keys_from = resource.spec.erase.keys_from if resource.spec.erase is not None else None
     namespace = table.metadata.namespace
     if keys_from is not None and not is_allowed(keys_from.path, policy.allowed_source_paths, namespace=namespace):
-        message = f"The HudiTableClass {name} allows no path like that of keysFrom {asks} add it to allowedSourcePaths."
+        message = f"The HudiTableClass {name} does not allow the path of keysFrom {asks} add it to allowedSourcePaths."
         yield waits(OperationReason.NOT_ALLOWED, message)
 
 

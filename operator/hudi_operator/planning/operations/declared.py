@@ -93,7 +93,7 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
     if told.reason == OperationReason.CASCADING:
         told = told.model_copy(update={"phase": OperationState.SUCCEEDED, "reason": OperationReason.SUCCEEDED})
     if may_have_begun(resource) and told.base_path not in {None, table.spec.base_path} and told.phase not in FINISHED:
-        message = f"It had begun on the table at {told.base_path}, which is another one. Nothing was changed here."
+        message = f"The operation had begun on another table, at {told.base_path}. Nothing was changed here."
         changes = {"phase": OperationState.FAILED, "reason": OperationReason.TABLE_NOT_FOUND, "message": message}
         told = told.model_copy(update=changes)
     is_over, begun = told.phase in FINISHED, may_have_begun(resource)
@@ -104,7 +104,7 @@ def _entry_of(resource: HudiOperation, table: HudiTable) -> TableOperation:
         dry_run=spec.dry_run,
         state=told.phase if is_over else OperationState.PENDING,
         reason=(told.reason if is_over else None) or OperationReason.WAITING,
-        message=(told.message or "") if is_over else "The operator has just seen it.",
+        message=(told.message or "") if is_over else "The operator has just seen the resource.",
         begun=begun,
         started_at=told.started_at,
         finished_at=told.finished_at,

@@ -52,7 +52,8 @@ def _after(
     if run.reason == FailureReason.NOT_VERIFIED or (report is not None and report.verified is False):
         message = (
             f"{run.message} The rows are not those that were counted before. Nothing starts on the table until this "
-            "HudiOperation is deleted: look at the table first, or restore it to another commit by another one."
+            "HudiOperation is deleted: check the table first, or restore it to another commit with another "
+            "HudiOperation."
         )
         return _finished(entry, OperationState.FAILED, OperationReason.NOT_VERIFIED, message, now=now)
     if run.reason == FailureReason.NOT_ERASED:
@@ -70,16 +71,16 @@ def after_failure(entry: TableOperation, run: RunStatus, settings: RetrySettings
     budget = settings.max_infrastructure_attempts if kind is FailureKind.INFRASTRUCTURE else settings.max_attempts
     if not entry.begun and kind is not FailureKind.CONFLICT and count >= budget:
         before = "" if may_be_left(entry.kind) else " before they changed anything"
-        message = f"{count} runs have failed{before}, the last one so: {run.message}"
+        message = f"{count} runs failed{before}. Last failure: {run.message}"
         return _finished(entry, OperationState.FAILED, run.reason or OperationReason.REFUSED, message, now=now)
     at = format_time(now + retry_delay(count, settings))
-    again = "is tried again" if may_be_left(entry.kind) else "is tried again; nothing was changed"
+    again = "is retried" if may_be_left(entry.kind) else "has changed nothing and is retried"
     what = "has begun and is finished by another run" if entry.begun else again
     changes = {
         "failures": count,
         "retry_at": at,
         "reason": OperationReason.RETRYING,
-        "message": f"It {what} from {at} on. The last run: {run.message}"[:_MESSAGE_LIMIT],
+        "message": f"The operation {what} from {at} on. Last run: {run.message}"[:_MESSAGE_LIMIT],
     }
     return entry.model_copy(update=changes)
 

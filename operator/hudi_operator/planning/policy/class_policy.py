@@ -63,8 +63,8 @@ def _path(
         )
     elif is_base and contains_prefix(path, allowed, namespace=namespace):
         message = (
-            f"is the whole of a folder in which class {name} allows tables ({', '.join(allowed)}): choose a folder "
-            "below it."
+            f"is itself a folder below which class {name} allows tables ({', '.join(allowed)}): choose a folder below "
+            "it."
         )
     else:
         return
@@ -129,8 +129,8 @@ def _lock(table: HudiTable, table_class: HudiTableClass) -> Iterator[Blocker]:
     if own is not None and "." in own.zookeeper.base_path and not table_class.spec.allow_shared_lock_keys:
         yield Blocker(
             reason=BlockerReason.SETTING_NOT_ALLOWED,
-            message=f"concurrency.lock.zookeeper.basePath {own.zookeeper.base_path} holds a dot, as the names of locks "
-            "do, so it may lie inside the lock of another table: choose a path without.",
+            message=f"concurrency.lock.zookeeper.basePath {own.zookeeper.base_path} contains a dot, as the names of "
+            "locks do, so it may lie inside the lock of another table: choose a path without a dot.",
             hides=False,
         )
     if lock_of(table, table_class.spec) is not None:
@@ -153,7 +153,7 @@ def _patterns(table: HudiTable) -> Iterator[Blocker]:
         if pattern is not None and (problem := _problem_of(pattern)):
             yield Blocker(
                 reason=BlockerReason.INVALID_PATTERN,
-                message=f"{field} is no regular expression: {problem}; correct it.",
+                message=f"{field} is not a regular expression: {problem}; correct it.",
                 hides=False,
             )
 

@@ -81,7 +81,7 @@ def _message(class_name: str, left_out: list[str]) -> str:
         )
     named = ", ".join(left_out[:_NAMED]) + (f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else "")
     return (
-        f"{_FIELD}: no entry of allowedKafka of class {class_name} allows all that the source names; the nearest lacks "
-        f"{named}: name what one entry allows, or ask the platform team to add it. Of a topicPattern the part before "
-        "the first wildcard must lie inside what is allowed."
+        f"{_FIELD}: no entry of allowedKafka of class {class_name} allows all that the source names; the closest one "
+        f"lacks {named}. Use only what one entry allows, or ask the platform team to add it. The part of a "
+        "topicPattern before the first wildcard must lie inside what is allowed."
     )

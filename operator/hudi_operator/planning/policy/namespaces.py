@@ -29,13 +29,13 @@ def namespace_blocker(table_class: HudiTableClass, namespace: str, labels: Label
         return None
     name = table_class.metadata.name
     message = (
-        f"HudiTableClass {name} is not for tables of namespace {namespace}: name another class in "
+        f"HudiTableClass {name} does not allow tables of namespace {namespace}: name another class in "
         "spec.tableClassName, or ask the platform team to allow the namespace."
     )
     if allowed.selector is not None and labels is None:
         message = (
-            f"Whether HudiTableClass {name} is for tables of namespace {namespace} depends on the labels of the "
-            "namespace, which the operator cannot read: the platform team has to let it get namespaces."
+            f"HudiTableClass {name} selects namespaces by their labels, and the operator cannot read those of "
+            f"namespace {namespace}: ask the platform team to let the operator get namespaces."
         )
     return Blocker(reason=BlockerReason.CLASS_NOT_ALLOWED, message=message)
 

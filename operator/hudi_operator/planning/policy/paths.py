@@ -79,9 +79,9 @@ def path_problem(url: str) -> str | None:
     """
     location, canonical = _location(url), canonical_path(url)
     if location is None:
-        return "is no absolute path in a known store, or holds '..'"
+        return "is not an absolute path in a known store, or contains '..'"
     if location.bucket != location.bucket.lower():
-        return "has capitals in its bucket, which makes it another one than the class allows"
+        return "has capital letters in its bucket, so it is not the bucket that the class allows"
     if any(segment.lower() in INNER_FOLDERS for segment in canonical.split("/")):
         return f"lies in a folder {' or '.join(INNER_FOLDERS)}"
     return None

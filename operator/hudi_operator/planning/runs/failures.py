@@ -117,9 +117,9 @@ def _hopeless(last: RunStatus, *, now: datetime) -> Decision:
     return Decision(
         due=due,
         reason=Reason.RETRY if due else Reason.WAITING_FOR_SPEC_CHANGE,
-        message="The last run failed because its request is invalid. It is tried again when the spec, the class, the "
-        f"Spark image or the operator changes, or when the annotation {REQUESTED_AT_ANNOTATION} asks for it; without "
-        f"that at {format_time(at)}.",
+        message="The last run failed because its request is invalid. It is retried when the spec, the class, the "
+        f"Spark image or the operator changes, or when the annotation {REQUESTED_AT_ANNOTATION} asks for it; "
+        f"otherwise at {format_time(at)}.",
         at=at,
     )
 
@@ -135,9 +135,9 @@ def _exhausted(memory: ServiceStatus, last: RunStatus, retry: RetrySettings, *, 
             return Decision(
                 due=False,
                 reason=Reason.RETRIES_EXHAUSTED,
-                message=f"Failed {_times(failures)}{why}, as often as the class allows, at last with "
+                message=f"Failed {_times(failures)}{why}, the limit of the class; the last reason is "
                 f"{last.reason or last.outcome}. Remove the cause, then change the spec or the class, or set the "
-                f"annotation {REQUESTED_AT_ANNOTATION}; without that it is tried again at {format_time(at)}.",
+                f"annotation {REQUESTED_AT_ANNOTATION}; otherwise it is retried at {format_time(at)}.",
                 at=at,
             )
     return None

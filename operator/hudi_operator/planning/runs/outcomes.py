@@ -86,7 +86,7 @@ def _result(observed: JobObservation | None) -> TaskResult | None:
 
 def _success_message(result: TaskResult | None) -> str:
     if result is None or result.outcome is not Outcome.SUCCEEDED:
-        return "The driver did not report success, and what it did is completed in the timeline."
+        return "The driver did not report success, but the timeline shows its work as completed."
     return result.message
 
 
@@ -96,8 +96,8 @@ def _failure(job: ActiveJob, *, observed: JobObservation | None, result: TaskRes
     if result is not None:
         return Failure(
             reason=RunTrouble.NOT_CONFIRMED,
-            message="The driver reported success, but the timeline holds nothing that this run completed: "
-            "look at who else writes or restores the table.",
+            message="The driver reported success, but the timeline holds nothing that this run completed: find out "
+            "who else writes or restores the table.",
         )
     if observed is None:
         return _lost(job)
@@ -132,7 +132,7 @@ def _died(job: ActiveJob, observed: JobObservation) -> Failure:
     code = "unknown" if observed.exit_code is None else str(observed.exit_code)
     return Failure(
         reason=RunTrouble.DRIVER_DIED,
-        message=f"The driver ended with exit code {code} and no report; the log of Job {observed.name} says more.",
+        message=f"The driver ended with exit code {code} and no report; see the log of Job {observed.name}.",
     )
 
 

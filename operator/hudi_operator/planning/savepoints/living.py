@@ -35,7 +35,7 @@ def _to_be_made(declared: Declared, seen: Seen) -> Answer:
     if seen.timeline is None or newest is None:
         return _waits(declared, seen, SavepointReason.NO_COMMIT, "The table has no commit yet."), None
     if not declared.is_held:
-        return _waits(declared, seen, SavepointReason.WAITING, "The operator has just seen it."), None
+        return _waits(declared, seen, SavepointReason.WAITING, "The operator has just seen the resource."), None
     passed_over = _passed_over(declared, seen, seen.timeline)
     if passed_over is not None:
         return _chosen_again(declared, newest, passed_over, seen, seen.timeline)
@@ -43,7 +43,10 @@ def _to_be_made(declared: Declared, seen: Seen) -> Answer:
 
 
 def _lost(declared: Declared, seen: Seen) -> TableSavepoint:
-    message = f"The savepoint on {declared.target} is no longer in the table. It is not made again; create another."
+    message = (
+        f"The savepoint on {declared.target} is no longer in the table. It is not made again; create another "
+        "HudiSavepoint."
+    )
     return entry(declared, seen, SavepointState.LOST, SavepointReason.LOST, message)
 
 
@@ -71,7 +74,7 @@ def _there(declared: Declared, target: str, seen: Seen, timeline: Timeline) -> T
     """Take a savepoint of the table for the resource's own, unless it is another's."""
     owner, refused = seen.owner(target, declared), SavepointReason.ALREADY_SAVEPOINTED
     if owner is not None:
-        message = f"HudiSavepoint {owner} has the savepoint on {target}, and there can be one on a commit."
+        message = f"HudiSavepoint {owner} already has the savepoint on {target}; a commit can have only one."
         return entry(declared, seen, SavepointState.REFUSED, refused, message)
     if target == seen.takeover and declared.since is None:
         message = f"The savepoint on {target} is the operator's own from the takeover, which removes it later."
@@ -121,8 +124,8 @@ def _chosen_again(declared: Declared, newest: str, why: Refusal, seen: Seen, tim
 def _wanted(declared: Declared, target: str | None, newest: str, seen: Seen, timeline: Timeline) -> Answer:
     if target is None and (newest in seen.saved or newest in seen.claimed):
         message = (
-            f"The newest commit {newest} has a savepoint already, and there can be one on a commit: the next commit is "
-            "kept. Name the instant instead to adopt the savepoint."
+            f"The newest commit {newest} already has a savepoint, and a commit can have only one: the next commit is "
+            "kept. To adopt the savepoint, name its instant instead."
         )
         return _waits(declared, seen, SavepointReason.ALREADY_SAVEPOINTED, message), None
     instant = target or newest
@@ -131,7 +134,7 @@ def _wanted(declared: Declared, target: str | None, newest: str, seen: Seen, tim
         passes = refusal[0] is SavepointReason.INSTANT_PENDING or (target is None and refusal[0] in _PASSED_OVER)
         return entry(declared, seen, SavepointState.WAITING if passes else SavepointState.REFUSED, *refusal), None
     seen.claim(instant, declared)
-    told = _waits(declared, seen, SavepointReason.WAITING, "It waits for its turn.")
+    told = _waits(declared, seen, SavepointReason.WAITING, "Waiting for its turn.")
     return told, Work(what=SavepointWork.MAKE, instant=instant)
 
 
@@ -139,7 +142,7 @@ def _taken(declared: Declared, instant: str, seen: Seen) -> Refusal | None:
     owner = seen.owner(instant, declared)
     if owner is None:
         return None
-    message = f"HudiSavepoint {owner} asks for the savepoint on {instant}, and there can be one on a commit."
+    message = f"HudiSavepoint {owner} already asks for the savepoint on {instant}; a commit can have only one."
     return SavepointReason.ALREADY_SAVEPOINTED, message
 
 

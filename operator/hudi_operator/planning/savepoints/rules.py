@@ -31,14 +31,14 @@ def refusal_of(instant: str, timeline: Timeline) -> Refusal | None:
     """Return why there can be no savepoint on an instant, or None."""
     found = [one for one in timeline.instants if one.time == instant]
     if not found or not is_instant(instant):
-        message = f"The active timeline holds no instant {instant}: it was archived or undone, or never was there."
+        message = f"The active timeline holds no instant {instant}: it was archived or undone, or never existed."
         return SavepointReason.INSTANT_NOT_FOUND, message
     if any(one.is_completed and one.action in COMMITS for one in found):
         return _cleaned(instant, timeline.counters)
     if any(one.action in _BECOME_COMMITS for one in found):
         message = f"{found[0].action} {instant} is pending; a savepoint needs a commit that has completed."
         return SavepointReason.INSTANT_PENDING, message
-    message = f"{instant} is a {found[0].action} and no commit, so it has no files to keep."
+    message = f"{instant} is a {found[0].action}, not a commit, so it has no files to keep."
     return SavepointReason.NOT_A_COMMIT, message
 
 
@@ -56,5 +56,5 @@ def _cleaned(instant: str, counters: Counters) -> Refusal | None:
     time, kept = counters.last_clean, keeps_from(counters)
     if time is None or time < instant or kept is None or instant >= kept:
         return None
-    message = f"The clean {time} keeps files from commit {kept} on: those of {instant} may be gone."
+    message = f"The clean {time} keeps files from commit {kept} on: files of {instant} may be gone."
     return SavepointReason.INSTANT_CLEANED, message

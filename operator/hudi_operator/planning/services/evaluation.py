@@ -84,10 +84,10 @@ def _switched_off(case: Case, service: Service, evaluation: Evaluation) -> Decis
     mode = mode_of(case.table.spec, service)
     name = service.lower()
     if mode is ServiceMode.INLINE and not _is_stuck(case, service, evaluation):
-        message = f"spec.{name}.mode is Inline: it runs inside the writer, after the commit."
+        message = f"spec.{name}.mode is Inline: the service runs inside the writer, after the commit."
         return Decision(due=False, reason=Reason.INLINE, message=message)
     if mode is ServiceMode.DISABLED:
-        message = f"spec.{name}.mode is Disabled, or there is nothing of the kind in a table of this type."
+        message = f"spec.{name}.mode is Disabled, or the service does not apply to tables of this type."
         return Decision(due=False, reason=Reason.DISABLED, message=message)
     return None
 

@@ -55,10 +55,9 @@ def skipped_input(
     last = running[-1].skipped or () if running else memory.skipped
     if table.passes_over_losses and (known or last):
         return TableReason.RECORDS_SKIPPED, (
-            "Messages of the source were gone before they could be read: "
-            f"{losses(known, last)}. Their rows are not in the table, and ingestion goes "
-            "on, because onDataLoss is Skip. With onDataLoss Fail it stops at the next loss, and this is counted no "
-            "longer."
+            f"Messages of the source were gone before they could be read: {losses(known, last)}. Their rows are not in "
+            "the table; ingestion continues, because onDataLoss is Skip. With onDataLoss Fail it stops at the next "
+            "loss, and this condition goes away."
         )
     return (TableReason.INPUT_SKIPPED, _skipped_files(memory)) if table.reads_files and memory.files_skipped else None
 
@@ -71,9 +70,9 @@ def losses(known: int, last: Iterable[str]) -> str:
 def _skipped_files(memory: ServiceStatus) -> str:
     named = ", ".join(memory.skipped)
     return (
-        f"{memory.files_skipped:,} files of the source match and are not read, because they are older than what "
-        f"release 0.1 had read and did not match when its checkpoint was taken over: {named}. To have them read once, "
-        f"set the annotation {RESCAN_ANNOTATION}=skipped; to leave them out, narrow pathGlob."
+        f"{memory.files_skipped:,} files of the source match pathGlob but are not read, because they are older than "
+        f"what release 0.1 had read and did not match when its checkpoint was taken over: {named}. To read them once, "
+        f"set the annotation {RESCAN_ANNOTATION}=skipped; to exclude them, narrow pathGlob."
     )
 
 

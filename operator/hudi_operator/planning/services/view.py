@@ -55,8 +55,8 @@ def finish_pending(view: ServiceView, times: Collection[str], *, waits_for_heart
         return Decision(
             due=False,
             reason=Reason.WAITING_FOR_HEARTBEAT,
-            message=f"The inflight {name} is finished from {format_time(alive_until)} on: until then Hudi may take its "
-            "run for alive.",
+            message=f"The inflight {name} is finished from {format_time(alive_until)} on: until then Hudi may "
+            "consider its run alive.",
             at=alive_until,
         )
     return Decision(
@@ -94,11 +94,11 @@ def left_alone(pending: PendingStatus) -> str:
     if pending.owner is PendingOwner.THIS_TABLE:
         return (
             f"The {pending.state.lower()} {named(pending)}, which run {pending.run} left behind, is left alone until "
-            f"{pending.left_alone_until}: it shows a heartbeat, and it is not certain that its writer has ended."
+            f"{pending.left_alone_until}: it has a heartbeat, and its writer may not have ended."
         )
     return (
-        f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because it may "
-        "be at work."
+        f"The {pending.state.lower()} {named(pending)} is left alone until {pending.left_alone_until}, because its "
+        "writer may be at work."
     )
 
 

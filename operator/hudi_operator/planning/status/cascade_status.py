@@ -55,7 +55,7 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
     going = [one for one in entries if one.phase not in FINISHED]
     creates = tuple(one.table for one in going if one.phase is None)
     if going:
-        message = f"It is done on the table itself. On those that read it: {_told(going)}"
+        message = f"Done on the table itself. On the tables that read it: {_told(going)}"
         return Cascade(
             entries=entries,
             phase=OperationState.RUNNING,
@@ -65,11 +65,11 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
         )
     failed = [one for one in entries if one.phase is OperationState.FAILED]
     if failed:
-        message = f"It is done on the table itself, and not on all that read it: {_told(failed)}"
+        message = f"Done on the table itself, but not on all tables that read it: {_told(failed)}"
         return Cascade(
             entries=entries, phase=OperationState.FAILED, reason=OperationReason.CASCADE_FAILED, message=message
         )
-    also = f" The same from {', '.join(one.table for one in entries)}." if entries else ""
+    also = f" Also erased from {', '.join(one.table for one in entries)}." if entries else ""
     return Cascade(
         entries=entries,
         phase=OperationState.SUCCEEDED,
@@ -83,12 +83,12 @@ def _look(one: CascadedErasure, operation: HudiOperation, seen: CascadeSeen) -> 
     if one.phase in FINISHED:
         return one
     if found is None:
-        gone = seen.unsuitable.get(one.table) if one.phase is None else "It was deleted before it had finished."
+        gone = seen.unsuitable.get(one.table) if one.phase is None else "It was deleted before it finished."
         return one if gone is None else _failed(one, gone)
     if isinstance(found, InvalidObject):
         return _failed(one, f"It is not valid: {found.message}")
     if not is_cascaded_from(found, operation):
-        return _failed(one, "Another HudiOperation has its name.")
+        return _failed(one, "Another HudiOperation has this name.")
     told = found.status
     return one.model_copy(update={"phase": told.phase, "message": (told.message or "")[:_SHORT]})
 

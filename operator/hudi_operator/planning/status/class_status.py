@@ -57,7 +57,7 @@ def unsafe_settings(spec: HudiTableClassSpec) -> Iterator[str]:
         for key in keys:
             if key.endswith("*"):
                 if not opened_by(key):
-                    yield f"{field}: {key} opens nothing, because no key of it is known to be harmless."
+                    yield f"{field}: {key} allows nothing, because none of its keys is known to be harmless."
             elif (risk := risk_of(key)) is not None:
                 yield f"{field}: {key} {risk}."
     for field, settings in (("sparkConf", spec.spark_conf), ("hudiOptions", spec.hudi_options)):

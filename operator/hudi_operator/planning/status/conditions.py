@@ -99,14 +99,13 @@ def _abnormal(observation: Observation, plan: Plan, found: Readiness, make: Cond
 
 def _overdue_message(overdue: tuple[PendingStatus, ...]) -> str:
     oldest = overdue[0]
-    whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it"
+    whose = "" if oldest.owner is PendingOwner.THIS_TABLE else "Another tool or an unknown run began it. "
     if oldest.left_alone_until is not None:
-        whose += f", and it is left alone until {oldest.left_alone_until}"
+        whose += f"It is left alone until {oldest.left_alone_until}. "
     others = f" {len(overdue) - 1} more are overdue too." if len(overdue) > 1 else ""
     return (
         f"{oldest.action} {oldest.time} has been {oldest.state.lower()} since {oldest.since}. "
-        f"{f'{whose}. ' if whose else ''}{oldest.blocks}{others} See the service under status.services for what is "
-        "done about it."
+        f"{whose}{oldest.blocks}{others} See the service under status.services for what is done about it."
     )
 
 

@@ -60,8 +60,8 @@ def _complete(lag: Lag) -> str:
 def _missed(lag: Lag, asked: str, known: FreshnessStatus | None, *, now: datetime) -> str:
     behind = _duration(lag.at_least(now))
     return (
-        f"{_complete(lag)}{_left(known)}. It may be {asked} behind: that is missed since {format_time(lag.missed_at)}, "
-        f"and it is at least {behind} behind now."
+        f"{_complete(lag)}{_left(known)}. The freshness of {asked} has been missed since {format_time(lag.missed_at)}; "
+        f"the table is at least {behind} behind now."
     )
 
 
@@ -85,12 +85,15 @@ def _duration(length: timedelta) -> str:
 def _unknown(spec: HudiTableSpec, ingestion: ServiceStatus) -> str:
     last = ingestion.last_run
     if spec.suspend:
-        return "The table is suspended, and no run has said how far its source has been read."
+        return "The table is suspended, and no run has reported how far its source has been read."
     if last is None or failure_kind(last) is not None:
-        return f"No run of this source has ended well yet: how far behind it is, is not known. {ingestion.message}"
+        return (
+            "No run of this source has succeeded yet, so it is not known how far behind the table is. "
+            f"{ingestion.message}"
+        )
     return (
-        "No run of this source has said yet how far it was read; the next one will, unless its Spark image is older "
-        f"than the operator. {ingestion.message}"
+        "No run of this source has reported yet how far it was read; the next one will, unless its Spark image is "
+        f"older than the operator. {ingestion.message}"
     )
 
 
@@ -102,9 +105,9 @@ def _what_helps(ingestion: ServiceStatus, *, suspended: bool) -> str:
         return f"The last run failed: see the condition Ingested. {ingestion.message}"
     if ingestion.more_input:
         return (
-            "Runs leave input behind at their limits: raise maxBytesPerRun or maxFilesPerRun, or give the driver more "
-            f"under spec.execution. {ingestion.message}"
+            "Runs reach their limits and leave input unread: raise maxBytesPerRun or maxFilesPerRun, or give the "
+            f"driver more resources under spec.execution. {ingestion.message}"
         )
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
-        return f"A shorter schedule reads sooner. {ingestion.message}"
+        return f"A shorter schedule reads it sooner. {ingestion.message}"
     return ingestion.message

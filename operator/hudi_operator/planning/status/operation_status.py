@@ -79,7 +79,9 @@ def decide_operation(
 
 
 def _invalid(operation: InvalidObject, *, now: datetime) -> HudiOperationStatus:
-    message = f"The spec is not valid for this version of the operator: {operation.message}. Create another."
+    message = (
+        f"The spec is not valid for this version of the operator: {operation.message}. Create another HudiOperation."
+    )
     make = ConditionMaker(generation=operation.metadata.generation, now=now)
     found = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
     changes = {
@@ -185,8 +187,8 @@ def _unanswered(operation: HudiOperation, table: HudiTable | InvalidObject | Non
         message = f"There is no HudiTable {operation.spec.table_ref.name} in this namespace."
         return OperationReason.TABLE_NOT_FOUND, message
     if len(table.status.operations) >= OPERATIONS_SHOWN:
-        return OperationReason.TOO_MANY, "The table looks at no further operations."
-    return OperationReason.WAITING, "The table has not answered yet."
+        return OperationReason.TOO_MANY, "The table has its maximum of operations and considers no further ones."
+    return OperationReason.WAITING, "Waiting for the next reconcile of the table."
 
 
 def entry_of(
@@ -237,7 +239,10 @@ def _ending_cascade(operation: HudiOperation | InvalidObject) -> OperationStep |
     if known.reason != OperationReason.CASCADING:
         return None
     waiting = ", ".join(one.table for one in known.cascade if one.phase not in FINISHED)
-    left = f"It goes before it is done on the tables that read its own: {waiting}. What has begun there is finished."
+    left = (
+        f"The resource is removed before the erasure is done on the tables that read this one: {waiting}. What has "
+        "begun there is finished."
+    )
     notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left[:_MESSAGE_LIMIT])
     return OperationStep(released=left, notice=notice)
 
@@ -249,15 +254,15 @@ def _ending_alone(
     entry = entry_of(operation, table)
     is_over = entry is not None and entry.state in FINISHED
     if table is None:
-        message = "Its table is gone."
+        message = "The table is gone."
         left = f"{message} The operation had begun and was not finished: the folder may be half restored."
         unfinished = begun and not is_over and _is_open(operation)
         notice = Transition(warning=True, reason=OperationEvent.LEFT, message=left) if unfinished else None
         return OperationStep(released=left if unfinished else message, notice=notice)
     if isinstance(table, InvalidObject) and not begun and not has_begun(table.status):
-        return OperationStep(released="It had not begun, and nothing starts on a table that cannot be read.")
+        return OperationStep(released="The operation had not begun, and nothing starts on a table that cannot be read.")
     if is_over or (entry is None and not (begun and _is_open(operation))):
-        return OperationStep(released=entry.message if entry is not None else "It had not begun.")
+        return OperationStep(released=entry.message if entry is not None else "The operation had not begun.")
     if isinstance(operation, InvalidObject):
         return OperationStep(requeue=ENDING_SECONDS)
     return OperationStep(status=_status(operation, table, now=now), requeue=ENDING_SECONDS)

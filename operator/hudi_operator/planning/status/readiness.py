@@ -220,8 +220,8 @@ def _missing(observation: Observation) -> Readiness | None:
     return Readiness(
         ready=ConditionStatus.FALSE,
         reason=TableReason.TABLE_NOT_FOUND,
-        message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool has made "
-        "one; the operator makes none while spec.managementPolicy is Observe.",
+        message=f"There is no Hudi table at {spec.base_path}: check spec.basePath, or wait until another tool creates "
+        "it; the operator creates none while spec.managementPolicy is Observe.",
     )
 
 

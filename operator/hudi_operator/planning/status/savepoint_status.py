@@ -53,7 +53,10 @@ def decide_savepoint(
     if savepoint.metadata.deletion_timestamp is not None:
         return _ending(savepoint, table, now=now)
     if isinstance(savepoint, InvalidObject):
-        message = f"The spec is not valid for this version of the operator: {savepoint.message}. Create another."
+        message = (
+            f"The spec is not valid for this version of the operator: {savepoint.message}. Create another "
+            "HudiSavepoint."
+        )
         make = ConditionMaker(generation=savepoint.metadata.generation, now=now)
         conditions = tuple(_stalled(make, BlockerReason.INVALID_SPEC, message))
         changes = {
@@ -125,9 +128,11 @@ def _unanswered(
     if any(one.reason in {SavepointReason.EXPIRED, SavepointReason.LOST} for one in told):
         return iter(told)  # is over, and the table has no place for it
     if sum(one.resource is not None for one in table.status.savepoints) >= MOST_RELATED:
-        message = f"More than {MOST_RELATED} HudiSavepoints name the table; it looks at no further ones."
+        message = f"More than {MOST_RELATED} HudiSavepoints name the table; the operator considers no further ones."
         return _stalled(make, SavepointReason.TOO_MANY, message)
-    return _reconciling(make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "The table has not answered yet.")
+    return _reconciling(
+        make, ConditionStatus.UNKNOWN, TableReason.PROGRESSING, "Waiting for the next reconcile of the table."
+    )
 
 
 def _answered(savepoint: HudiSavepoint, entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
@@ -149,11 +154,11 @@ def _kept(entry: TableSavepoint, make: ConditionMaker) -> Iterator[Condition]:
     else:
         yield make(ConditionType.READY, ConditionStatus.TRUE, SavepointReason.KEPT, entry.message)
     reason, message = {
-        ConditionStatus.TRUE: (SavepointReason.KEPT, "No clean before the savepoint took files of the commit."),
+        ConditionStatus.TRUE: (SavepointReason.KEPT, "No clean before the savepoint removed files of the commit."),
         ConditionStatus.FALSE: (SavepointReason.INSTANT_CLEANED, gone),
         ConditionStatus.UNKNOWN: (
             SavepointReason.CLEANS_UNKNOWN,
-            "The active timeline does not tell whether a clean before the savepoint took files of the commit.",
+            "The active timeline does not show whether a clean before the savepoint removed files of the commit.",
         ),
     }[complete]
     yield make(ConditionType.DATA_COMPLETE, complete, reason, message)
@@ -189,11 +194,11 @@ def _ending(
         return SavepointStep(status=None)
     if (why := _not_waited_for(savepoint, table, now=now)) is not None:
         return SavepointStep(
-            status=None, stays=True, is_left=True, released=f"{why}: what the table holds of it stays."
+            status=None, stays=True, is_left=True, released=f"{why}; a savepoint that was made stays in the table."
         )
     assert isinstance(savepoint, HudiSavepoint), "what cannot be read is not waited for"
     if savepoint.spec.deletion_policy is SavepointDeletionPolicy.RETAIN:
-        message = "deletionPolicy is Retain: what the table holds of it stays."
+        message = "deletionPolicy is Retain: a savepoint that was made stays in the table."
         return SavepointStep(status=None, stays=True, released=message)
     entry = entry_of(savepoint, table)
     if entry is not None and entry.state in _GOING:
@@ -208,11 +213,11 @@ def _not_waited_for(
 ) -> str | None:
     """Return why no table is waited for, and the savepoint is left as it is."""
     if isinstance(savepoint, InvalidObject):
-        return "Its spec cannot be read by this version of the operator"
+        return "This version of the operator cannot read the spec"
     if table is None:
         return f"There is no HudiTable {savepoint.spec.table_ref.name} any more"
     if table.metadata.deletion_timestamp is not None:
         return f"The HudiTable {table.metadata.name} is being deleted"
     since = parse_time(savepoint.metadata.deletion_timestamp) or now
     says_nothing = entry_of(savepoint, table) is None or isinstance(table, InvalidObject)
-    return "Its table says nothing of it" if says_nothing and now - since >= PATIENCE else None
+    return "The table does not report on the savepoint" if says_nothing and now - since >= PATIENCE else None

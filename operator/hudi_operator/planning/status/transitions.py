@@ -104,7 +104,7 @@ def _losses(before: HudiTableStatus, after: HudiTableStatus) -> Iterator[Transit
 
 def _loss(run: str, known: int | None, places: Iterable[str]) -> Transition:
     gone = losses(known or 0, places)
-    message = f"Run {run} passed over messages that were gone before they could be read: {gone}."
+    message = f"Run {run} skipped messages that were gone before they could be read: {gone}."
     return Transition(warning=True, reason=TableReason.RECORDS_SKIPPED, message=message)
 
 

@@ -168,8 +168,7 @@ def act_message(act: ActStatus) -> str:
     if act.input_lost:
         return (
             f"{undid} The checkpoint of a later commit covers their input, so ingestion does not read it again. Where "
-            f"rows are missing, have files read again with the annotation {RESCAN_ANNOTATION}, and produce messages "
-            "again."
+            f"rows are missing, read files again with the annotation {RESCAN_ANNOTATION}, and produce messages again."
         )
     return (
         f"{undid} Ingestion continues from the newest checkpoint that the timeline holds, so that the input of "
@@ -179,7 +178,7 @@ def act_message(act: ActStatus) -> str:
 
 def _named(times: Collection[str], count: int) -> str:
     if not times:
-        return "no instant that is known"
+        return "no known instant"
     shown = list(times)[:_NAMED]
     more = f" and {count - len(shown)} more" if count > len(shown) else ""
     return f"{', '.join(shown)}{more}"

@@ -136,7 +136,8 @@ def acceptance(value: str | None, timeline: Timeline) -> Acceptance:
         return Acceptance(up_to=value)
     shown = f"{value[:_VALUE_SHOWN]}..." if len(value) > _VALUE_SHOWN else value
     return Acceptance(
-        ignored=f"The annotation is {shown!r} now, which names no completed instant of this table, so it is ignored."
+        ignored=f"The current value {shown!r} of the annotation names no completed instant of this table and is "
+        "ignored."
     )
 
 
@@ -157,9 +158,9 @@ def foreign_message(foreign: tuple[Instant, ...], ignored: str = "") -> str:
 def unknown_message(unknown: tuple[Instant, ...], ignored: str = "") -> str:
     """Return the sentence on commits that may be anybody's, and what a person can do about them."""
     return (
-        f"Who made {_named(unknown)} cannot be told, because the file is damaged (see status.timeline.problems); "
-        "nothing starts, because another writer on this Serialized table would lose data. Restore the file, "
-        "or roll the commit back with Hudi; or when nobody else writes, set the annotation "
+        f"The writer of {_named(unknown)} is not known, because the file is damaged (see status.timeline.problems); "
+        "nothing starts, because another writer on this Serialized table would lose data. Restore the file, or roll "
+        "the commit back with Hudi; or when nobody else writes, set the annotation "
         f"{ACCEPT_FOREIGN_ANNOTATION}={unknown[0].time}. {ignored}"
     ).rstrip()
 

@@ -68,9 +68,9 @@ def elsewhere(
         if take_over == record.operator:
             return None
         return (
-            f"The table is that of {record.table} of another operator, {record.operator}, whose run {record.run} "
-            f"worked on it at {record.renewed_at}. Nothing starts, because two operators repeat each other's rows. "
-            "When the other one no longer works on it, set the annotation "
+            f"The table belongs to {record.table} of another operator, {record.operator}, whose run {record.run} "
+            f"worked on it at {record.renewed_at}. Nothing starts, because two operators would repeat each other's "
+            "rows. When the other one no longer works on it, set the annotation "
             f"{TAKE_OVER_ANNOTATION}={record.operator}.{_ignored(take_over)}"
         )
     return _copy(record, status=status, known=known, take_over=take_over)
@@ -96,8 +96,8 @@ def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str
         return None
     return (
         f"The run {record.run} of {record.table} worked on the table at {record.renewed_at}, and this operator did not "
-        "start it: a copy of it may run elsewhere, for example from a backup of its cluster. Nothing starts, because "
-        "both would write the same rows. When only this one runs, set the annotation "
+        "start it: a copy of this operator may run elsewhere, for example from a backup of its cluster. Nothing "
+        "starts, because both would write the same rows. When only this one runs, set the annotation "
         f"{TAKE_OVER_ANNOTATION}={record.run}.{_ignored(take_over)}"
     )
 
@@ -105,4 +105,4 @@ def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str
 def _ignored(take_over: str | None) -> str:
     if take_over is None:
         return ""
-    return f" Its present value {take_over[:_SHOWN]!r} is something else, and is ignored."
+    return f" Its present value {take_over[:_SHOWN]!r} is another one and is ignored."

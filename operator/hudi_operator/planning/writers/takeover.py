@@ -178,7 +178,7 @@ def _length(gap: timedelta) -> str:
 def _message(status: TakeoverStatus, settings: TakeoverSettings, *, until: datetime) -> str:
     seen = f" Seen: {'; '.join(status.writers)}." if status.writers else ""
     return (
-        f"Others wrote this table, and nothing starts before nothing has moved in it for {settings.quiet_for}: nothing "
-        f"has since {status.since}, so it is taken over at {format_time(until)} if that stays so.{seen} Stop "
-        "every other writer, or let all of them write under a lock (spec.concurrency.mode: Optimistic)."
+        f"Others wrote this table, so nothing starts until it has been quiet for {settings.quiet_for}. It has been "
+        f"quiet since {status.since} and is taken over at {format_time(until)} if it stays so.{seen} Stop every other "
+        "writer, or let all of them write under a lock (spec.concurrency.mode: Optimistic)."
     )[: WRITERS_NAMED * _WRITER_LIMIT]

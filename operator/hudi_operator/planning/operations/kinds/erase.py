@@ -19,24 +19,24 @@ MOST_BYTES = 128 * 1024
 def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     erase, table_class = resource.spec.erase, observation.table_class
     if erase is None or table_class is None:
-        return waits(OperationReason.WAITING, "Its class is not known.")
+        return waits(OperationReason.WAITING, "The table's class is not known.")
     if observation.snapshot.timeline is None:
         return waits_for_table(observation)
     fields = set(observation.table.spec.record_key)
     if any(set(key) != fields for key in erase.keys or ()):
         named = ", ".join(sorted(fields))
-        return fails(OperationReason.REFUSED, f"Each key needs the fields {named}, and no others. Nothing was changed.")
+        return fails(OperationReason.REFUSED, f"Each key needs exactly the fields {named}. Nothing was changed.")
     size = sum(len(name.encode()) + len(value.encode()) for key in erase.keys or () for name, value in key.items())
     if size > MOST_BYTES:
-        message = f"The keys have {size:,} bytes, and {MOST_BYTES:,} are the most: use keysFrom. Nothing was changed."
+        message = f"The keys have {size:,} bytes; the limit is {MOST_BYTES:,}. Use keysFrom. Nothing was changed."
         return fails(OperationReason.REFUSED, message)
     prefixes = table_class.spec.allowed_source_paths
     namespace = resource.metadata.namespace
     if erase.keys_from is not None and not is_allowed(erase.keys_from.path, prefixes, namespace=namespace):
         return waits(
             OperationReason.NOT_ALLOWED,
-            f"The HudiTableClass {table_class.metadata.name} allows no source path like that of keysFrom: ask the "
-            "platform team to add it to allowedSourcePaths.",
+            f"The HudiTableClass {table_class.metadata.name} does not allow the path of keysFrom as a source path: "
+            "ask the platform team to add it to allowedSourcePaths.",
         )
     return cascade_problem(resource, observation)
 

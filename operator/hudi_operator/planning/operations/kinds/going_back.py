@@ -34,9 +34,7 @@ def _of_savepoint(name: str, observation: Observation) -> Answer | str:
     if entry is not None and entry.state is SavepointState.KEPT and entry.instant is not None:
         return entry.instant
     said = f" {entry.message}" if entry is not None else ""
-    return waits(
-        OperationReason.SAVEPOINT_NOT_FOUND, f"The table has no savepoint of a HudiSavepoint {name} now.{said}"
-    )
+    return waits(OperationReason.SAVEPOINT_NOT_FOUND, f"The table has no savepoint of HudiSavepoint {name} now.{said}")
 
 
 def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | None:
@@ -47,7 +45,7 @@ def _refused(kind: OperationKind, instant: str, timeline: Timeline) -> Answer | 
         return fails(found[0], f"{found[1]} Nothing was changed.")
     newest = newest_commit(timeline)
     if kind is OperationKind.ROLLBACK and instant != newest:
-        message = f"The latest commit is {newest}, and not {instant}. Nothing was changed."
+        message = f"The latest commit is {newest}, not {instant}. Nothing was changed."
         return fails(OperationReason.NOT_LATEST, message)
     return None
 

@@ -17,7 +17,7 @@ _WORDS = {
     RepairStep.REBUILD_METADATA_TABLE: "rebuild of the metadata table",
     RepairStep.REBUILD_RECORD_INDEX: "rebuild of the index of record keys",
     RepairStep.RESTORE_PROPERTIES: "recovery of hoodie.properties",
-    RepairStep.REMOVE_ORPHAN_FILES: "removal of files that no instant accounts for",
+    RepairStep.REMOVE_ORPHAN_FILES: "removal of orphan files",
     RepairStep.DEDUPLICATE: "removal of older rows with the same key",
 }
 

@@ -30,12 +30,12 @@ def _refusal(run: RunServiceSpec, spec: HudiTableSpec) -> str | None:
     if run.service is RunnableService.COMPACTION and spec.type is not TableType.MERGE_ON_READ:
         return "Only a MergeOnRead table has log files to compact."
     if not spec.partition_by and _plans_by_partition(run):
-        return "The table has no partitions, and the plan names some; leave that out."
+        return "The table has no partitions, but the plan selects some: remove them from the plan."
     keeps = run.archival.min_commits if run.archival is not None else None
     by_commits = spec.cleaning.policy is CleaningPolicy.KEEP_LATEST_COMMITS
     if keeps is not None and by_commits and keeps <= spec.cleaning.retain_commits:
         retained = spec.cleaning.retain_commits
-        return f"Cleaning needs the {retained} commits that it keeps; give archival.minCommits above {retained}."
+        return f"Cleaning retains {retained} commits: set archival.minCommits above {retained}."
     return None
 
 

@@ -21,11 +21,11 @@ def _admit(resource: HudiOperation, observation: Observation) -> Answer | None:
     is_upgrade = resource.spec.kind is OperationKind.UPGRADE
     if (version <= found) if is_upgrade else (version >= found):
         wanted = "newer" if is_upgrade else "older"
-        return _refused(f"The table has version {found}, and {version} is no {wanted} one.")
+        return _refused(f"The table has version {found}; version {version} is not {wanted}.")
     if pinned not in {None, version}:
-        return _refused(f"spec.tableVersion of the table pins {pinned}, and not {version}: change it first.")
+        return _refused(f"spec.tableVersion of the table pins {pinned}, not {version}: change it first.")
     if newest_commit(timeline) is None:
-        return _refused("The table has no completed commit, so there is nothing to keep and to compare.")
+        return _refused("The table has no completed commit, so there is nothing to keep or compare.")
     return None
 
 

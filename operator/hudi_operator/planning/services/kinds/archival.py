@@ -65,4 +65,4 @@ def _message(found: Archivable, number: int, *, minimum: int, maximum: int) -> s
     counted = f"{number} commits in the active timeline; more than {maximum} are archived down to {minimum}."
     if found.commits + found.others == 0:
         return counted
-    return f"{counted} {found.commits} commits and {found.others} cleans and rollbacks can go."
+    return f"{counted} {found.commits} commits and {found.others} cleans and rollbacks can be archived."

@@ -30,9 +30,7 @@ def blocked_by(view: ServiceView) -> str | None:
     if spec.cleaning.policy is CleaningPolicy.KEEP_LATEST_COMMITS and pending is not None:
         completed = replace(timeline, instants=timeline.completed)
         if earliest_to_retain(timeline, retain_commits=retain) != earliest_to_retain(completed, retain_commits=retain):
-            reasons.append(
-                f"{pending.action} {pending.time} is pending: files of earlier commits are kept from there on."
-            )
+            reasons.append(f"{pending.action} {pending.time} is pending: cleaning does not go past it.")
     if timeline.counters.savepoints:
         reasons.append(f"Files of savepoint {timeline.counters.savepoints[0]} are kept.")
     return " ".join(reasons) or None
@@ -96,6 +94,6 @@ def _by_commits(view: ServiceView) -> Decision:
         due=False,
         reason=Reason.NOTHING_TO_DO,
         message=f"{counting.message} The files of the newest {cleaning.retain_commits} commits are kept, and the last "
-        "clean went as far as a clean can go now.",
+        "clean already removed all that a clean can remove now.",
         priority=Priority.SERVICE,
     )

@@ -82,13 +82,13 @@ def _combined(counting: Decision, timing: Decision, *, both: bool) -> Decision:
     if unknown is not None:
         return unknown
     due = (counting.due and timing.due) if both else (counting.due or timing.due)
-    word = "and" if both else "or"
+    word = "both are" if both else "either is"
     by_time_alone = timing.due and not both
     reached = Reason.THRESHOLD_REACHED if by_time_alone else counting.reason
     return Decision(
         due=due,
         reason=reached if due else Reason.BELOW_THRESHOLD,
-        message=f"{counting.message} {timing.message} Due when one {word} the other is reached.",
+        message=f"{counting.message} {timing.message} Due when {word} reached.",
         at=None if due or timing.due else timing.at,
         counted=counting.counted,
         bounds=counting.bounds,

@@ -32,7 +32,7 @@ def evaluate(
         return _not_due(Reason.CONTINUOUS, "A driver reads the source continuously.")
     rescan = unasked(table)
     if requested is not None or rescan is not None:
-        message = f"Requested at {requested}." if requested else f"Asked to read files once more: {rescan}."
+        message = f"Requested at {requested}." if requested else f"Requested to read files once more: {rescan}."
         return _due(Reason.REQUESTED, message, at=now, priority=Priority.REQUESTED)
     again = _again(memory, table=table, table_class=table_class, now=now)
     if again is not None:
@@ -71,7 +71,7 @@ def _not_due(reason: Reason, message: str, *, at: datetime | None = None) -> Dec
 
 def _by_schedule(memory: ServiceStatus, *, schedule: Schedule, table: HudiTable, now: datetime) -> Decision:
     if memory.more_input:
-        return _due(Reason.MORE_INPUT, "The last run left input behind at its limits.", at=now)
+        return _due(Reason.MORE_INPUT, "The last run reached its limits and left input unread.", at=now)
     started = parse_time(memory.last_run.started_at) if memory.last_run else None
     anchor = started or parse_time(table.metadata.creation_timestamp) or now
     try:

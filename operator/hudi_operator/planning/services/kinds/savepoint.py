@@ -29,7 +29,7 @@ def evaluate(savepoints: Savepoints) -> Decision:
         return Decision(
             due=False,
             reason=Reason.WAITING_FOR_RETRY,
-            message=f"A run for a HudiSavepoint has failed; the next is at {format_time(savepoints.retry_at)}.",
+            message=f"A run for a HudiSavepoint has failed; the next attempt is at {format_time(savepoints.retry_at)}.",
             at=savepoints.retry_at,
         )
     if following is None:
@@ -66,7 +66,7 @@ def settled(
     for entry in savepoints.entries:
         job = launched.get(entry.uid or "")
         if job is not None and job.named_savepoint is not None:
-            message = f"Job {job.name} is decided."
+            message = f"Job {job.name} is about to be created."
             changes = {"instant": job.named_savepoint.instant, "reason": SavepointReason.AT_WORK, "message": message}
             after.append(entry.model_copy(update=changes))
             continue
@@ -101,7 +101,10 @@ def _given_up(
     if not waits or not hopeless or gone_since is None or now - gone_since < PATIENCE:
         return entry
     minutes = int(PATIENCE.total_seconds() // 60)
-    message = f"Nothing could remove the savepoint on {entry.instant} for {minutes} minutes: it stays. {entry.message}"
+    message = (
+        f"The savepoint on {entry.instant} could not be removed for {minutes} minutes and stays in the table. "
+        f"{entry.message}"
+    )
     changes = {"state": SavepointState.RETAINED, "reason": SavepointReason.RETAINED, "message": message}
     return entry.model_copy(update={**changes, "message": message[:_MESSAGE_LIMIT]})
 

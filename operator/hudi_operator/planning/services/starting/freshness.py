@@ -19,7 +19,7 @@ def before_services(found: Decision, spec: HudiTableSpec, ingestion: ServiceStat
     """Return the decision on ingestion, which goes before table services when the table misses its freshness."""
     if not found.due or not misses_freshness(spec, ingestion, now=now):
         return found
-    message = f"{found.message} The table misses its freshness, so this goes before table services."
+    message = f"{found.message} The table misses its freshness, so ingestion goes before table services."
     return replace(found, priority=Priority.BEHIND, message=message)
 
 

@@ -164,8 +164,8 @@ def _behind_ingestion(waits: ServiceBlocker, passed_over: int) -> ServiceBlocker
     reason, message = waits
     times = "once" if passed_over == 1 else f"{passed_over} times"
     why = (
-        "Ingestion goes first, because the table misses its freshness: this was passed over "
-        f"{times}, and goes before it after {PATIENCE}."
+        "Ingestion goes first, because the table misses its freshness: this service was skipped "
+        f"{times} and goes first after {PATIENCE}."
     )
     return Waiting.INGESTION_FIRST if reason == Waiting.RUNNING else reason, f"{message} {why}"
 
@@ -203,7 +203,10 @@ def limit_reached(observation: Observation, active: Sequence[ActiveJob]) -> Serv
     in_class = observation.running_in_class + len(active)
     in_namespace = observation.running_in_namespace + len(active)
     if limits.running_jobs is not None and in_class >= limits.running_jobs:
-        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {in_class} jobs, as many as it allows."
+        return Waiting.CLASS_QUOTA_REACHED, f"The class runs {in_class} jobs, which is its limit."
     if limits.running_jobs_per_namespace is not None and in_namespace >= limits.running_jobs_per_namespace:
-        return Waiting.NAMESPACE_QUOTA_REACHED, f"The namespace runs {in_namespace} jobs, as many as allowed."
+        return (
+            Waiting.NAMESPACE_QUOTA_REACHED,
+            f"The namespace runs {in_namespace} jobs of the class, which is its limit.",
+        )
     return None

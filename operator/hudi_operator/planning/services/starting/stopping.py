@@ -86,8 +86,8 @@ def _stands_still(
     if now - moved_at >= parse_duration(deadline):
         yield (
             RunTrouble.NO_PROGRESS.value,
-            f"Nothing of the driver has moved since {live.moved_at}, for as long as ingestion.continuous."
-            f"progressDeadline ({deadline}) allows; it was stopped. The log of the driver may say more.",
+            f"The driver has made no progress since {live.moved_at}, for as long as "
+            f"ingestion.continuous.progressDeadline ({deadline}) allows, and was stopped. See the log of the driver.",
         )
 
 
@@ -113,9 +113,9 @@ def _reasons(
     if known is not None and live.class_version not in {None, class_version_of(known)}:
         yield DRAINING, f"The class {known.metadata.name} has changed."
     if known is not None and found.image != image:
-        yield DRAINING, f"The Spark image is {image} now."
+        yield DRAINING, f"The Spark image has changed to {image}."
     if unasked(table) is not None:
-        yield DRAINING, "Files are to be read once more, which the next driver is told."
+        yield DRAINING, "A rescan was requested, which the next driver serves."
 
 
 def _turns(
@@ -146,5 +146,5 @@ def _turns(
         if observation.table.spec.concurrency.mode is ConcurrencyMode.SERIALIZED:
             why = "runs alone on a Serialized table"
         elif due[0] is Service.COMPACTION:
-            why = "could leave keys in log files alone, where the index does not look"
+            why = "could leave keys only in log files, where the index does not look"
         yield DRAINING, f"{due[0]} is due, and {why}; ingestion continues after it."
