@@ -79,7 +79,7 @@ def draft_of(
     """Return the resource of a table, under a name that is not taken."""
     name = name_for(found.base_path, taken=taken)
     if isinstance(found, Unreadable):
-        reason = f"{found.base_path} cannot be managed: it cannot be read. {found.reason}"
+        reason = f"{found.base_path} cannot be managed, because it cannot be read. {found.reason}"
         return Draft(name=name, entries=(), comments=(), reasons=(reason,))
     metadata = (Entry("name", name), *((Entry("namespace", namespace),) if namespace else ()))
     entries = (

@@ -57,7 +57,7 @@ def _compaction(evidence: Evidence) -> Iterator[Entry]:
     compactions = [one.time for one in completed if one.action is Action.COMMIT and one.time not in inserts]
     usual = _usual([one.time for one in completed if one.action is Action.DELTA_COMMIT], compactions)
     if usual is None:
-        seen = "no compaction was seen" if not compactions else "what a compaction was due by cannot be seen"
+        seen = "no compaction was seen" if not compactions else "the trigger of compactions cannot be seen"
         comment = f"decide: {seen}; it is Async by default, and due after 5 delta commits."
         yield Entry("compaction", (Entry("mode", ServiceMode.ASYNC),), (comment,))
         return

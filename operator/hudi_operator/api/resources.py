@@ -18,16 +18,16 @@ from hudi_operator.api.status.table import HudiTableStatus
 from hudi_operator.api.values.base import Model, renamed
 
 REQUESTED_AT_ANNOTATION = "hudi-operator.io/requested-at"
-"""On a HudiTable: any new value asks for a run now, and gives services that have used up their retries a new start."""
+"""On a HudiTable: any new value requests a run now, and gives services that have exhausted their retries new ones."""
 
 ACCEPT_FOREIGN_ANNOTATION = "hudi-operator.io/accept-foreign-commits"
-"""On a HudiTable: a completed instant; commits of others that had completed with it are accepted if Serialized."""
+"""On a Serialized HudiTable: a completed instant; commits of others that had completed by then are accepted."""
 
 RESCAN_ANNOTATION = "hudi-operator.io/rescan"
 """On a HudiTable: files to read once more, as `skipped`, `assumed` or `read`, with a pattern after `:` if not all."""
 
 OPERATION_UID_ANNOTATION = "hudi-operator.io/operation-uid"
-"""On a HudiOperation, by the operator: the uid that it has, by which one that comes again from a backup is told."""
+"""On a HudiOperation, set by the operator: its uid, by which a copy that was restored from a backup is recognised."""
 
 TAKE_OVER_ANNOTATION = "hudi-operator.io/take-over"
 """On a HudiTable: the owner, as its condition OwnedElsewhere names it, from whom this operator takes the table over."""
@@ -37,19 +37,19 @@ SAVEPOINTS = "HudiSavepoint"
 """The name of the kind by which the observation of a table holds the savepoints that name it."""
 
 SCHEDULED_LABEL = "hudi-operator.io/scheduled"
-"""On a HudiSavepoint that the schedule of its table, its controller, has asked for; without it the resource is left."""
+"""On a HudiSavepoint that the schedule of its table, its controller, created; without it the schedule ignores it."""
 
 SAVEPOINT_FINALIZER = "hudi-operator.io/savepoint"
-"""On a HudiSavepoint: it goes once its savepoint was removed from the table, or is left there."""
+"""On a HudiSavepoint: removed once its savepoint was removed from the table, or is left there."""
 
 OPERATIONS = "HudiOperation"
 """The name of the kind by which the observation of a table holds the operations that name it."""
 
 OPERATION_FINALIZER = "hudi-operator.io/operation"
-"""On a HudiOperation: it goes once it has not begun, or is finished."""
+"""On a HudiOperation: removed where the operation has not begun, or once it is finished."""
 
 CASCADE_LABEL = "hudi-operator.io/cascaded-from"
-"""On a HudiOperation that an erasure has made for a table which reads its own: the uid of the former."""
+"""On a HudiOperation that an erasure created for a table which reads its own: the uid of the one that created it."""
 
 FORMER_ANNOTATIONS = {
     "hudi-operator.io/requestedAt": REQUESTED_AT_ANNOTATION,

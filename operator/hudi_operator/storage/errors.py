@@ -35,7 +35,7 @@ def too_large(path: str, *, size: int | None = None, limit: int) -> StorageError
 
 def too_many_files(path: str, *, limit: int) -> StorageError:
     """Return the error about a folder that holds more files than are listed."""
-    message = f"{path} holds more than {limit} files, which is more than are listed: archive or remove some."
+    message = f"{path} holds more than {limit} files, the most that are listed: archive or remove some."
     return StorageError(StorageErrorKind.TOO_LARGE, message)
 
 

@@ -158,7 +158,7 @@ class S3FileSystem:
         code = found.group(1) if (found := _CODE.search(text)) else None
         where = self._endpoint or "the S3 endpoint of the region"
         if code == "NoSuchBucket":
-            message = f"{where} knows no bucket {self._bucket!r}: create it or correct the path."
+            message = f"{where} has no bucket {self._bucket!r}: create it or correct the path."
             return StorageError(StorageErrorKind.NO_BUCKET, message)
         # A HEAD answer has no body. Any other 404 of an S3 store says what is missing; a proxy's does not.
         if isinstance(error, FileNotFoundError) and (code == "NoSuchKey" or "method: HEAD" in text):

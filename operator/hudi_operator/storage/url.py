@@ -38,6 +38,6 @@ def open_filesystem(url: str, s3: S3Options | None = None) -> tuple[FileSystem, 
 def _unsupported(url: str) -> StorageError:
     return StorageError(
         StorageErrorKind.UNSUPPORTED,
-        f"{url!r} is no base path that can be read: use an absolute path, file:///..., s3://bucket/..., "
+        f"{url!r} is not a base path that can be read: use an absolute path, file:///..., s3://bucket/..., "
         "s3a://bucket/... or s3n://bucket/....",
     )

@@ -419,7 +419,7 @@ def _shortened(problems: list[Problem], prefix: str) -> tuple[Problem, ...]:
     """Return the first problems, and how many there are besides."""
     if len(problems) <= _PROBLEMS:
         return tuple(problems)
-    rest = Problem(prefix, f"There are {len(problems) - _PROBLEMS} more problems than these.")
+    rest = Problem(prefix, f"{len(problems) - _PROBLEMS} more problems are not shown.")
     return (*problems[:_PROBLEMS], rest)
 
 

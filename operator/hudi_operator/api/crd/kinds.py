@@ -195,7 +195,8 @@ SAVEPOINT = ResourceKind(
     kind="HudiSavepoint",
     short_name="hsp",
     namespaced=True,
-    description="A commit of a HudiTable to which the table can be restored: its files are kept until this goes.",
+    description="A commit of a HudiTable to which the table can be restored: its files are kept until this resource "
+    "is removed.",
     spec=HudiSavepointSpec,
     status=HudiSavepointStatus,
     columns=(
@@ -229,7 +230,8 @@ OPERATION = ResourceKind(
     kind="HudiOperation",
     short_name="hop",
     namespaced=True,
-    description="Work that is done once to a HudiTable, while nothing else is at work on it: a restore or a rollback.",
+    description="Work that is done once on a HudiTable while nothing else works on it, such as a restore or a "
+    "rollback.",
     spec=HudiOperationSpec,
     status=HudiOperationStatus,
     columns=(

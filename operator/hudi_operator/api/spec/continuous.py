@@ -14,7 +14,7 @@ class ServicePlacement(StrEnum):
     """Where table services of a Serialized table run while its driver does."""
 
     INSIDE = "Inside"
-    """Inside the driver's process, beside its batches: ingestion goes on."""
+    """Inside the driver's process, beside its batches: ingestion continues."""
 
     IN_TURNS = "InTurns"
     """In Jobs of their own, for which the driver ends."""
@@ -24,22 +24,23 @@ class Continuous(Model):
     """How one driver keeps reading the source, batch after batch."""
 
     min_interval: Duration = "10s"
-    """Least time between the starts of two batches; without new input it is that between two looks at the source."""
+    """Minimum time between the starts of two batches; without new input, between two polls of the source."""
 
     recycle_after: Duration = "12h"
-    """After this time the driver ends between two batches and another one starts, which gives back what only grows."""
+    """After this time the driver ends between two batches and another one starts, which releases what only grows, such
+    as memory."""
 
     progress_deadline: Duration = "15m"
-    """A driver of which nothing has moved for this long, neither its progress nor its commits, is stopped as
-    `NoProgress`. It has to be longer than the longest batch."""
+    """A driver that shows no progress and makes no commit for this long is stopped as `NoProgress`. It has to be longer
+    than the longest batch."""
 
     services: ServicePlacement = ServicePlacement.INSIDE
     """On a Serialized table: whether table services run `Inside` the driver's process, beside its batches and with its
     memory, or `InTurns` with it. None runs inside where one is `Inline`, or where ingestion is an `InsertOverwrite`."""
 
     service_interval: Duration = "30m"
-    """On a Serialized table: the driver works at least this long before it ends for table services that are due and
-    do not run inside it, as after one has failed there."""
+    """On a Serialized table: the driver works at least this long before it ends for table services that are due and do
+    not run inside it, such as one that has failed there."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -76,7 +76,7 @@ INDEX_RULES = (
         f"({_type('self')} in {_GLOBAL} && {_type('oldSelf')} in {_GLOBAL}) || "
         f"({_type('oldSelf')} == '{_REMOVED}' && ({_type('self')} in {_LOCAL} || {_type('self')} in {_GLOBAL}))",
         "index.type cannot be changed but between Bloom and Simple, and between GlobalBloom and GlobalSimple: another "
-        "index does not find the keys that are there, and writes them again; create another table",
+        "index does not find the existing keys and writes them again; create another table",
     ),
     (
         f"{_type('self')} != 'Bucket' || {_type('oldSelf')} != 'Bucket' || {_buckets('self')} == {_buckets('oldSelf')}",

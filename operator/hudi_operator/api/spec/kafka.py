@@ -105,8 +105,8 @@ class MessageValueSpec(Model):
 
     source_tables: SourceTables = SourceTables.ONE
     """With envelope Debezium, whether events may be of several tables of the database, as of shards, or of a table that
-    was renamed. One refuses those of another table: with equal keys its rows would replace the others. Several takes
-    them: keys never are the same."""
+    was renamed. One refuses those of another table: with equal keys its rows would replace the others. Several
+    accepts them: their keys must never be the same."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -159,7 +159,7 @@ class MessageColumnsSpec(Model):
         json_schema_extra=rules(
             (
                 f"({_COLUMNS}).all(one, ({_COLUMNS}).exists_one(other, other.lowerAscii() == one.lowerAscii()))",
-                "no two of columns may have the same name, and Spark takes names that differ only in case for one",
+                "columns must have different names; names that differ only in case are the same to Spark",
             )
         )
     )
@@ -178,7 +178,7 @@ class SchemaRegistrySpec(Model):
     """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
 
     ca_secret_name: Name | None = None
-    """Secret whose `ca.crt` the registry's certificate is checked by; the authorities of the image without it."""
+    """Secret whose `ca.crt` the registry's certificate is checked by; without it, by the authorities of the image."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -203,7 +203,7 @@ class KafkaSecuritySpec(Model):
     """Secret with `username` and `password`, as of type kubernetes.io/basic-auth."""
 
     ca_secret_name: Name | None = None
-    """Secret whose `ca.crt` the brokers' certificates are checked by; the authorities of the image without it."""
+    """Secret whose `ca.crt` the brokers' certificates are checked by; without it, by the authorities of the image."""
 
     certificate_secret_name: Name | None = None
     """Secret with `tls.crt` and `tls.key`, as of type kubernetes.io/tls: the client's own certificate."""
@@ -212,11 +212,11 @@ class KafkaSecuritySpec(Model):
         json_schema_extra=rules(
             (
                 "(has(self.protocol) && self.protocol.startsWith('SASL')) == has(self.mechanism)",
-                "mechanism goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it",
+                "mechanism is required for the protocols SASL_PLAINTEXT and SASL_SSL, and only for them",
             ),
             (
                 "(has(self.protocol) && self.protocol.startsWith('SASL')) == has(self.credentialsSecretName)",
-                "credentialsSecretName goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it",
+                "credentialsSecretName is required for the protocols SASL_PLAINTEXT and SASL_SSL, and only for them",
             ),
             (
                 "(!has(self.caSecretName) && !has(self.certificateSecretName)) || "
@@ -234,7 +234,7 @@ class KafkaSourceSpec(Model):
         tuple[BootstrapServer, ...],
         Field(min_length=1, max_length=16, json_schema_extra={"x-kubernetes-list-type": "set"}),
     ]
-    """Brokers to begin with, as host:port; they name the others."""
+    """Bootstrap brokers, as host:port; they name the others."""
 
     topics: Annotated[
         tuple[TopicName, ...], Field(max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"})
@@ -245,7 +245,7 @@ class KafkaSourceSpec(Model):
     """Topics by a regular expression that their whole name matches, such as `team-a\\.orders\\..+`."""
 
     starting_offsets: StartingOffsetsSpec = StartingOffsetsSpec(at=OffsetReset.EARLIEST)
-    """Where partitions begin of which nothing has been read; at their earliest messages by default."""
+    """Where reading begins in partitions of which nothing has been read; at their earliest messages by default."""
 
     isolation: Isolation = Isolation.READ_COMMITTED
     """Whether messages of transactions that are open or were aborted are read."""
@@ -261,7 +261,7 @@ class KafkaSourceSpec(Model):
     """What the value of a message holds."""
 
     columns: MessageColumnsSpec = MessageColumnsSpec()
-    """Columns that hold what a message has beside its value."""
+    """Columns for what a message has beside its value."""
 
     registry: SchemaRegistrySpec | None = None
     """The schema registry of Avro and Protobuf values."""

@@ -75,20 +75,20 @@ class HudiOperationSpec(Model):
     """Only find out and report what the operation would do: nothing is written, and no approval is needed."""
 
     accept_other_writers: bool = False
-    """For an Optimistic table: say that no other writer is at work until the operation is finished."""
+    """For an Optimistic table: confirm that no other writer is at work until the operation is finished."""
 
     approved: bool = False
-    """Let the operation begin, where its class asks for approval; cannot be taken back."""
+    """Let the operation begin, where its class requires approval; cannot be revoked."""
 
     requested_by: Annotated[str, Field(min_length=1, max_length=LONGEST_REQUESTER)] | None = None
-    """Name of who asks, as the API server knows it; the chart has a policy by which it accepts no other's."""
+    """Name of the requester, as the API server knows it; a policy of the chart lets the server accept no other name."""
 
     ttl_after_finished: Duration | None = None
-    """Time after its end at which the resource is deleted; it stays by default."""
+    """Time after its end at which the resource is deleted; it is kept by default."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            exactly_one(OPERATION_FIELDS.values(), "give one operation"),
+            exactly_one(OPERATION_FIELDS.values(), "exactly one operation must be set"),
             at_least("ttlAfterFinished", "1m"),
             ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another operation"),
             *(
@@ -101,7 +101,7 @@ class HudiOperationSpec(Model):
             ),
             (
                 "!(has(oldSelf.approved) && oldSelf.approved) || (has(self.approved) && self.approved)",
-                "approved cannot be taken back; delete the operation if it has not begun",
+                "approved cannot be revoked; delete the operation if it has not begun",
             ),
         )
     )
@@ -110,7 +110,7 @@ class HudiOperationSpec(Model):
     def _is_known(self) -> Self:
         """Refuse what asks for a kind of a newer release, beside the rule of the CRD."""
         if len(given_fields(self, OPERATION_FIELDS)) != 1:
-            raise ValueError("give one operation that this release knows")
+            raise ValueError("exactly one operation that this release knows must be set")
         return self
 
     @property

@@ -13,7 +13,7 @@ class SavepointDeletionPolicy(StrEnum):
     """What happens to the savepoint in the table when the resource is deleted."""
 
     RETAIN = "Retain"
-    """It stays, and the table shows it as nobody's."""
+    """It stays in the table, which shows it without an owner."""
 
     DELETE = "Delete"
     """A Job removes it."""
@@ -57,11 +57,11 @@ class HudiSavepointSpec(Model):
         json_schema_extra=rules(
             (
                 "has(self.instant) != (has(self.latest) && self.latest)",
-                "give either instant or latest: true",
+                "exactly one of instant and latest: true must be set",
             ),
             (
                 "has(self.expiresAfter) != (has(self.keepForever) && self.keepForever)",
-                "give either expiresAfter or keepForever: true",
+                "exactly one of expiresAfter and keepForever: true must be set",
             ),
             at_least("expiresAfter", "1m"),
             ("self.tableRef == oldSelf.tableRef", "tableRef cannot be changed; create another savepoint"),

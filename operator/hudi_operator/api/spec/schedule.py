@@ -18,7 +18,7 @@ class Schedule(Model):
     """When a run is due: at a fixed distance or by a cron expression."""
 
     every: Duration | None = None
-    """Distance between the starts of two runs."""
+    """Time between the starts of two runs."""
 
     cron: Annotated[str, Field(pattern=r"^[^\s]+( +[^\s]+){4}$", max_length=100)] | None = None
     """Five-field cron expression."""
@@ -48,17 +48,17 @@ class SavepointSchedule(Model):
     """How many of the newest are kept."""
 
     keep_daily: Keep = 0
-    """Of how many days in UTC that have a savepoint the newest is kept."""
+    """For how many days, in UTC and with a savepoint, the newest savepoint is kept."""
 
     keep_weekly: Keep = 0
-    """Of how many weeks from Monday on that have a savepoint the newest is kept."""
+    """For how many weeks, from Monday on and with a savepoint, the newest savepoint is kept."""
 
     keep_monthly: Keep = 0
-    """Of how many months that have a savepoint the newest is kept."""
+    """For how many months with a savepoint the newest savepoint is kept."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            (f"{_KEPT} >= 1", "give at least one of keepLast, keepDaily, keepWeekly and keepMonthly"),
+            (f"{_KEPT} >= 1", "at least one of keepLast, keepDaily, keepWeekly and keepMonthly must be set"),
             (f"{_KEPT} <= {MOST_SCHEDULED}", f"at most {MOST_SCHEDULED} savepoints can be kept"),
             (
                 "!has(self.schedule.every) || duration(self.schedule.every) >= duration('1m')",

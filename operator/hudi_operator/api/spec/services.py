@@ -149,7 +149,7 @@ class CompactionPlan(Model):
     """LogFileSize and LogFileNum take file groups with the most log first, DayBased the newest days, Unbounded all."""
 
     target_io: Annotated[Quantity, Field(alias="targetIO")] = "500Gi"
-    """Bytes that one compaction reads and writes at most; not for Unbounded (hoodie.compaction.target.io)."""
+    """Maximum bytes that one compaction reads and writes; not for Unbounded (hoodie.compaction.target.io)."""
 
     log_file_size_threshold: Quantity = "0"
     """Log bytes from which a file group is taken; for LogFileSize (hoodie.compaction.logfile.size.threshold)."""
@@ -219,7 +219,7 @@ class ClusteringPartitions(Model):
         json_schema_extra=rules(
             (
                 "!has(self.names) || (!has(self.begin) && !has(self.end) && !has(self.regex))",
-                "names goes without begin, end and regex",
+                "names cannot be combined with begin, end and regex",
             ),
             ("!has(self.begin) || !has(self.end) || self.begin <= self.end", "begin must not come after end"),
         )
@@ -246,10 +246,10 @@ class ClusteringPlan(Model):
     """Size of the files that are written (hoodie.clustering.plan.strategy.target.file.max.bytes)."""
 
     max_bytes_per_group: Quantity = "2Gi"
-    """Bytes that are rewritten together at most (hoodie.clustering.plan.strategy.max.bytes.per.group)."""
+    """Maximum bytes that are rewritten together (hoodie.clustering.plan.strategy.max.bytes.per.group)."""
 
     max_groups: Annotated[int, Field(ge=1, le=100_000)] = 30
-    """Groups of one plan at most (hoodie.clustering.plan.strategy.max.num.groups)."""
+    """Maximum groups of one plan (hoodie.clustering.plan.strategy.max.num.groups)."""
 
     partitions: ClusteringPartitions = ClusteringPartitions()
     """Partitions that a clustering plans; for RecentDays and SelectedPartitions."""
@@ -273,7 +273,8 @@ class ClusteringPlan(Model):
             ),
             (
                 f"{_SELECTED} == (has(self.partitions) && ({_SELECTION}))",
-                "partitions.begin, end, names and regex go with strategy SelectedPartitions, which needs one of them",
+                "strategy SelectedPartitions needs one of partitions.begin, end, names and regex, which are only for "
+                "it",
             ),
         )
     )
@@ -291,7 +292,7 @@ class ClusteringExecution(Model):
     """Columns that rows are sorted by; without them they keep their order."""
 
     layout: ClusteringLayout = ClusteringLayout.LINEAR
-    """Linear sorts by the first column first; ZOrder and Hilbert weave two or more columns together."""
+    """Linear sorts by the first column first; ZOrder and Hilbert interleave two or more columns."""
 
     preserve_commit_metadata: bool = True
     """Rows keep the commit that wrote them, so incremental readers do not see them again; always so in Hudi 1.2."""
@@ -324,7 +325,7 @@ class ClusteringSpec(Model):
     """Which files a clustering takes."""
 
     execution: ClusteringExecution = ClusteringExecution()
-    """How they are rewritten."""
+    """How the files are rewritten."""
 
     updates: ClusteringUpdates = ClusteringUpdates.REJECT
     """Reject fails a writer that updates files of a pending clustering; Allow lets the writer win."""

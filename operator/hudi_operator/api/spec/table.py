@@ -84,10 +84,10 @@ class FileSizing(Model):
     """Base files below this size take new inserts; 0 turns this off (hoodie.parquet.small.file.limit)."""
 
     insert_split_size: Annotated[int, Field(ge=1)] = 500_000
-    """Rows per new file when the record size is not learnt (hoodie.copyonwrite.insert.split.size)."""
+    """Rows per new file while the record size is not known (hoodie.copyonwrite.insert.split.size)."""
 
     record_size_estimate: Quantity = "1Ki"
-    """Expected size of a record before the table has taught it (hoodie.copyonwrite.record.size.estimate)."""
+    """Expected size of a record before the table shows it (hoodie.copyonwrite.record.size.estimate)."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -130,7 +130,7 @@ class BadRecords(Model):
         json_schema_extra=rules(
             (
                 "(has(self.policy) && self.policy == 'Quarantine') == has(self.quarantinePath)",
-                "quarantinePath goes with policy Quarantine, and Quarantine needs it",
+                "quarantinePath is required for policy Quarantine, and only for it",
             ),
         )
     )
@@ -180,20 +180,20 @@ class Ingestion(Model):
     """When a run is due in mode Batch; a run with no new input makes no commit."""
 
     freshness: Duration | None = None
-    """How far the table may be behind its source: the condition Fresh says whether it is further, and ingestion goes
-    before table services then."""
+    """How far the table may be behind its source. If it is further, the condition Fresh is False and ingestion goes
+    before table services."""
 
     max_bytes_per_run: Quantity | None = None
-    """Most bytes of source files or messages that one run, or batch, reads; at least one file or message is read."""
+    """Maximum bytes of source files or messages per run, or batch; at least one file or message is read."""
 
     max_files_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most source files that one run, or batch, reads; only for files."""
+    """Maximum source files per run, or batch; only for files."""
 
     max_records_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most messages that one run, or batch, reads; only for Kafka."""
+    """Maximum messages per run, or batch; only for Kafka."""
 
     max_commits_per_run: Annotated[int, Field(ge=1)] | None = None
-    """Most commits of an upstream table that one run, or batch, reads; its first run reads the whole table."""
+    """Maximum commits of an upstream table per run, or batch; the first run reads the whole table."""
 
     bad_records: BadRecords = BadRecords()
     """What happens to rows that cannot be read or have no record key."""
@@ -265,7 +265,7 @@ class HudiTableSpec(Model):
     """The desired state of one Hudi table."""
 
     table_class_name: Name | None = None
-    """The HudiTableClass with the limits and defaults of the platform; the class marked default without it."""
+    """The HudiTableClass with the limits and defaults of the platform; by default the one that is marked as default."""
 
     management_policy: ManagementPolicy = ManagementPolicy.MANAGE
     """Observe reports the timeline and what would be due, and starts no job."""
@@ -403,8 +403,8 @@ class HudiTableSpec(Model):
             (
                 "!has(self.clustering) || !has(self.clustering.updates) || self.clustering.updates == 'Reject' || "
                 "(has(self.concurrency) && has(self.concurrency.mode) && self.concurrency.mode == 'Optimistic')",
-                "clustering.updates Allow needs concurrency.mode Optimistic: only there a clustering finds out that a "
-                "writer has changed its files, and gives up",
+                "clustering.updates Allow needs concurrency.mode Optimistic: only there does a clustering detect that a "
+                "writer has changed its files, and give up",
             ),
             (
                 "(has(self.archival) && has(self.archival.mode) && self.archival.mode == 'Disabled') || "

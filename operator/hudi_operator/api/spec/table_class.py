@@ -59,19 +59,19 @@ class ExecutionLimits(Model):
     """Upper bounds for what a table may ask for, and for what the operator grows after out-of-memory."""
 
     driver_memory: Quantity = "8Gi"
-    """Most memory of a driver's pod."""
+    """Maximum memory of a driver's pod."""
 
     driver_cpu: Quantity = "4"
-    """Most CPU of a driver's pod."""
+    """Maximum CPU of a driver's pod."""
 
     executor_memory: Quantity = "16Gi"
-    """Most memory of an executor's pod."""
+    """Maximum memory of an executor's pod."""
 
     executor_cpu: Quantity = "8"
-    """Most CPU of an executor's pod."""
+    """Maximum CPU of an executor's pod."""
 
     executor_instances: Annotated[int, Field(ge=1)] = 50
-    """Most executor pods of one application."""
+    """Maximum executor pods of one application."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -90,7 +90,7 @@ class JobSettings(Model):
     """A run that takes longer is ended and counts as failed; a continuous one is not bounded by this."""
 
     start_timeout: Duration = "5m"
-    """A run whose pod cannot start for this long is given up and tried again later."""
+    """A run whose pod cannot start for this long is stopped and retried later."""
 
     drain_timeout: Duration = "5m"
     """How long a continuous ingestion that is asked to end may take to finish its batch, before that is cancelled."""
@@ -102,7 +102,7 @@ class JobSettings(Model):
     """Service account of drivers in mode Cluster: it may manage pods in its namespace. Local drivers have no token."""
 
     executor_service_account_name: Name = "hudi-executor"
-    """Service account of executors: it needs no rights."""
+    """Service account of executors: it needs no permissions."""
 
     image_pull_secret_names: Annotated[tuple[Name, ...], Field(max_length=8)] = ()
     """Secrets in the table's namespace for pulling the Spark image."""
@@ -133,7 +133,7 @@ class JobSettings(Model):
 
 
 class RetrySettings(Model):
-    """When failed runs are tried again."""
+    """When failed runs are retried."""
 
     initial_delay: Duration = "10s"
     """Wait after the first failure; it doubles with each further one."""
@@ -163,7 +163,7 @@ class TakeoverSettings(Model):
     """How a table that others have written is taken over."""
 
     quiet_for: Duration = "10m"
-    """Time for which nothing may have moved in a Serialized table of others before the operator starts anything."""
+    """Time for which a Serialized table of others has to be quiet before the operator starts anything."""
 
     savepoint: bool = True
     """Make a savepoint before the first table service, and remove it after the first successful cycle."""
@@ -173,7 +173,7 @@ class SavepointSettings(Model):
     """What tables may keep by HudiSavepoints."""
 
     max_per_table: Annotated[int, Field(ge=0, le=50)] = 10
-    """Savepoints of one table, those of others counted, from which on HudiSavepoints make no further one."""
+    """Maximum savepoints of one table, those of others counted; at this number HudiSavepoints make no further one."""
 
 
 class OperationSettings(Model):
@@ -185,10 +185,10 @@ class OperationSettings(Model):
     """Kinds of operations that tables of the class may have; none by default."""
 
     approval: OperationApproval = OperationApproval.AUTOMATIC
-    """Whether an operation waits for a person to set its spec.approved."""
+    """Whether an operation waits until a person sets its spec.approved."""
 
     max_per_table: Annotated[int, Field(ge=1, le=20)] = 5
-    """HudiOperations of one table that may wait or run at once; the table looks at no further ones."""
+    """Maximum HudiOperations of one table that wait or run at once; further ones are not considered."""
 
     report_path: PathPrefix | None = None
     """Folder for the reports of erasures, outside of every table; without it they are in status alone."""
@@ -198,10 +198,10 @@ class JobQuota(Model):
     """How many jobs may run at once."""
 
     running_jobs: Annotated[int, Field(ge=1)] | None = None
-    """Most running jobs of all tables of this class; no bound by default."""
+    """Maximum running jobs of all tables of this class; no limit by default."""
 
     running_jobs_per_namespace: Annotated[int, Field(ge=1)] | None = None
-    """Most running jobs of this class in one namespace; no bound by default."""
+    """Maximum running jobs of this class in one namespace; no limit by default."""
 
 
 class HudiTableClassSpec(RenamedModel):
@@ -210,7 +210,7 @@ class HudiTableClassSpec(RenamedModel):
     former_names: ClassVar[Mapping[str, str]] = {"concurrency": "jobQuota"}
 
     spark_image: Annotated[str, Field(pattern=r"^[^\s]+$", max_length=512)] | None = None
-    """Image of drivers and executors; the operator's own default without it."""
+    """Image of drivers and executors; by default that of the operator's settings."""
 
     allowed_base_paths: Annotated[tuple[PathPrefix, ...], Field(min_length=1, max_length=64)]
     """Prefixes that tables may live below; `{namespace}` stands for the table's namespace."""
@@ -261,7 +261,7 @@ class HudiTableClassSpec(RenamedModel):
     """How jobs run."""
 
     retry: RetrySettings = RetrySettings()
-    """When failed runs are tried again."""
+    """When failed runs are retried."""
 
     spark_conf: dict[str, OptionValue] = Field(default_factory=dict, json_schema_extra={"maxProperties": 64})
     """Spark settings for all tables of the class."""

@@ -9,7 +9,7 @@ class HudiSourceSpec(Model):
     """A Hudi table that Spark's pods can reach, of which each run reads the commits that have completed since."""
 
     path: UpstreamPath
-    """Base path of the upstream table; the class allows it as it does paths of files."""
+    """Base path of the upstream table; the class has to allow it as it does paths of files."""
 
     starting_commit: StartingCommit = StartingCommit.EARLIEST
     """Earliest begins with all rows that the upstream table holds, Latest only with commits after the first run."""

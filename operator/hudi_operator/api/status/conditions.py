@@ -23,62 +23,62 @@ class ConditionType(StrEnum):
     """The table is as declared; always present."""
 
     RECONCILING = "Reconciling"
-    """The operator is at it: a first run, another attempt after a failure, or the deletion; only there while true."""
+    """Work is in progress: a first run, a retry after a failure, or the deletion; present only while true."""
 
     STALLED = "Stalled"
-    """A person must change something before any attempt makes sense; only there while true."""
+    """A person must change something before another attempt makes sense; present only while true."""
 
     SUSPENDED = "Suspended"
-    """No new Job starts, because `spec.suspend` is true; only there while true."""
+    """No new Job starts, because `spec.suspend` is true; present only while true."""
 
     DATA_COMPLETE = "DataComplete"
-    """On a HudiSavepoint: all files of its commit are there; Unknown where the active timeline does not tell."""
+    """On a HudiSavepoint: all files of its commit are there; Unknown where the active timeline does not show it."""
 
     EXPIRED = "Expired"
-    """On a HudiSavepoint: its time is over and the savepoint was removed; it stands instead of Ready."""
+    """On a HudiSavepoint: it has expired and the savepoint was removed; present instead of Ready."""
 
     INGESTED = "Ingested"
-    """The last ingestion had success or nothing to do."""
+    """The last ingestion succeeded or had nothing to do."""
 
     SAVEPOINTED = "Savepointed"
-    """The last run for a HudiSavepoint did what it was for; only there while a HudiSavepoint asks for something."""
+    """The last run for a HudiSavepoint succeeded; present only while a HudiSavepoint asks for something."""
 
     COMPACTED = "Compacted"
-    """The last compaction had success or nothing to do."""
+    """The last compaction succeeded or had nothing to do."""
 
     CLUSTERED = "Clustered"
-    """The last clustering had success or nothing to do."""
+    """The last clustering succeeded or had nothing to do."""
 
     CLEANED = "Cleaned"
-    """The last cleaning had success or nothing to do."""
+    """The last cleaning succeeded or had nothing to do."""
 
     ARCHIVED = "Archived"
-    """The last archiving had success or nothing to do."""
+    """The last archiving succeeded or had nothing to do."""
 
     FRESH = "Fresh"
     """The table is no further behind its source than `spec.ingestion.freshness` asks; only where that is set."""
 
     PENDING_INSTANT_OVERDUE = "PendingInstantOverdue"
-    """An instant has been pending for longer than the class allows; only there while true."""
+    """An instant has been pending for longer than the class allows; present only while true."""
 
     MAINTENANCE = "Maintenance"
-    """A HudiOperation has the table to itself, or a person has to look at what it left; only there while true."""
+    """A HudiOperation has the table to itself, or a person has to check its result; present only while true."""
 
     DRIFT = "Drift"
-    """The table has what the spec declares otherwise, and no run can change it; only there while true."""
+    """The table differs from the spec, and no run can change it; present only while true."""
 
     FOREIGN_WRITER = "ForeignWriter"
-    """A serialized table has commits of another writer that nobody accepted; only there while true."""
+    """A serialized table has commits of another writer that nobody accepted; present only while true."""
 
     INPUT_SKIPPED = "InputSkipped"
     """Files of the source are not read although they may never have been, or messages were gone before they could be
-    read; only there while true."""
+    read; present only while true."""
 
     OWNED_ELSEWHERE = "OwnedElsewhere"
-    """Another operator owns the table, so nothing starts; only there while true."""
+    """Another operator owns the table, so nothing starts; present only while true."""
 
     UNSAFE_SETTINGS = "UnsafeSettings"
-    """On a HudiTableClass: it lets tables make settings that can do harm; only there while true."""
+    """On a HudiTableClass: it lets tables use settings that can do harm; present only while true."""
 
 
 class ConditionStatus(StrEnum):
@@ -97,13 +97,13 @@ class Condition(Model):
     """One condition; `last_transition_time` is RFC 3339 in UTC and moves only when `status` changes."""
 
     type: ConditionType
-    """What the condition speaks about."""
+    """What the condition is about."""
 
     status: ConditionStatus
     """Whether it holds."""
 
     observed_generation: int
-    """Generation of the spec that it speaks about."""
+    """Generation of the spec that it is about."""
 
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     """When the status last changed."""

@@ -20,4 +20,5 @@ class LeftInstant(Model):
     """When the end of that run was seen."""
 
     dead: bool = False
-    """Whether the run's own driver has named the instant, and its process was seen to end: nobody can write it on."""
+    """Whether the run's own driver has named the instant, and its process was seen to end: nobody can continue the
+    write."""

@@ -11,10 +11,10 @@ class LiveStatus(Model):
     """What a continuous ingestion has done since its Job started, and since when it stands still."""
 
     class_version: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the class that the Job works by: another one ends it."""
+    """Fingerprint of the class that the Job uses: a change of it ends the Job."""
 
     state: Annotated[str, Field(max_length=32)] | None = None
-    """What its driver is at: Ingesting, Waiting or Ending; absent before it has said anything."""
+    """What its driver does: Ingesting, Waiting or Ending; absent before its first report."""
 
     batches: int = 0
     """Commits that it has made."""
@@ -32,7 +32,7 @@ class LiveStatus(Model):
     """Bytes of the source that it has read."""
 
     records_skipped: int | None = None
-    """Offsets of a stream that it found gone before they could be read, as far as it is known how many."""
+    """Offsets of a stream that were gone before it could read them, as far as their number is known."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
     """Where these were last, by partition; at most 3."""

@@ -16,16 +16,16 @@ class OperationState(StrEnum):
     """How far an operation has come; it is finished once, and never begins again."""
 
     PENDING = "Pending"
-    """It waits: for its turn, or for what the message says."""
+    """It waits for its turn, or for what the message says."""
 
     AWAITING_APPROVAL = "AwaitingApproval"
     """A person has to set spec.approved."""
 
     DRAINING = "Draining"
-    """No other Job of the table starts, and those that run come to their end."""
+    """No other Job of the table starts, and running Jobs finish."""
 
     RUNNING = "Running"
-    """Its Job is at work, or is tried again."""
+    """Its Job runs, or is retried."""
 
     VERIFYING = "Verifying"
     """The table was changed, and its rows are being compared."""
@@ -68,10 +68,10 @@ class EraseReportStatus(Model):
     """Files below the table that were searched afterwards."""
 
     bytes_searched: int | None = None
-    """Bytes that they have."""
+    """Bytes of these files."""
 
     bytes_decoded: int | None = None
-    """Bytes that what is compressed in them has."""
+    """Bytes of what is compressed in them, uncompressed."""
 
     keys_in_bytes: int | None = None
     """Keys long enough to be looked for in bytes; all were compared with the record keys of each file."""
@@ -195,7 +195,7 @@ class HudiOperationStatus(Model):
     """Whether the table may have been changed: it is finished then, whatever becomes of the resource."""
 
     base_path: Annotated[str, Field(max_length=1024)] | None = None
-    """Folder of the table that it is about: on another one of the name, what has begun is not gone on with."""
+    """Folder of the table that it is about: what has begun does not continue on another table of the name."""
 
     started_at: Timestamp | None = None
     """When its first Job was decided."""
@@ -210,10 +210,10 @@ class HudiOperationStatus(Model):
     """Of an erasure with `cascade`, the tables that read this one; each erases from those that read it."""
 
     requested_by: Annotated[str, Field(max_length=LONGEST_REQUESTER)] | None = None
-    """Who asks, as the spec named it when the operator saw it first."""
+    """Who asked, as the spec named it when the operator first saw the resource."""
 
     requester_verified: bool | None = None
-    """Whether the operator was told then that the API server accepts no other name than the caller's own."""
+    """Whether the operator was told then that the API server accepts only the caller's own name."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the status as it is written to the API server: absent values are left out."""

@@ -83,7 +83,7 @@ class RunStatus(Model):
     """Rows that were quarantined."""
 
     records_skipped: int | None = None
-    """Offsets of a stream that were gone before they could be read, as far as it is known how many."""
+    """Offsets of a stream that were gone before they could be read, as far as their number is known."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] | None = None
     """Where they were, by partition; at most 3."""
@@ -161,7 +161,8 @@ class ServiceStatus(RenamedModel):
     """Since when a run has been due."""
 
     passed_over: int = 0
-    """How often others have been started while a run was due and could have been: enough of it, and it goes first."""
+    """How often other services were started while this one was due and could have run; after enough times it goes
+    first."""
 
     reason: Reason = "NotEvaluated"
     """Why it is due or not, as a word."""
@@ -212,10 +213,10 @@ class ServiceStatus(RenamedModel):
     """How far the table is behind its source; absent until a run has said it."""
 
     files_skipped: int = 0
-    """Files of the source that are not read, and of which it is not known that they ever were."""
+    """Files of the source that are not read, and may never have been read."""
 
     records_skipped: int = 0
-    """Offsets of a stream that were gone before they could be read, while the source passes over such."""
+    """Offsets of a stream that were gone before they could be read, while the source skips such losses."""
 
     skipped: Annotated[tuple[Annotated[str, Field(max_length=128)], ...], Field(max_length=3)] = ()
     """Some of these files, by their paths below the source, or where the last of these offsets were; at most 3."""
@@ -290,10 +291,10 @@ class ActiveJob(Model):
     """When the Job was decided."""
 
     generation: int | None = None
-    """Generation of the spec that the Job works by."""
+    """Generation of the spec that the Job uses."""
 
     circumstances: Annotated[str, Field(max_length=64)] | None = None
-    """Fingerprint of the class, Spark image and operator version that the Job works by."""
+    """Fingerprint of the class, Spark image and operator version that the Job uses."""
 
     base_instant: InstantTime | None = None
     """The newest completed instant when the Job was decided."""
@@ -305,7 +306,7 @@ class ActiveJob(Model):
     """Instants that were pending when the Job was decided: what it leaves behind beside them is its own."""
 
     abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Pending instants that nobody works on any more, which the Job may finish or roll back."""
+    """Pending instants that nobody works on any more, and that the Job may finish or roll back."""
 
     left_behind: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
     """Those of them that earlier runs of this table left behind."""

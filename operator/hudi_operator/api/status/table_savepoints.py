@@ -25,16 +25,16 @@ class SavepointState(StrEnum):
     """It is in the table."""
 
     LOST = "Lost"
-    """It was in the table, and somebody else has removed it. It is not made again."""
+    """Somebody else removed it from the table. It is not made again."""
 
     REMOVING = "Removing"
     """It is to be removed."""
 
     REMOVED = "Removed"
-    """It was removed, or never made, and the resource goes or has expired."""
+    """It was removed, or never made, and the resource is removed or has expired."""
 
     RETAINED = "Retained"
-    """It stays in the table although the resource goes: nothing could remove it."""
+    """It stays in the table although the resource is removed: nothing could remove it."""
 
 
 class TableSavepoint(Model):
@@ -65,7 +65,7 @@ class TableSavepoint(Model):
     """When the operator first saw it in the table."""
 
     data_complete: ConditionStatus = ConditionStatus.UNKNOWN
-    """Whether all files of the commit are there: True, False, or Unknown where the active timeline does not tell."""
+    """Whether all files of the commit are there: True, False, or Unknown where the active timeline does not show it."""
 
     failures: int = 0
     """Runs in a row that failed to make or remove it."""

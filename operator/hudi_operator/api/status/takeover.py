@@ -14,10 +14,10 @@ class TakeoverPhase(StrEnum):
     """How far the takeover of a table that others have written has come."""
 
     WATCHING = "Watching"
-    """Something has moved of late, or has not been watched for long enough."""
+    """Something has changed lately, or the table has not been watched for long enough."""
 
     QUIET = "Quiet"
-    """The table is only observed, and nothing has moved for as long as its class asks."""
+    """The table is only observed, and nothing has changed for as long as its class requires."""
 
     DONE = "Done"
     """The operator manages the table."""
@@ -43,7 +43,7 @@ class TakeoverStatus(Model):
     """How far it has come."""
 
     since: Timestamp | None = None
-    """Since when nothing has moved, by the operator's own clock; when it is Done, when the table was taken over."""
+    """Since when nothing has changed, by the operator's own clock; when it is Done, when the table was taken over."""
 
     seen: Annotated[str, Field(max_length=64)] | None = None
     """Fingerprint of the instants and heartbeats that were seen last."""

@@ -21,7 +21,7 @@ PLAIN_COLUMNS = (
 
 NO_COLUMN_TWICE = (
     "self.all(one, self.exists_one(other, other.lowerAscii() == one.lowerAscii()))",
-    "a column must not be named twice, and Spark takes names that differ only in case for one",
+    "a column must not be named twice; names that differ only in case are the same to Spark",
 )
 # The order of the columns matters, so these lists are not of list type `set`, whose equality ignores the order.
 

@@ -36,7 +36,7 @@ TopicName = Annotated[
         json_schema_extra=rules(
             (
                 "self != '.' && self != '..' && !self.startsWith('__')",
-                "a topic is not named ., .. or like Kafka's own, __",
+                "a topic must not be named . or .., or begin with __ like Kafka's own",
             )
         ),
     ),
@@ -78,7 +78,7 @@ AllowedTopic = Annotated[
         json_schema_extra=rules(
             (
                 "!self.replace('{namespace}', '').matches('[{}]')",
-                "of what stands in braces, a topic may hold {namespace} only",
+                "{namespace} is the only text in braces that a topic may contain",
             ),
             (
                 "!self.matches('[{]namespace[}][^._]')",
@@ -118,12 +118,12 @@ def pattern_problem(pattern: str) -> str | None:
     while position < len(pattern):
         piece = _PIECE.match(pattern, position)
         if piece is None:
-            return f"holds {pattern[position]!r}, where a pattern of topics has no such part"
+            return f"holds {pattern[position]!r}, which is not allowed in a pattern of topics"
         position = piece.end()
     try:
         re.compile(pattern)
     except re.error as error:
-        return f"is no regular expression: {error}"
+        return f"is not a regular expression: {error}"
     return None
 
 

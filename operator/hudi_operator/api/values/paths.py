@@ -98,7 +98,7 @@ PathPrefix = Annotated[
                 ),
                 (
                     "!self.replace('{namespace}', '').matches('[{}]')",
-                    "of what stands in braces, a prefix may hold {namespace} only",
+                    "{namespace} is the only text in braces that a prefix may contain",
                 ),
             ),
         },
@@ -127,10 +127,10 @@ def prefix_problem(prefix: str) -> str | None:
     """Return why a prefix of a class is refused, or None; for classes that were stored before the rules above."""
     plain = prefix.replace("{namespace}", "n")
     if re.search(r"[{}]", plain):
-        return "has something else in braces than {namespace}"
+        return "has other text in braces than {namespace}"
     if not _PREFIX.fullmatch(plain):
-        return "is no s3a://bucket/folder with its bucket in lower case and no file:///folder without '//' inside"
+        return "is neither s3a://bucket/folder with its bucket in lower case nor file:///folder without '//' inside"
     segments = plain.partition("://")[2].split("/")
     if any(segment in {".", ".."} or not segment.isprintable() for segment in segments):
-        return "has '.' or '..' segments or characters that cannot be printed"
+        return "has '.' or '..' segments or unprintable characters"
     return None

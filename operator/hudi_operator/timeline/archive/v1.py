@@ -115,12 +115,12 @@ def _take(source: BytesIO, size: int) -> bytes:
 
 def _bounded(count: int, limit: int) -> int:
     if not 0 <= count <= limit:
-        raise ArchiveDamaged(f"a count of {count} makes no sense")
+        raise ArchiveDamaged(f"a count of {count} is not valid")
     return count
 
 
 def _instant(record: object) -> Instant:
     if not isinstance(record, dict):
-        raise ArchiveDamaged("an entry is no record")
+        raise ArchiveDamaged("an entry is not a record")
     # The first releases archived only completed instants and wrote no state.
     return archived_instant(record["commitTime"], record["actionType"], record.get("actionState") or "COMPLETED", None)

@@ -83,7 +83,7 @@ def _version_problems(
     except ArchiveDamaged:
         return
     if text != str(versions[0]):
-        reason = f"It names snapshot {text!r}, but there is a manifest_{versions[0]}, which was read instead."
+        reason = f"It names snapshot {text!r}, but manifest_{versions[0]} exists and was read instead."
         yield Problem(_VERSION_FILE, reason)
 
 

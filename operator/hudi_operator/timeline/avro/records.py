@@ -79,7 +79,7 @@ def read_datum(data: bytes, schema: bytes, wanted: frozenset[str]) -> dict[str, 
     except _DAMAGE as error:
         raise CorruptContent(f"a record is damaged: {type(error).__name__} {error}"[:200].rstrip()) from error
     if not isinstance(record, dict):
-        raise CorruptContent("it is no record")
+        raise CorruptContent("it is not a record")
     return record
 
 

@@ -71,7 +71,7 @@ class _Parser:
         elif kind == "fixed":
             schema.size = int(given["size"])
             if not 0 <= schema.size <= _LARGEST_FIXED:
-                raise SchemaError(f"a value of {schema.size} bytes makes no sense")
+                raise SchemaError(f"a value of {schema.size} bytes is not valid")
         else:
             schema.fields = tuple((str(one["name"]), self.parse(one["type"], inside)) for one in given["fields"])
         return schema

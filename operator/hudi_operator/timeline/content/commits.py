@@ -116,7 +116,7 @@ def clean_summary(record: Record | None) -> CleanSummary:
     """Return how far a completed clean went. Raises `CorruptContent` if a field has the wrong shape."""
     extra = (record or {}).get("extraMetadata") or {}
     if not isinstance(extra, Mapping):
-        raise CorruptContent("extraMetadata is no map")
+        raise CorruptContent("extraMetadata is not a map")
     return CleanSummary(
         last_completed_commit=_text_field(record, "lastCompletedCommitTimestamp") or "",
         earliest_retained=(_text_field(record, "earliestCommitToRetain") or "").strip(),
@@ -128,7 +128,7 @@ def _text_field(record: Record | None, name: str) -> str | None:
     """Return a field that must hold text or nothing. Raises `CorruptContent` otherwise."""
     value = (record or {}).get(name)
     if value is not None and not isinstance(value, str):
-        raise CorruptContent(f"{name} is no text")
+        raise CorruptContent(f"{name} is not text")
     return value
 
 
@@ -169,7 +169,7 @@ def _mapping(record: Record, name: str) -> Record:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} is no map")
+        raise TypeError(f"{name} is not a map")
     return value
 
 
@@ -207,5 +207,5 @@ def _decode_json(data: bytes) -> Record:
     except (ValueError, RecursionError) as error:
         raise CorruptContent(f"the JSON is damaged: {error}") from error
     if not isinstance(value, dict):
-        raise CorruptContent("the JSON is no object")
+        raise CorruptContent("the JSON is not an object")
     return value

@@ -24,7 +24,7 @@ _HISTORY = 100
 
 _EMPTY_PLAN = "The plan is empty: it can be neither run nor resumed."
 _EMPTY_PLANS = {
-    Action.REPLACE_COMMIT: "The request is empty: Hudi takes it for a write, whatever it was meant to be.",
+    Action.REPLACE_COMMIT: "The request is empty: Hudi treats it as a write, whatever it was meant to be.",
 }
 
 _DOUBTFUL = 50

@@ -25,6 +25,6 @@ def stray_files(ignored: Iterable[str], properties: TableProperties) -> tuple[Pr
         if is_instant_time(name.partition(".")[0].partition("_")[0]):
             reason = "The name looks like an instant, but Hudi knows no such action or state; it is ignored."
         else:
-            reason = "The file is no part of a timeline; it is ignored."
+            reason = "The file is not part of a timeline; it is ignored."
         problems.append(Problem(f"{folder}/{name}", reason))
     return tuple(problems)

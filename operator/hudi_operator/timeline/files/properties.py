@@ -99,7 +99,7 @@ def _version(raw: Mapping[str, str]) -> int:
     if text is None:
         _corrupt("holds no hoodie.table.version: write to the table once with Hudi 0.14 or newer")
     if not (text.isdigit() and text.isascii()):
-        _corrupt(f"has the hoodie.table.version {text!r}, which is no number")
+        _corrupt(f"has the hoodie.table.version {text!r}, which is not a number")
     version = int(text)
     if version not in KNOWN_VERSIONS:
         raise TableUnreadable(
@@ -115,7 +115,7 @@ def _layout(raw: Mapping[str, str], version: int) -> Layout:
     if text is None:
         return Layout.TWO if version >= 8 else Layout.ONE
     if not (text.isdigit() and text.isascii()):
-        _corrupt(f"has the hoodie.timeline.layout.version {text!r}, which is no number")
+        _corrupt(f"has the hoodie.timeline.layout.version {text!r}, which is not a number")
     if text not in {"1", "2"}:
         raise TableUnreadable(
             UnreadableCause.UNSUPPORTED,

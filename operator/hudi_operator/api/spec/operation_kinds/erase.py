@@ -40,16 +40,16 @@ class EraseSpec(Model):
     """SQL predicate on the columns of the table: the records whose rows it selects now."""
 
     release_savepoints: bool = False
-    """Remove savepoints that keep files with the keys; else they refuse the operation."""
+    """Remove savepoints that keep files with the keys; otherwise the operation is refused because of them."""
 
     cascade: bool = False
-    """Erase the same keys from the tables of the namespace that read this one, too, and from those that read them."""
+    """Also erase the same keys from the tables of the namespace that read this one, directly or through others."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
                 "[has(self.keys), has(self.keysFrom), has(self.where)].exists_one(given, given)",
-                "give one of keys, keysFrom and where",
+                "exactly one of keys, keysFrom and where must be set",
             ),
             (
                 "!(has(self.cascade) && self.cascade && has(self.where))",

@@ -23,11 +23,11 @@ class RestoreSpec(Model):
     """What becomes of savepoints on commits that are removed: Refuse the operation, or Remove them."""
 
     reingest: bool = True
-    """Read the input of the removed commits again; else ingestion goes on where it was before the restore."""
+    """Read the input of the removed commits again; otherwise ingestion continues where it was before the restore."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            ("has(self.instant) != has(self.savepoint)", "give either instant or savepoint"),
+            ("has(self.instant) != has(self.savepoint)", "exactly one of instant and savepoint must be set"),
         )
     )
 
@@ -36,7 +36,7 @@ class RollbackSpec(Model):
     """Remove the latest commit of the table."""
 
     instant: InstantText
-    """Requested time of the latest commit: the operation is refused when another one is the latest by then."""
+    """Requested time of the latest commit: the operation is refused if another one is the latest by then."""
 
     reingest: bool = True
-    """Read the input of the removed commit again; else ingestion goes on where it was before the rollback."""
+    """Read the input of the removed commit again; otherwise ingestion continues where it was before the rollback."""

@@ -26,7 +26,7 @@ class OrphanFilesRepair(Model):
     """Which files can be orphans."""
 
     older_than: Duration = "24h"
-    """Time since its last change that a file has to have; at least `1h`, at most ten years."""
+    """Time since its last change from which on a file is removed; at least `1h`, at most ten years."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -55,7 +55,7 @@ class RepairSpec(Model):
     """Mend one thing of a table. The rows stay, but for doubled ones that it is to remove, and are compared."""
 
     rollback_inflight: InstantRepair | None = None
-    """Undo a write or a clustering that has begun, and whose tool is dead."""
+    """Roll back a write or a clustering that has begun and whose tool is dead."""
 
     remove_corrupt_plan: InstantRepair | None = None
     """Remove the plan of a pending instant that cannot be read; a copy stays below the table."""
@@ -67,21 +67,23 @@ class RepairSpec(Model):
     """Remove the index of record keys, and make it again."""
 
     restore_properties: TableRepair | None = None
-    """Write hoodie.properties again from its backup, where it is missing, empty, broken off or damaged."""
+    """Write hoodie.properties again from its backup, where it is missing, empty, truncated or damaged."""
 
     remove_orphan_files: OrphanFilesRepair | None = None
-    """Remove data files that no instant accounts for, as dead writers leave them."""
+    """Remove orphan files: data files of no instant, as dead writers leave them."""
 
     deduplicate: TableRepair | None = None
     """Of several rows with the same key keep the newest, and remove the others in one commit."""
 
-    model_config = ConfigDict(json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "give one step of a repair")))
+    model_config = ConfigDict(
+        json_schema_extra=rules(exactly_one(REPAIR_FIELDS.values(), "exactly one step of a repair must be set"))
+    )
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
         """Refuse a step of a newer release, beside the rule of the CRD."""
         if len(given_fields(self, REPAIR_FIELDS)) != 1:
-            raise ValueError("give one step of a repair that this release knows")
+            raise ValueError("exactly one step of a repair that this release knows must be set")
         return self
 
     @property

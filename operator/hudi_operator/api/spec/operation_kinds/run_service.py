@@ -29,7 +29,7 @@ class ClusteringRun(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            ("has(self.plan) || has(self.execution)", "give plan or execution"),
+            ("has(self.plan) || has(self.execution)", "plan or execution must be set"),
             (
                 "!has(self.plan) || !has(self.plan.partitions) || !has(self.plan.partitions.names) || "
                 f"size(self.plan.partitions.names) <= {MOST_NAMES}",
