@@ -12,7 +12,7 @@ from hudi_operator.api.crd.kinds import TABLE_CLASS
 Document = dict[str, Any]
 
 PLAIN_PREFIX = "a prefix must be plain: no '.' or '..' segments and no white space"
-BRACES = "of what stands in braces, a prefix may hold {namespace} only"
+BRACES = "{namespace} is the only text in braces that a prefix may contain"
 
 ACCEPTED: dict[str, Document] = {
     "labels and annotations of pods": {

@@ -72,7 +72,7 @@ CLASSES_REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a topic of something else in braces": (
         entry(topics=["{name}.*"]),
-        "of what stands in braces, a topic may hold {namespace} only",
+        "{namespace} is the only text in braces that a topic may contain",
     ),
     "topics of every namespace whose name goes on": (entry(topics=["{namespace}*"]), GOES_ON),
     "topics of every namespace whose name goes on with a dash": (entry(topics=["{namespace}-*"]), GOES_ON),

@@ -125,7 +125,7 @@ ACCEPTED: dict[str, Document] = {
 ONE_KIND = "exactly one of files, kafka and hudi must be set"
 TOPICS = "exactly one of topics and topicPattern must be set"
 STARTS = "exactly one of at, timestamp and partitions must be set"
-SASL = "goes with the protocols SASL_PLAINTEXT and SASL_SSL, and they need it"
+SASL = "is required for the protocols SASL_PLAINTEXT and SASL_SSL, and only for them"
 TLS = "caSecretName and certificateSecretName need the protocol SSL or SASL_SSL"
 PLAIN = "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own"
 AT = "spec.ingestion.source.kafka"
@@ -160,7 +160,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "topics and a pattern": (source(topicPattern="orders.*"), TOPICS),
     "a topic twice": (source(topics=["a", "a"]), "Duplicate value"),
     **{
-        f"a topic named {topic}": (source(topics=[topic]), "a topic is not named ., .. or like Kafka's own, __")
+        f"a topic named {topic}": (source(topics=[topic]), "a topic must not be named . or .., or begin with __ like Kafka's own")
         for topic in (".", "..", "__consumer_offsets")
     },
     "the end, of JSON without columns": (
@@ -327,7 +327,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "a column with a dash": (source(columns={"offset": "the-offset"}), PLAIN),
     "two columns of one name": (
         source(columns={"offset": "at", "timestamp": "AT"}),
-        "no two of columns may have the same name",
+        "columns must have different names",
     ),
     "tombstones that delete, of an insert": (
         {**source(tombstones="Delete"), "spec.ingestion.operation": "Insert"},

@@ -12,8 +12,8 @@ Document = dict[str, Any]
 
 TIME = "20260310115900000"
 TABLE = {"tableRef": {"name": "a"}}
-ONE = "give one operation"
-EITHER = "give either instant or savepoint"
+ONE = "exactly one operation must be set"
+EITHER = "exactly one of instant and savepoint must be set"
 
 
 def _service(service: str, **given: Any) -> Document:
@@ -76,10 +76,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         {"spec": {**TABLE, "upgrade": {"tableVersion": 7}}},
         "spec.upgrade.tableVersion: Unsupported value: 7",
     ),
-    "an erasure of nothing": ({"spec": {**TABLE, "erase": {}}}, "give one of keys, keysFrom and where"),
+    "an erasure of nothing": ({"spec": {**TABLE, "erase": {}}}, "exactly one of keys, keysFrom and where must be set"),
     "an erasure by two": (
         {"spec": {**TABLE, "erase": {"keys": [{"id": "1"}], "where": "true"}}},
-        "give one of keys, keysFrom and where",
+        "exactly one of keys, keysFrom and where must be set",
     ),
     "a predicate for several tables": (
         {"spec": {**TABLE, "erase": {"where": "true", "cascade": True}}},
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
         _service("Compaction", archival={"minCommits": 1}),
         "archival is only for service Archival",
     ),
-    "a clustering of nothing": (_service("Clustering", clustering={}), "give plan or execution"),
+    "a clustering of nothing": (_service("Clustering", clustering={}), "plan or execution must be set"),
     "a clean with a bound of another policy": (
         _service("Cleaning", cleaning={"retainHours": 1}),
         "retainHours is only for policy KeepLatestByHours",
@@ -134,10 +134,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
         "a partition must be a plain path inside the table",
     ),
     "very many partitions": (_partitions([f"day={number}" for number in range(21)]), "at most 20 partitions"),
-    "a repair of nothing": (_repair(), "give one step of a repair"),
+    "a repair of nothing": (_repair(), "exactly one step of a repair must be set"),
     "two repairs": (
         _repair(rebuildMetadataTable={}, rebuildRecordIndex={}),
-        "give one step of a repair",
+        "exactly one step of a repair must be set",
     ),
     "orphans that may be at work": (
         _repair(removeOrphanFiles={"olderThan": "59m"}),
@@ -193,8 +193,8 @@ NOT_CHANGED: dict[str, tuple[Document, Document, str]] = {
     "the other writers": ({}, {"spec.acceptOtherWriters": True}, _fixed("acceptOtherWriters")),
     "who asks": ({"spec.requestedBy": "anna"}, {"spec.requestedBy": "somebody"}, _fixed("requestedBy")),
     "its time": ({}, {"spec.ttlAfterFinished": "1h"}, _fixed("ttlAfterFinished")),
-    "its approval": ({"spec.approved": True}, {"spec.approved": False}, "approved cannot be taken back"),
-    "its approval by leaving it out": ({"spec.approved": True}, {"spec.approved": None}, "approved cannot be taken"),
+    "its approval": ({"spec.approved": True}, {"spec.approved": False}, "approved cannot be revoked"),
+    "its approval by leaving it out": ({"spec.approved": True}, {"spec.approved": None}, "approved cannot be revoked"),
 }
 
 

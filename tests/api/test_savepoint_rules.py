@@ -9,8 +9,8 @@ from hudi_operator.api.crd.kinds import SAVEPOINT
 
 Document = dict[str, Any]
 
-EITHER_COMMIT = "give either instant or latest: true"
-EITHER_TIME = "give either expiresAfter or keepForever: true"
+EITHER_COMMIT = "exactly one of instant and latest: true must be set"
+EITHER_TIME = "exactly one of expiresAfter and keepForever: true must be set"
 
 ACCEPTED: dict[str, Document] = {
     "the smallest savepoint": {},

@@ -7,7 +7,7 @@ import pytest
 Document = dict[str, Any]
 
 DAILY = {"schedule": {"every": "24h"}}
-KEEPS_SOME = "give at least one of keepLast, keepDaily, keepWeekly and keepMonthly"
+KEEPS_SOME = "at least one of keepLast, keepDaily, keepWeekly and keepMonthly must be set"
 KEEPS_MANY = "at most 40 savepoints can be kept"
 
 

@@ -105,9 +105,9 @@ ACCEPTED: dict[str, Document] = {
 }
 
 NEED_PARTITIONS = "plans by partition (DayBased, partitionRegex, RecentDays, SelectedPartitions) need partitionBy"
-SELECTION = "partitions.begin, end, names and regex go with strategy SelectedPartitions, which needs one of them"
+SELECTION = "strategy SelectedPartitions needs one of partitions.begin, end, names and regex, which are only for it"
 RECENT = "partitions.lookback and partitions.skipLatest are only for strategy RecentDays"
-NAMES = "names goes without begin, end and regex"
+NAMES = "names cannot be combined with begin, end and regex"
 FITS = "archival.minCommits must be larger than cleaning.retainCommits (defaults 20 and 10)"
 
 

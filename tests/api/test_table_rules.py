@@ -356,11 +356,11 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "quarantine without a path": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine"}},
-        "quarantinePath goes with policy Quarantine, and Quarantine needs it",
+        "quarantinePath is required for policy Quarantine, and only for it",
     ),
     "a quarantine path without quarantine": (
         {**INGESTION, "spec.ingestion.badRecords": {"quarantinePath": "s3a://landing/rejected"}},
-        "quarantinePath goes with policy Quarantine, and Quarantine needs it",
+        "quarantinePath is required for policy Quarantine, and only for it",
     ),
     "a quarantine path that is a bucket": (
         {**INGESTION, "spec.ingestion.badRecords": {"policy": "Quarantine", "quarantinePath": "s3a://landing"}},

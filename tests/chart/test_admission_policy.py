@@ -120,7 +120,7 @@ def test_exactly_the_namespaces_that_the_operator_lets_in_are_let_in(number: int
     refusals = {namespace: world.refusal(namespace, f"case-{number}") for namespace in LABELS}
     assert {namespace for namespace, words in refusals.items() if not words} == expected
     for namespace, words in refusals.items():
-        told = f"HudiTableClass {world.name(f'case-{number}')} is not for tables of namespace {world.name(namespace)}"
+        told = f"HudiTableClass {world.name(f'case-{number}')} does not allow tables of namespace {world.name(namespace)}"
         assert not words or told in words
 
 
@@ -145,7 +145,7 @@ def test_the_class_of_a_table_cannot_be_changed_to_one_for_others_but_all_else_c
     world.objects.create_namespaced_custom_object(*place, table("kept", world.name("given")))
     try:
         change = {"spec": {"tableClassName": world.name("nobody")}}
-        with pytest.raises(client.ApiException, match="is not for tables of namespace"):
+        with pytest.raises(client.ApiException, match="does not allow tables of namespace"):
             world.objects.patch_namespaced_custom_object(*place, "kept", change)
         patch = {"spec": {"allowedNamespaces": {"names": [world.name("team-a")]}}}
         world.objects.patch_cluster_custom_object(GROUP, VERSION, "huditableclasses", world.name("given"), patch)

@@ -101,5 +101,5 @@ async def test_a_table_that_comes_to_read_it_by_a_transform_meanwhile_is_named_a
     one.cluster.tables["totals"]["spec"]["ingestion"]["transform"] = {"sql": "SELECT md5(id) AS id FROM source"}
     await one.end_job(Outcome.SUCCEEDED, operation=DONE, message="Erased.")
     assert (one.status["phase"], one.status["reason"]) == ("Failed", "CascadeFailed")
-    assert "by a transform" in one.status["message"]
+    assert "through a transform" in one.status["message"]
     assert set(one.operations) == {"back"}

@@ -23,7 +23,7 @@ ROWS = {
     "the finalizer": "| `hudi-operator.io/claim` | Holds a deleted table until",
     "a key of commits": "| `hudi-operator.run` | Name of the Job that made the commit",
     "a condition": "| `Stalled` | A person must change something",
-    "a reason": "| `PathNotAllowed` | A path lies outside of what the class allows, is the whole of it",
+    "a reason": "| `PathNotAllowed` | A path lies outside the prefixes that the class allows, is itself such a prefix",
     "a reason that is a constant": "| `JobRefused` | The API server refuses",
     "an Event": "| `DataDeleted` | The data was removed",
 }

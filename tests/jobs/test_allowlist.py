@@ -117,7 +117,7 @@ def test_a_key_of_the_operator_cannot_be_allowed(key: str, allowed: tuple[str, .
 def test_a_value_that_may_stand_for_something_else_is_refused(value: str) -> None:
     for key in ("spark.sql.files.maxPartitionBytes", "spark.named"):
         found = refused_keys({key: value}, allowed=("spark.sql.*", "spark.named"), prefix="spark.", owned=())
-        assert found == (f"the value of {key} holds a $ or a character that cannot be printed",)
+        assert found == (f"the value of {key} contains a $ or an unprintable character",)
 
 
 def test_nothing_is_allowed_by_an_empty_list() -> None:
@@ -130,8 +130,8 @@ def test_every_refused_key_has_its_own_sentence() -> None:
         "spark.jars is not among the keys that the class allows",
         "hoodie.x does not start with spark.",
         "'spark .x' is not a plain key",
-        "spark.sql.catalog.x is not among the harmless keys that a prefix of the class opens, so only its own name "
-        "allows it",
+        "spark.sql.catalog.x is not among the harmless keys that a prefix of the class opens, so the class has to allow it "
+        "by its full name",
     )
 
 

@@ -49,7 +49,7 @@ def test_options_that_say_how_to_read_a_format_are_accepted(file_format: FileFor
 )
 def test_options_that_lead_elsewhere_or_pass_over_rows_are_refused(file_format: FileFormat, key: str) -> None:
     assert refused_reader_options({key: "x"}, file_format) == (
-        f"{key!r} is no option of reading {file_format} files that a table may set",
+        f"{key!r} is not a reader option of {file_format} files that a table may set",
     )
 
 

@@ -76,7 +76,7 @@ def test_nothing_starts_on_a_serialized_table_beside_a_commit_that_may_be_anybod
     ready, stalled = condition(after, ConditionType.READY), condition(after, ConditionType.STALLED)
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "TimelineCorrupt")
-    assert f"Who made deltacommit {TORN.time} cannot be told" in ready.message
+    assert f"The writer of deltacommit {TORN.time} is not known" in ready.message
     assert stalled is not None
     assert stalled.reason == "TimelineCorrupt"
     # It is not said that somebody else has written either.

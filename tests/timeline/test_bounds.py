@@ -375,7 +375,7 @@ def test_a_crowded_folder_is_a_reason_and_is_not_listed_at_every_read(tmp_path: 
 def test_problems_are_reported_up_to_a_number(make_table: Any) -> None:
     problems = TimelineReader(make_table([f"stray{place}" for place in range(5000)])).read("/t").problems
     assert len(problems) == 201
-    assert problems[-1].reason == "There are 4800 more problems than these."
+    assert problems[-1].reason == "4800 more problems are not shown."
 
 
 def test_one_read_reads_a_bounded_number_of_files_and_the_next_goes_on(make_table: Any) -> None:

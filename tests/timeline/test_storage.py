@@ -59,7 +59,7 @@ def test_a_path_is_taken_apart(url: str, store: str, bucket: str, path: str) -> 
     ],
 )
 def test_what_cannot_be_opened_is_refused_in_a_sentence(url: str) -> None:
-    with pytest.raises(StorageError, match=r"no base path that can be read: use .*\.$") as caught:
+    with pytest.raises(StorageError, match=r"not a base path that can be read: use .*\.$") as caught:
         open_filesystem(url)
     assert caught.value.kind is StorageErrorKind.UNSUPPORTED
 

@@ -75,12 +75,12 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
 @pytest.mark.parametrize(
     ("readers", "changes", "reason", "said"),
     [
-        ((reader(recordKey=["day"]),), {}, "OperationRefused", "other record keys (day, and not id)"),
+        ((reader(recordKey=["day"]),), {}, "OperationRefused", "other record keys (day instead of id)"),
         (
             (reader(ingestion={**SOURCE, "transform": {"sql": "SELECT md5(id) AS id FROM source"}}),),
             {},
             "OperationRefused",
-            "totals reads this one by a transform",
+            "totals reads this one through a transform",
         ),
         ((DerivedTable(name="totals"),), {}, "OperationRefused", "totals reads this one and is not valid"),
         (
@@ -90,18 +90,18 @@ def test_it_begins_where_the_same_keys_can_be_erased_from_all() -> None:
             "acceptOtherWriters: true",
         ),
         ((reader(managementPolicy="Observe"),), {}, "Blocked", "only observed"),
-        ((reader(of_class=table_class()),), {}, "OperationNotAllowed", "allows no Erase of table totals"),
+        ((reader(of_class=table_class()),), {}, "OperationNotAllowed", "does not allow Erase for table totals"),
         (
             (),
             {"lineage": Lineage(circle=("flights", "totals"))},
             "OperationRefused",
-            "flights and totals read one another",
+            "flights and totals read each other",
         ),
         (
             (),
             {"lineage": Lineage(tables=tuple(f"t{number}" for number in range(21)))},
             "OperationRefused",
-            "20 are the most",
+            "the limit is 20",
         ),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_file_of_keys_has_to_be_allowed_to_each_table() -> None:
     asked = erasing(keysFrom={"path": "s3a://lake/forget/keys.jsonl"})
     allows = table_class(operations={"allowed": ["Erase"]}, allowedSourcePaths=["s3a://lake/forget"])
     assert of(seen(reader(of_class=allows), asked=asked, table_class=allows)).state is OperationState.DRAINING
-    assert "path like that of keysFrom of table totals" in of(seen(reader(), asked=asked, table_class=allows)).message
+    assert "the path of keysFrom for table totals" in of(seen(reader(), asked=asked, table_class=allows)).message
 
 
 def test_where_one_table_asks_for_approval_all_wait_for_it_and_the_approver_sees_which() -> None:
@@ -184,7 +184,7 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     assert over.status is not None
     assert (over.status.phase, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
     assert over.status.message == (
-        "Erased 1 row. The same from totals. NOT erased from 1 table of other namespaces, which the operator's log "
+        "Erased 1 row. Also erased from totals. NOT erased from 1 table of other namespaces, which the operator's log "
         "names, nor from of-the-copy behind them."
     )
     assert over.notice is not None
@@ -194,8 +194,8 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     ("phase", "changes", "said"),
     [
         ("Failed", {"message": "Savepoints keep files."}, "Savepoints keep files."),
-        ("Succeeded", {"owner": "somebody"}, "Another HudiOperation has its name."),
-        (None, {}, "deleted before it had finished"),
+        ("Succeeded", {"owner": "somebody"}, "Another HudiOperation has this name."),
+        (None, {}, "deleted before it finished"),
     ],
 )
 def test_one_that_fails_fails_the_whole_and_is_named(phase: str | None, changes: dict[str, Any], said: str) -> None:

@@ -49,7 +49,7 @@ def test_the_class_has_to_allow_it() -> None:
     [
         ({"keys": [{"name": KEY}]}, "the fields id"),
         ({"keys": [{"id": KEY, "v": "1"}]}, "the fields id"),
-        ({"keys": [{"id": "x" * 256}] * (MOST_BYTES // 256)}, "use keysFrom"),
+        ({"keys": [{"id": "x" * 256}] * (MOST_BYTES // 256)}, "Use keysFrom"),
     ],
 )
 def test_what_no_run_could_take_fails_at_once(erase: dict[str, Any], said: str) -> None:

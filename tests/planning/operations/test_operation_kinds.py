@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "an archival of what cleaning needs": (
         {"runService": {"service": "Archival", "archival": {"minCommits": 10}}},
         {},
-        "give archival.minCommits above 10",
+        "set archival.minCommits above 10",
     ),
     "a plan by partitions where there are none": (
         {"runService": {"service": "Clustering", "clustering": {"plan": {"strategy": "RecentDays"}}}},
@@ -258,7 +258,7 @@ def test_an_operation_waits_for_the_heartbeat_of_a_write_whose_process_was_not_s
     waits = replace(rested, snapshot=replace(rested.snapshot, heartbeats=beats))
     told = of(waits)
     assert (told.state, told.reason, told.begun) == (OperationState.PENDING, "Blocked", False)
-    assert "it shows a heartbeat" in told.message
+    assert "it has a heartbeat" in told.message
     assert launches(waits, now=NOW + minutes(159 / 60)) == []
     assert [one.job.service for one in launches(waits, now=NOW + minutes(160 / 60))] == [Service.OPERATION]
 

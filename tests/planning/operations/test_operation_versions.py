@@ -59,11 +59,11 @@ def test_a_change_of_version_has_the_table_to_itself_and_every_run_is_to_do_the_
 @pytest.mark.parametrize(
     ("document", "found", "pinned", "sentence"),
     [
-        (UP, 9, None, "The table has version 9, and 9 is no newer one. Nothing was changed."),
-        ({"upgrade": {"tableVersion": 8}}, 9, None, "The table has version 9, and 8 is no newer one."),
-        (DOWN, 6, None, "The table has version 6, and 6 is no older one."),
-        (UP, 6, 6, "spec.tableVersion of the table pins 6, and not 9: change it first. Nothing was changed."),
-        (UP, 6, 8, "pins 8, and not 9"),
+        (UP, 9, None, "The table has version 9; version 9 is not newer. Nothing was changed."),
+        ({"upgrade": {"tableVersion": 8}}, 9, None, "The table has version 9; version 8 is not newer."),
+        (DOWN, 6, None, "The table has version 6; version 6 is not older."),
+        (UP, 6, 6, "spec.tableVersion of the table pins 6, not 9: change it first. Nothing was changed."),
+        (UP, 6, 8, "pins 8, not 9"),
     ],
 )
 def test_one_that_cannot_be_done_is_refused_with_a_sentence_before_a_run_starts(

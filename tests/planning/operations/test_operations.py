@@ -234,7 +234,7 @@ def test_a_run_that_is_under_way_comes_to_its_end_first() -> None:
     seen = world(operation(), remembered=(entry(),), told={"active_jobs": (active(),)}, jobs=(job(),), **INGESTS)
     plan = plan_for(seen)
     assert plan.actions == ()
-    assert "waiting for the end of flights-ingestion" in of(seen).message
+    assert "waiting for flights-ingestion-0123456789 to end" in of(seen).message
     assert of(seen).state is DRAINING
 
 
@@ -286,7 +286,7 @@ def test_of_two_the_older_goes_first() -> None:
     (launch,) = launches(seen)
     assert launch.job.operation is not None
     assert launch.job.operation.resource == "back"
-    assert (of(seen, "later").state, of(seen, "later").message) == (PENDING, "It waits for HudiOperation back.")
+    assert (of(seen, "later").state, of(seen, "later").message) == (PENDING, "Waiting for HudiOperation back.")
 
 
 def test_one_that_waits_for_approval_keeps_no_later_one_waiting() -> None:
@@ -405,4 +405,4 @@ def test_a_kind_of_a_newer_release_is_no_operation_of_this_one() -> None:
     document = {"metadata": {"name": "back", "uid": "u"}, "spec": {"tableRef": {"name": "flights"}, "newer": {}}}
     parsed = parse_operation(document)
     assert isinstance(parsed, InvalidObject)
-    assert "give one operation that this release knows" in parsed.message
+    assert "exactly one operation that this release knows must be set" in parsed.message

@@ -171,7 +171,7 @@ def test_a_blocker_says_what_is_allowed_and_what_to_do() -> None:
 def test_a_whole_prefix_is_told_to_be_no_folder_of_one_table() -> None:
     (blocker,) = policy_blockers(table(basePath="s3a://lake/team-a"), table_class())
     assert blocker.message == (
-        "basePath s3a://lake/team-a is the whole of a folder in which class standard allows tables "
+        "basePath s3a://lake/team-a is itself a folder below which class standard allows tables "
         "(s3://lake/{namespace}/): choose a folder below it."
     )
     assert blocker.hides

@@ -207,7 +207,7 @@ def test_a_pattern_that_was_stored_and_is_none_blocks_its_table() -> None:
     one = table(ingestion={"source": {"kafka": kafka}})
     (blocker,) = policy_blockers(one, table_class(allowedKafka=[OURS]))
     assert blocker.reason is BlockerReason.INVALID_PATTERN
-    assert "ingestion.source.kafka.topicPattern is no regular expression" in blocker.message
+    assert "ingestion.source.kafka.topicPattern is not a regular expression" in blocker.message
 
 
 def test_many_things_that_are_not_allowed_make_a_sentence_of_bounded_length() -> None:

@@ -25,7 +25,7 @@ def test_a_namespace_that_may_not_is_told_what_to_do_and_hidden() -> None:
     blocker = namespace_blocker(table_class(allowedNamespaces={"names": ["team-b"]}), "team-a", None)
     assert blocker is not None
     assert (blocker.reason, blocker.hides) == (BlockerReason.CLASS_NOT_ALLOWED, True)
-    assert "HudiTableClass standard is not for tables of namespace team-a" in blocker.message
+    assert "HudiTableClass standard does not allow tables of namespace team-a" in blocker.message
     assert "team-b" not in blocker.message
 
 
@@ -33,7 +33,7 @@ def test_labels_that_cannot_be_read_let_nobody_in() -> None:
     policy = table_class(allowedNamespaces={"names": ["team-b"], "selector": {"matchLabels": {"env": "prod"}}})
     blocker = namespace_blocker(policy, "team-a", None)
     assert blocker is not None
-    assert "which the operator cannot read" in blocker.message
+    assert "the operator cannot read those of namespace team-a" in blocker.message
     assert namespace_blocker(policy, "team-b", None) is None
 
 

@@ -281,7 +281,7 @@ def test_time_without_a_running_pod_does_not_count() -> None:
 
 
 def test_a_run_that_made_no_progress_is_a_failed_run_with_its_own_reason() -> None:
-    known = running(state="NoProgress", message="Nothing of the driver has moved.")
+    known = running(state="NoProgress", message="The driver has made no progress.")
     before = seen(known=known)
     plan = plan_for(replace(before, jobs=()))
     [told] = plan.finished

@@ -152,7 +152,7 @@ def test_a_table_whose_driver_finds_no_place_says_so_by_its_conditions() -> None
         condition = find_condition(found, kind)
         assert condition is not None
         assert (condition.status, condition.reason) == (ConditionStatus.UNKNOWN, "ClassQuotaReached")
-        assert "The class runs 2 jobs, as many as it allows." in condition.message
+        assert "The class runs 2 jobs, which is its limit." in condition.message
 
 
 def test_a_service_that_finds_no_place_beside_a_driver_says_so_by_its_condition() -> None:

@@ -91,7 +91,7 @@ ENDINGS = {
     "the folder holds a table that is not as declared": (
         ending(snapshot=STILL_THERE, spec={"tableName": "trips", "recordKey": ["key"]}),
         True,
-        "not as declared (tableName, recordKey)",
+        "differs from the spec (tableName, recordKey)",
     ),
     "the attempts are used up": (ending(status=failures(ATTEMPTS)), True, "5 attempts failed"),
 }

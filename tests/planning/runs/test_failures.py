@@ -161,9 +161,9 @@ def test_a_service_that_has_given_up_stalls_the_table_and_says_what_to_do() -> N
     assert stalled is not None
     assert stalled.reason == "RetriesExhausted"
     assert stalled.message == (
-        "It broke. Failed 10 times in a row, as often as the class allows, at last with HudiError. Remove the cause, "
-        "then change the spec or the class, or set the annotation hudi-operator.io/requested-at; without that it is "
-        f"tried again at {at(NOW + minutes(30))}."
+        "It broke. Failed 10 times in a row, the limit of the class; the last reason is HudiError. Remove the cause, "
+        "then change the spec or the class, or set the annotation hudi-operator.io/requested-at; otherwise it is "
+        f"retried at {at(NOW + minutes(30))}."
     )
     assert find_condition(after.conditions, ConditionType.RECONCILING) is None
     assert after.services.ingestion.next_attempt_at == at(NOW + minutes(30))

@@ -51,7 +51,7 @@ def test_it_runs_beside_the_driver_where_the_index_finds_them() -> None:
 def test_the_driver_ends_for_it_between_two_batches(index: str) -> None:
     plan = beside_a_driver(index)
     assert (started(plan), stops(plan)) == ([], ["Draining"])
-    assert "Compaction is due, and could leave keys in log files alone" in plan.active_jobs[0].message
+    assert "Compaction is due, and could leave keys only in log files" in plan.active_jobs[0].message
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_nothing_is_said_of_a_table_of_which_nothing_is_asked() -> None:
 
 MISSED = (
     "Everything that was in the source up to 2026-03-10T11:15:00Z is in the table, and its newest run left 7 records "
-    "or 1 byte to read. It may be 10m behind: that is missed since 2026-03-10T11:25:00Z, and it is at least 40m "
+    "or 1 byte to read. The freshness of 10m has been missed since 2026-03-10T11:25:00Z; the table is at least 40m "
     "behind now."
 )
 
@@ -245,9 +245,9 @@ MISSED = (
 @pytest.mark.parametrize(
     ("remembered", "changes", "ending"),
     [
-        ({}, {}, "A shorter schedule reads sooner. Scheduled every 5m; the next run is at 2026-03-10T12:04:00Z."),
+        ({}, {}, "A shorter schedule reads it sooner. Scheduled every 5m; the next run is at 2026-03-10T12:04:00Z."),
         ({}, {"suspend": True}, "The table is suspended: nothing is ingested until spec.suspend is false."),
-        ({"more_input": True}, {}, "The last run left input behind at its limits."),
+        ({"more_input": True}, {}, "The last run reached its limits and left input unread."),
         ({"failures": 1, "last_run": run(Outcome.FAILED), "failures_generation": 1}, {}, "see the condition Ingested."),
     ],
 )
@@ -318,7 +318,7 @@ def test_an_ingestion_that_misses_its_freshness_goes_before_services_that_are_fa
     plan = plan_for(behind(60))
     assert launched(plan) == ["Ingestion"]
     assert plan.services.ingestion.message.endswith(
-        "The table misses its freshness, so this goes before table services."
+        "The table misses its freshness, so ingestion goes before table services."
     )
     assert plan.services.compaction.passed_over == 1
 
@@ -339,10 +339,10 @@ def test_a_service_says_that_it_waits_for_an_ingestion_that_goes_first() -> None
     found = plan_for(behind(remembered={"compaction": memory(due=True, passed_over=2)})).services
     assert found.compaction.reason == "IngestionFirst"
     assert found.compaction.message.endswith(
-        "Decided. Ingestion goes first, because the table misses its freshness: this was passed over 3 times, and goes "
-        "before it after 10."
+        "Decided. Ingestion goes first, because the table misses its freshness: this service was skipped 3 times and goes "
+        "first after 10."
     )
-    assert found.cleaning.message.endswith("this was passed over once, and goes before it after 10.")
+    assert found.cleaning.message.endswith("this service was skipped once and goes first after 10.")
     running = {"active_jobs": (active(),), "compaction": found.compaction}
     later = plan_for(behind(remembered=running, jobs=(job(),))).services.compaction
     assert (later.reason, later.passed_over) == ("IngestionFirst", 3)

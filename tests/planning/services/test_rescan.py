@@ -191,7 +191,7 @@ def test_messages_that_were_lost_add_up_until_a_loss_is_to_stop_ingestion() -> N
         Transition(
             warning=True,
             reason="RecordsSkipped",
-            message=f"Run {JOB} passed over messages that were gone before they could be read: 7 offsets that are "
+            message=f"Run {JOB} skipped messages that were gone before they could be read: 7 offsets that are "
             "known, the last ones orders/0: 100 to 106, orders/1: 100 to 106, orders/2: 100 to 106.",
         )
     ]

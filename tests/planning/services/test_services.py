@@ -184,7 +184,7 @@ def test_an_archival_that_is_blocked_says_by_what_and_is_not_tried() -> None:
 def test_a_cleaning_that_is_blocked_says_by_what() -> None:
     names = [*commits(5), f"{ago(80)}.clustering.requested", *commits(12, first=70)]
     found = served("cleaning", story(*names, clusterings=[ago(80)]))
-    assert found.blocked_by == f"clustering {ago(80)} is pending: files of earlier commits are kept from there on."
+    assert found.blocked_by == f"clustering {ago(80)} is pending: cleaning does not go past it."
 
 
 def test_a_savepoint_is_named_where_files_are_kept_for_it() -> None:

@@ -50,7 +50,7 @@ def test_a_class_that_names_nothing_that_can_do_harm_is_ready_and_no_more() -> N
             "allowedHudiOptions: hoodie.base.path can lead to another path.",
         ),
         ({"allowedHudiOptions": ["hoodie.new"]}, "allowedHudiOptions: hoodie.new is not known to be harmless."),
-        ({"allowedSparkConf": ["spark.jars.*"]}, "allowedSparkConf: spark.jars.* opens nothing"),
+        ({"allowedSparkConf": ["spark.jars.*"]}, "allowedSparkConf: spark.jars.* allows nothing"),
         (
             {"sparkConf": {"spark.sql.files.ignoreCorruptFiles": "TRUE"}},
             "sparkConf: spark.sql.files.ignoreCorruptFiles can skip damaged",

@@ -137,7 +137,7 @@ def test_what_names_no_instant_accepts_nothing_and_that_is_said(value: str) -> N
     assert foreign(observation) == [ago(30)]
     alarm = find_condition(status_of(observation).conditions, ConditionType.FOREIGN_WRITER)
     assert alarm is not None
-    assert alarm.message.endswith("which names no completed instant of this table, so it is ignored.")
+    assert alarm.message.endswith("names no completed instant of this table and is ignored.")
     assert f"{ACCEPT}={ago(30)}" in alarm.message
     assert len(alarm.message) < 1000
 

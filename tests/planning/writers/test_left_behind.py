@@ -167,8 +167,8 @@ def test_while_it_waits_it_says_which_run_and_until_when() -> None:
     ingestion = waits.services.ingestion
     assert ingestion.reason == "WaitingForHeartbeat"
     assert (
-        f"The inflight deltacommit {T}, which run {JOB} left behind, is left alone until {at(NOW + WAIT)}: it shows a "
-        "heartbeat, and it is not certain that its writer has ended. Nothing starts on a Serialized table beside it."
+        f"The inflight deltacommit {T}, which run {JOB} left behind, is left alone until {at(NOW + WAIT)}: it has a "
+        "heartbeat, and its writer may not have ended. Nothing starts on a Serialized table beside it."
     ) in ingestion.message
     assert "unknown run" not in ingestion.message
     assert not waits.services.cleaning.due, "nor is it rolled back before"

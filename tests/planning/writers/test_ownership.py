@@ -85,7 +85,7 @@ def test_nothing_starts_on_the_table_of_another_operator_until_a_person_names_it
         assert after.services.ingestion.reason == "OwnedElsewhere"
         assert f"x/y of another operator, {OTHER}," in (elsewhere(refused) or "")
         assert f"{TAKE_OVER}={OTHER}." in (elsewhere(refused) or "")
-    assert "'true' is something else, and is ignored" in (elsewhere(seen(foreign, take_over="true")) or "")
+    assert "'true' does not match and is ignored" in (elsewhere(seen(foreign, take_over="true")) or "")
 
     named = seen(foreign, take_over=OTHER)
     assert launches(named)

@@ -101,7 +101,7 @@ def test_while_it_waits_the_table_says_why_until_when_and_what_to_do() -> None:
     after = status_of(found())
     state, reason, message = ready(after)
     assert (state, reason) == ("Unknown", "WaitingForQuiet")
-    assert f"for 10m: nothing has since {at(NOW)}, so it is taken over at {at(NOW + minutes(QUIET))}" in message
+    assert f"for 10m. It has been quiet since {at(NOW)} and is taken over at {at(NOW + minutes(QUIET))}" in message
     assert "is the newest commit; of the newest 4, one came about every 5m" in message
     assert "Stop every other writer" in message
     assert "spec.concurrency.mode: Optimistic" in message

@@ -130,7 +130,7 @@ def test_what_is_overdue_is_announced_as_another_tools_before_it_is_dealt_with(w
     after = status_of(following, now=NOW + minutes(ALARM - 1))
     alarm = find_condition(after.conditions, ConditionType.PENDING_INSTANT_OVERDUE)
     assert alarm is not None
-    assert f"Another tool or an unknown run began it, and it is left alone until {at(NOW + minutes(ALARM))}." in (
+    assert f"Another tool or an unknown run began it. It is left alone until {at(NOW + minutes(ALARM))}." in (
         alarm.message
     )
     plan = plan_for(following, now=NOW + minutes(ALARM - 1))

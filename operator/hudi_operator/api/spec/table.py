@@ -403,8 +403,8 @@ class HudiTableSpec(Model):
             (
                 "!has(self.clustering) || !has(self.clustering.updates) || self.clustering.updates == 'Reject' || "
                 "(has(self.concurrency) && has(self.concurrency.mode) && self.concurrency.mode == 'Optimistic')",
-                "clustering.updates Allow needs concurrency.mode Optimistic: only there does a clustering detect that a "
-                "writer has changed its files, and give up",
+                "clustering.updates Allow needs concurrency.mode Optimistic: only there does a clustering detect that "
+                "a writer has changed its files, and give up",
             ),
             (
                 "(has(self.archival) && has(self.archival.mode) && self.archival.mode == 'Disabled') || "

@@ -75,7 +75,7 @@ class Reason(StrEnum):
     """The last run failed because its request is invalid; retried once an hour until a change or a request."""
 
     WAITING_FOR_HEARTBEAT = "WaitingForHeartbeat"
-    """Hudi may still consider an ended run alive; its instant is left alone until `nextAttemptAt` or `leftAloneUntil`."""
+    """Hudi may consider an ended run alive: its instant is left alone until `nextAttemptAt` or `leftAloneUntil`."""
 
     WAITING_FOR_OTHER = "WaitingForOther"
     """Another tool may be at work on a pending instant: it is left alone until `leftAloneUntil`."""

@@ -105,4 +105,4 @@ def _copy(record: OwnerRecord, *, status: HudiTableStatus, known: Collection[str
 def _ignored(take_over: str | None) -> str:
     if take_over is None:
         return ""
-    return f" Its present value {take_over[:_SHOWN]!r} is another one and is ignored."
+    return f" Its present value {take_over[:_SHOWN]!r} does not match and is ignored."

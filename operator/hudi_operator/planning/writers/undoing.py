@@ -52,7 +52,7 @@ def _savepointed_rollback(snapshot: TimelineSnapshot) -> str | None:
         if kept and one.instant.action is Action.ROLLBACK and not one.instant.is_completed:
             commit, rollback = min(kept), one.instant.time
             return (
-                f"The pending rollback {rollback} would undo commit {commit}, which a savepoint keeps: Hudi refuses to "
+                f"The pending rollback {rollback} is to undo commit {commit}, which a savepoint keeps: Hudi refuses to "
                 "finish the rollback and fails every run until then. To undo the commit, delete the savepoint: the "
                 "next run finishes the rollback. To keep the commit, where the savepoint is older than the rollback, "
                 f"which has then undone nothing yet, remove the files {rollback}.rollback.* of the timeline."
