@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 ROWS = {
     "a metric": "| `hudi_operator_jobs_total` | counter | `service`, `outcome` | Jobs that have ended or were refused",
-    "a setting": "| `HUDI_OPERATOR_LOG_LEVEL` | `INFO` | DEBUG, INFO, WARNING or ERROR. |",
+    "a setting": "| `HUDI_OPERATOR_LOG_LEVEL` | `INFO` | Log level: DEBUG, INFO, WARNING or ERROR. |",
     "a setting without a default": "| `HUDI_OPERATOR_SPARK_IMAGE` | required | Image of the Spark jobs. |",
     "a label": "| `hudi-operator.io/role` | On pods: `driver` or `executor`. |",
     "an annotation": "| `hudi-operator.io/requested-at` | On a HudiTable:",
