@@ -160,7 +160,10 @@ REFUSED: dict[str, tuple[Document, str]] = {
     "topics and a pattern": (source(topicPattern="orders.*"), TOPICS),
     "a topic twice": (source(topics=["a", "a"]), "Duplicate value"),
     **{
-        f"a topic named {topic}": (source(topics=[topic]), "a topic must not be named . or .., or begin with __ like Kafka's own")
+        f"a topic named {topic}": (
+            source(topics=[topic]),
+            "a topic must not be named . or .., or begin with __ like Kafka's own",
+        )
         for topic in (".", "..", "__consumer_offsets")
     },
     "the end, of JSON without columns": (

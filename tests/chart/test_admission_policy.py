@@ -120,7 +120,9 @@ def test_exactly_the_namespaces_that_the_operator_lets_in_are_let_in(number: int
     refusals = {namespace: world.refusal(namespace, f"case-{number}") for namespace in LABELS}
     assert {namespace for namespace, words in refusals.items() if not words} == expected
     for namespace, words in refusals.items():
-        told = f"HudiTableClass {world.name(f'case-{number}')} does not allow tables of namespace {world.name(namespace)}"
+        told = (
+            f"HudiTableClass {world.name(f'case-{number}')} does not allow tables of namespace {world.name(namespace)}"
+        )
         assert not words or told in words
 
 
