@@ -127,7 +127,7 @@ TOPICS = "exactly one of topics and topicPattern must be set"
 STARTS = "exactly one of at, timestamp and partitions must be set"
 SASL = "is required for the protocols SASL_PLAINTEXT and SASL_SSL, and only for them"
 TLS = "caSecretName and certificateSecretName need the protocol SSL or SASL_SSL"
-PLAIN = "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own"
+PLAIN = "a column name may contain only letters, digits and underscores, must not begin with a digit"
 AT = "spec.ingestion.source.kafka"
 EITHER = "format Protobuf needs either a registry or value.protobuf.descriptor"
 UPSERT = "source.kafka.value.envelope Debezium needs operation Upsert"
@@ -262,7 +262,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "change events of partitions that an index does not look into": (
         {**upsert_of_changes(), "spec.partitionBy": ["carrier", "day"]},
-        "envelope Debezium needs a global index where a column of partitionBy is none of recordKey",
+        "envelope Debezium needs a global index if a column of partitionBy is not in recordKey",
     ),
     "Avro without a registry": (source(value={"format": "Avro"}), "format Avro needs a registry"),
     "Protobuf without anything": (source(value={"format": "Protobuf"}), EITHER),

@@ -294,7 +294,7 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     "a sort column with a comma": (
         {"spec.clustering": {"execution": {"sortColumns": ["a,b"]}}},
-        "a column name holds letters, digits and underscores",
+        "a column name may contain only letters, digits and underscores",
     ),
     "a sort column twice": (
         {"spec.clustering": {"execution": {"sortColumns": ["a", "a"]}}},

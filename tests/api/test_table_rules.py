@@ -100,7 +100,7 @@ SHAPE = (
     "without '//' inside and with the bucket in lower case"
 )
 TWICE = "a column must not be named twice"
-PLAIN = "a column name holds letters, digits and underscores"
+PLAIN = "a column name may contain only letters, digits and underscores"
 
 REFUSED: dict[str, tuple[Document, str]] = {
     "a name of 64 characters": ({"metadata.name": "a" * 64}, "the name must not be longer than 63 characters"),

@@ -116,7 +116,7 @@ def test_a_count_that_damage_cannot_change_is_known(make_table: Any) -> None:
 @pytest.mark.parametrize(("content", "says"), [(b"", "is empty"), (b"garbage", "cannot be read")])
 def test_a_pending_plan_that_cannot_be_run_is_reported(name: str, content: bytes, says: str, make_table: Any) -> None:
     timeline = read(make_table({name: content}))
-    assert [says in problem.reason or "It cannot be told" in problem.reason for problem in timeline.problems] == [True]
+    assert [says in problem.reason or "It is unknown" in problem.reason for problem in timeline.problems] == [True]
     assert timeline.counters.earliest_pending is not None
 
 

@@ -108,7 +108,7 @@ def test_an_unknown_count_is_shown_as_such(capsys: pytest.CaptureFixture[str], t
     assert run([str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "Commits since clustering                0" in text
-    assert "It cannot be told whether this is a clustering" in text
+    assert "It is unknown whether this is a clustering" in text
     assert documents(capsys, str(tmp_path))[0]["counters"]["inflightWrites"] is None
 
 

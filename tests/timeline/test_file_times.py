@@ -151,7 +151,7 @@ def look(make_table: Any, *names: str) -> Timeline:
 def test_a_count_that_rests_on_impossible_file_times_is_unknown_and_says_why(make_table: Any) -> None:
     timeline = look(make_table, f"{COMPACTION}.commit")
     assert timeline.counters.delta_commits_since_compaction is None
-    (problem,) = [one for one in timeline.problems if "cannot be told" in one.reason]
+    (problem,) = [one for one in timeline.problems if "is unknown" in one.reason]
     assert problem.file == f".hoodie/{DELTA}.deltacommit"
     assert f"before or after compaction {COMPACTION}" in problem.reason
     assert "as after a copy" in problem.reason
@@ -165,7 +165,7 @@ def test_what_was_requested_after_the_compaction_certainly_counts_in_a_copy(make
     assert timeline.counters.delta_commits_since_compaction is None
     assert timeline.counters.delta_commits_since_compaction_bounds == Bounds(4, 8)
     # One of the older ones says it for all.
-    assert len([one for one in timeline.problems if "cannot be told" in one.reason]) == 1
+    assert len([one for one in timeline.problems if "is unknown" in one.reason]) == 1
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_count_that_every_order_of_completion_gives_needs_no_file_times(
 ) -> None:
     timeline = look(make_table, *names)
     assert timeline.counters.delta_commits_since_compaction == count
-    assert not [one for one in timeline.problems if "cannot be told" in one.reason]
+    assert not [one for one in timeline.problems if "is unknown" in one.reason]
 
 
 def same_time(path: Path) -> None:

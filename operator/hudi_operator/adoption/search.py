@@ -41,8 +41,8 @@ def find_tables(
         path, depth = waiting.popleft()
         if found.folders >= limits.folders or len(found.tables) >= limits.tables or clock() >= ends:
             found.problems.append(
-                f"The search ended after {found.folders} folders and {len(found.tables)} tables at its limits, and at "
-                f"least {len(waiting) + 1} folders were not searched: give a narrower prefix or wider limits."
+                f"The search reached its limits after {found.folders} folders and {len(found.tables)} tables; at least "
+                f"{len(waiting) + 1} folders were not searched: use a narrower prefix or wider limits."
             )
             break
         found.folders += 1

@@ -203,7 +203,7 @@ def test_what_a_run_brings_into_line_is_no_drift_while_one_is_under_way() -> Non
     [
         ({"index": {"type": "InMemory"}}, "InMemory forgets every key when a run ends"),
         ({"recordKey": ["payload.id"]}, "give anything else, such as a field of a struct, its own column"),
-        ({"orderingFields": ["_hoodie_commit_time"]}, "is none of Hudi's own"),
+        ({"orderingFields": ["_hoodie_commit_time"]}, "must not be one of Hudi's own"),
     ],
 )
 def test_a_stored_spec_that_is_no_longer_accepted_says_what_to_do(spec: dict[str, Any], sentence: str) -> None:

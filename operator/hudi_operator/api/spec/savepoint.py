@@ -33,7 +33,7 @@ class HudiSavepointSpec(Model):
     """The table."""
 
     instant: Annotated[str, Field(pattern=r"^[0-9]{14}([0-9]{3})?$", max_length=17)] | None = None
-    """Requested time of the commit that is kept. A savepoint that the table has there is adopted."""
+    """Requested time of the commit that is kept. A savepoint that the table already has on it is adopted."""
 
     latest: bool | None = None
     """Keep the commit that is the newest when the savepoint is made; status.instant then says which."""

@@ -121,8 +121,8 @@ TABLE_RULES = (
     (
         f"{_NO_CHANGE_EVENTS} || !has(self.partitionBy) || self.partitionBy.all(one, one in self.recordKey) || "
         "(has(self.index) && has(self.index.type) && self.index.type.startsWith('Global'))",
-        "envelope Debezium needs a global index where a column of partitionBy is none of recordKey: a delete does not "
-        "say the partition of its row",
+        "envelope Debezium needs a global index if a column of partitionBy is not in recordKey: a delete does not "
+        "name the partition of its row",
     ),
     (
         f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.tombstones) || {_KAFKA}.tombstones != 'Delete' || "

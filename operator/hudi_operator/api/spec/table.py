@@ -107,7 +107,7 @@ class MetadataTable(Model):
 
     enabled: bool | None = None
     """Whether the table keeps file listings and statistics in its metadata table. Without it a new table gets one, and
-    a table that is there keeps what it has."""
+    an existing table keeps what it has."""
 
 
 class Transform(Model):
@@ -290,7 +290,7 @@ class HudiTableSpec(Model):
 
     table_version: TableVersion | None = None
     """Version of the table's format that a new table is created with: 6 for readers of Hudi 0.14 and 0.15, 8 for those
-    of 1.0, 9 for those of 1.1 and later. Hudi's newest by default. A table that is there keeps its own."""
+    of 1.0, 9 for those of 1.1 and later. Hudi's newest by default. An existing table keeps its own."""
 
     record_key: Annotated[
         tuple[ColumnName, ...],

@@ -15,6 +15,6 @@ VERSION_RULES = (
     (
         "!has(self.tableVersion) || self.tableVersion >= 9 || !has(self.orderingFields) || "
         "size(self.orderingFields) < 2",
-        "several orderingFields need tableVersion 9: readers of older ones know a single one",
+        "several orderingFields need tableVersion 9: readers of older versions support only one",
     ),
 )

@@ -63,4 +63,4 @@ class ActStatus(Model):
     """Number of all instants that it undid."""
 
     input_lost: bool = False
-    """Whether later commits count as read what the undone ones had read, so that it is not read again by itself."""
+    """Whether later commits count the input of the undone ones as read, so that ingestion does not read it again."""

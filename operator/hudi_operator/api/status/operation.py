@@ -174,7 +174,7 @@ class HudiOperationStatus(Model):
     """How far it has come."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] | None = None
-    """Why, as a word."""
+    """Reason, as one word."""
 
     message: Annotated[str, Field(max_length=1024)] | None = None
     """The state in one sentence."""

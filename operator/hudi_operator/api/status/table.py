@@ -303,7 +303,7 @@ class ActiveJob(Model):
     """The pending instant that the Job deals with."""
 
     pending: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
-    """Instants that were pending when the Job was decided: what it leaves behind beside them is its own."""
+    """Instants that were pending when the Job was decided: others that it leaves behind are its own."""
 
     abandoned: Annotated[tuple[InstantTime, ...], Field(max_length=PENDING_REMEMBERED)] | None = None
     """Pending instants that nobody works on any more, and that the Job may finish or roll back."""

@@ -85,10 +85,10 @@ class TableOperation(Model):
     """Pending, AwaitingApproval, Draining, Running, Verifying, Succeeded or Failed."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Waiting"
-    """Why, as a word."""
+    """Reason, as one word."""
 
     message: Annotated[str, Field(max_length=1024)] = ""
-    """Why, as a sentence."""
+    """Reason, as a sentence."""
 
     job: NamedOperationJob | None = None
     """What its Jobs do, from the decision on the first one on."""

@@ -53,10 +53,10 @@ class TableSavepoint(Model):
     """Waiting, Refused, Kept, Lost, Removing, Removed or Retained."""
 
     reason: Annotated[str, Field(pattern=REASON_PATTERN, max_length=64)] = "Kept"
-    """Why, as a word."""
+    """Reason, as one word."""
 
     message: Annotated[str, Field(max_length=512)] = ""
-    """Why, as a sentence."""
+    """Reason, as a sentence."""
 
     adopted: bool = False
     """Whether it was there before the resource asked for it."""

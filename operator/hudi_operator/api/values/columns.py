@@ -15,8 +15,9 @@ _TAKEN = "^(?i:_hoodie_|_corrupt_record$)"
 
 PLAIN_COLUMNS = (
     f"self.all(column, column.matches('{_PLAIN}') && !column.matches('{_TAKEN}'))",
-    "a column name holds letters, digits and underscores, does not begin with a digit, and is none of Hudi's own "
-    "(_hoodie_...); give anything else, such as a field of a struct, its own column in ingestion.transform",
+    "a column name may contain only letters, digits and underscores, must not begin with a digit, and must not be one "
+    "of Hudi's own (_hoodie_...); give anything else, such as a field of a struct, its own column in "
+    "ingestion.transform",
 )
 
 NO_COLUMN_TWICE = (
@@ -46,8 +47,8 @@ PlainColumn = Annotated[
         json_schema_extra=rules(
             (
                 f"self.matches('{_PLAIN}') && !self.matches('{_TAKEN}')",
-                "a column name holds letters, digits and underscores, does not begin with a digit, and is none of "
-                "Hudi's own (_hoodie_...)",
+                "a column name may contain only letters, digits and underscores, must not begin with a digit, and "
+                "must not be one of Hudi's own (_hoodie_...)",
             )
         ),
     ),

@@ -280,7 +280,7 @@ def _asked(
             told["service"] = service_run(table.spec, decided.service)
         return kind.model_validate(decided.model_dump() | told)
     except ValidationError as error:
-        raise JobRefused(job, f"what the status says of its {what} makes no sense") from error
+        raise JobRefused(job, f"the status has no valid data on its {what}") from error
 
 
 def _without_executors(table: HudiTable) -> HudiTable:

@@ -31,4 +31,4 @@ async def erasure_of(
     try:
         return build_erase_task(resource, table, table_class, readers)
     except ValidationError:  # which quotes the keys
-        raise KeysLost(f"HudiOperation {named.resource} asks for what no run can be told") from None
+        raise KeysLost(f"HudiOperation {named.resource} has a spec that cannot be passed to a run") from None

@@ -66,7 +66,7 @@ class Claims:
             rival = await self._claim(table.metadata, path)
         if rival is None:
             return None
-        _log.info("base path is another table's", table=str(_key(table)), path=path, holder=rival)
+        _log.info("base path is claimed by another table", table=str(_key(table)), path=path, holder=rival)
         return _claimed(table, rival)
 
     async def holds(self, metadata: ObjectMetadata, base_path: str) -> bool:

@@ -45,7 +45,7 @@ def archived_instant(time: object, action: object, state: object, completed_at: 
 
 def beyond_the_limit(name: str) -> Problem:
     """Return the problem of an archive with more than `INSTANTS_LIMIT` instants; `name` is the first file unread."""
-    return Problem(name, "The archive holds more instants than are read; those from here on are not.")
+    return Problem(name, "The archive holds more instants than are read; instants from here on are missing.")
 
 
 def read_part(filesystem: FileSystem, path: str) -> bytes:

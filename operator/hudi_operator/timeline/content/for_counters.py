@@ -86,7 +86,7 @@ class FileContents:
             if name is not None and clustering is None:
                 clustering = self._names_clustering(name)
         if clustering is None and not self._has_problem(entry):
-            self._report(entry.files[0], "It cannot be told whether this is a clustering: the requested file is gone.")
+            self._report(entry.files[0], "It is unknown whether this is a clustering: the requested file is gone.")
         return clustering
 
     def clean_summary(self, entry: InstantFiles) -> CleanSummary | None:
@@ -122,7 +122,7 @@ class FileContents:
             self._order_known = False
             reason = (
                 f"Whether {entry.instant.action} {entry.instant.time} completed before or after compaction {start} was "
-                "requested cannot be told: the times of its files do not fit its instant time, as after a copy."
+                "requested is unknown: the times of its files do not fit its instant time, as after a copy."
             )
             self._report(entry.files[0], reason)
         return answer
@@ -150,7 +150,7 @@ class FileContents:
         try:
             clustering, size = self._read(name, lambda data: operation_type(decode(data, OPERATION_FIELDS)) == CLUSTER)
         except CorruptContent as error:
-            self._report(name, f"It cannot be told whether this is a clustering: {error}.")
+            self._report(name, f"It is unknown whether this is a clustering: {error}.")
             return None
         if size:
             self._cache.put(key, clustering, size=1)
