@@ -130,8 +130,8 @@ def test_every_refused_key_has_its_own_sentence() -> None:
         "spark.jars is not among the keys that the class allows",
         "hoodie.x does not start with spark.",
         "'spark .x' is not a plain key",
-        "spark.sql.catalog.x is not among the harmless keys that a prefix of the class opens, so the class has to allow it "
-        "by its full name",
+        "spark.sql.catalog.x is not among the harmless keys that a prefix of the class opens, so the class has to "
+        "allow it by its full name",
     )
 
 

@@ -41,7 +41,7 @@ class Settings(BaseSettings):
 
     identity: str = Field("", pattern=r"^([A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$")
     """Identity that distinguishes this operator from others on the same tables; by default the cluster and the
-    namespace."""
+    operator's namespace."""
 
     instance: str = Field(default_factory=lambda: os.environ.get("HOSTNAME") or _NAME)
     """Name of this process in Events; by default the pod's."""

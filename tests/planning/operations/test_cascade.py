@@ -184,8 +184,8 @@ def test_the_other_tables_follow_once_the_first_is_done_each_by_an_operation_tha
     assert over.status is not None
     assert (over.status.phase, over.status.reason) == (OperationState.SUCCEEDED, "Succeeded")
     assert over.status.message == (
-        "Erased 1 row. Also erased from totals. NOT erased from 1 table of other namespaces, which the operator's log "
-        "names, nor from of-the-copy behind them."
+        "Erased 1 row. The same applies to totals. NOT erased from 1 table of other namespaces, which the operator's "
+        "log names, nor from of-the-copy behind them."
     )
     assert over.notice is not None
 

@@ -245,7 +245,11 @@ MISSED = (
 @pytest.mark.parametrize(
     ("remembered", "changes", "ending"),
     [
-        ({}, {}, "A shorter schedule reads it sooner. Scheduled every 5m; the next run is at 2026-03-10T12:04:00Z."),
+        (
+            {},
+            {},
+            "A shorter schedule reads the source sooner. Scheduled every 5m; the next run is at 2026-03-10T12:04:00Z.",
+        ),
         ({}, {"suspend": True}, "The table is suspended: nothing is ingested until spec.suspend is false."),
         ({"more_input": True}, {}, "The last run reached its limits and left input unread."),
         ({"failures": 1, "last_run": run(Outcome.FAILED), "failures_generation": 1}, {}, "see the condition Ingested."),
@@ -339,8 +343,8 @@ def test_a_service_says_that_it_waits_for_an_ingestion_that_goes_first() -> None
     found = plan_for(behind(remembered={"compaction": memory(due=True, passed_over=2)})).services
     assert found.compaction.reason == "IngestionFirst"
     assert found.compaction.message.endswith(
-        "Decided. Ingestion goes first, because the table misses its freshness: this service was skipped 3 times and goes "
-        "first after 10."
+        "Decided. Ingestion goes first, because the table misses its freshness: this service was skipped 3 times and "
+        "goes first after 10."
     )
     assert found.cleaning.message.endswith("this service was skipped once and goes first after 10.")
     running = {"active_jobs": (active(),), "compaction": found.compaction}

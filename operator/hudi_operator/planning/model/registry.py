@@ -164,7 +164,7 @@ _FAILURES: _Table = {
         "Correct the Secret in the table's namespace, or its permissions.",
     ),
     FailureReason.STORAGE_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Restore access to the store."),
-    FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Free space in the store."),
+    FailureReason.STORAGE_FULL: (Retry.INFRASTRUCTURE, "Free space in the store or on the scratch volume."),
     FailureReason.LOCK_UNAVAILABLE: (Retry.INFRASTRUCTURE, "Repair ZooKeeper, or correct its address."),
     FailureReason.CLOCK_BEHIND: (
         Retry.INFRASTRUCTURE,

@@ -69,7 +69,7 @@ def cascaded(operation: HudiOperation, seen: CascadeSeen, *, own: str) -> Cascad
         return Cascade(
             entries=entries, phase=OperationState.FAILED, reason=OperationReason.CASCADE_FAILED, message=message
         )
-    also = f" Also erased from {', '.join(one.table for one in entries)}." if entries else ""
+    also = f" The same applies to {', '.join(one.table for one in entries)}." if entries else ""
     return Cascade(
         entries=entries,
         phase=OperationState.SUCCEEDED,

@@ -109,5 +109,5 @@ def _what_helps(ingestion: ServiceStatus, *, suspended: bool) -> str:
             f"driver more resources under spec.execution. {ingestion.message}"
         )
     if ingestion.reason == Reason.WAITING_FOR_SCHEDULE:
-        return f"A shorter schedule reads it sooner. {ingestion.message}"
+        return f"A shorter schedule reads the source sooner. {ingestion.message}"
     return ingestion.message
