@@ -115,7 +115,7 @@ class TableReason(StrEnum):
     """Another operator owns the table, or the record of its owner cannot be read."""
 
     DRIFT = "DeclaredOtherwise"
-    """The table differs from its spec, or has what the operator does not support; the condition Drift names all of it."""
+    """The table differs from its spec, or has what the operator does not support; the condition Drift says what."""
 
     RECORDS_SKIPPED = "RecordsSkipped"
     """Messages of a stream were gone before they could be read, and `onDataLoss` is Skip; as an Event, a Warning."""
