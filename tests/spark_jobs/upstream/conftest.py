@@ -19,8 +19,6 @@ _SERVICES_OFF = {
     "hoodie.compact.inline": "false",
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
-    # Hudi archives no commit that the metadata table has not compacted.
-    "hoodie.metadata.compact.max.delta.commits": "1",
 }
 
 

@@ -38,7 +38,7 @@ def test_nothing_is_missing_after_cleaning_and_archival_went_past_what_was_read(
     either.write([(one, "d", "first", 0) for one in range(5)])
     either.follow()
     for at in range(1, 7):
-        either.write([(at % 3, "d", f"at {at}", at), (100 + at, "d", "new", at)])
+        either.write([(at % 3, "d", f"at {at}", at), (100 + at, "d", "new", at)], **ARCHIVABLE)
     busy(either)
     assert len(either.instants()) < 7, "some of what has not been read is archived"
 
@@ -55,13 +55,17 @@ def test_archived_commits_are_read_by_and_by_where_a_run_reads_few(upstream: Any
     upstream.write([(0, "d", "first", 0)])
     upstream.follow()
     for at in range(1, 6):
-        upstream.write([(at, "d", "new", at)])
+        upstream.write([(at, "d", "new", at)], **ARCHIVABLE)
     busy(upstream)
     counts = []
     while (result := upstream.follow(max_commits=2)).outcome is Outcome.SUCCEEDED:
         counts.append((result.rows_read, result.more_input))
     assert counts == [(2, True), (2, True), (1, False)]
     assert upstream.followed() == upstream.rows()
+
+
+ARCHIVABLE = {"hoodie__metadata__compact__max__delta__commits": "1"}
+"""Hudi archives no commit that the metadata table has not compacted."""
 
 
 def busy(table: Any) -> None:
@@ -139,7 +143,7 @@ def test_removed_rows_are_seen_in_the_archive_too(upstream: Any) -> None:
     upstream.follow()
     instant = deleted_by_key(upstream)
     for at in range(3, 8):
-        upstream.write([(at, "d", "new", at)])
+        upstream.write([(at, "d", "new", at)], **ARCHIVABLE)
     busy(upstream)
     assert instant not in upstream.instants()
     assert instant in upstream.refused(FailureReason.UPSTREAM_ROWS_REMOVED)
