@@ -107,7 +107,7 @@ def test_an_operation_that_makes_other_keys_of_timestamps_does_not_follow_ours(l
 def test_an_option_that_a_person_added_as_the_writer_did_not_have_it_is_seen(lake: Any) -> None:
     made(lake, **BY_TIME)
     store(lake, **{f"{TIME}output.dateformat": "yyyyMM"})
-    assert_refused(lake, "partition 20260102", "give it 202601:")
+    assert_refused(lake, "partition 20260102", "give it 202601,")
     store(lake, **{f"{TIME}output.dateformat": "yyyyMMdd"})
     assert_updated(lake)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.spark_jobs.trials import ALL
+from tests.spark_jobs.trials import ALL, IN_FULL
 
 from hudi_jobs.contract import Outcome, Service
 
@@ -37,10 +37,8 @@ DISTANCES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("service", "distance", "store"),
-    selected([(Service.COMPACTION, 0, "local")], DISTANCES),
-)
+@IN_FULL  # otherwise `test_one_writer.py` has two at once
+@pytest.mark.parametrize(("service", "distance", "store"), DISTANCES)
 def test_of_two_drivers_for_one_instant_one_executes_it(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], service: Service, distance: float, store: str
 ) -> None:
