@@ -91,9 +91,8 @@ EVERY: dict[str, tuple[str, Callable[[], bytes]]] = {
 """Table, name of its file, and the content: two good rows each."""
 
 FED = EVERY if ALL else {name: EVERY[name] for name in ("payments", "surveys")}
-"""Those that are ingested. `tests/spark_jobs/ingestion/test_ingestion.py` reads every format; Avro needs a jar.
-
-`test_ingestion.py` has flights."""
+"""Those that are ingested. `tests/spark_jobs/ingestion/test_ingestion.py` reads every format; Avro needs a jar;
+`test_ingestion.py` beside this one has flights."""
 
 
 @dataclass

@@ -89,8 +89,6 @@ def draft_of(
         Entry("spec", tuple(_spec(found, table_class))),
     )
     reasons, without_ingestion = _refusals(found, entries)
-    if found.has_varying_buckets:
-        reasons.append(f"index: {VARYING_BUCKETS}")
     if reasons:
         reasons = [f"{found.base_path} cannot be managed:", *(f"- {reason}" for reason in reasons)]
     return Draft(
@@ -106,6 +104,8 @@ def _refusals(found: Evidence, entries: tuple[Entry, ...]) -> tuple[list[str], l
     raw = dict(found.timeline.properties.raw)
     table, problems = _parsed(entries)
     reasons = [*problems, *_path_problem(found.base_path), *_twice(entries)]
+    if found.has_varying_buckets:
+        reasons.append(f"index: {VARYING_BUCKETS}")
     if table is None:
         refused = unsupported(raw, declared_index=None, ingests=False)
         return reasons + [

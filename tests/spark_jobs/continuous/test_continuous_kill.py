@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.spark_jobs.continuous.test_continuous import QUICK, progress_file
-from tests.spark_jobs.trials import ALL, LEASE
+from tests.spark_jobs.trials import ALL, IN_FULL, LEASE
 from tests.spark_jobs.writers.test_kill import ROWS, appeared, csv, unfinished
 
 from hudi_jobs.contract import Outcome
@@ -20,7 +20,8 @@ MOMENTS = (*PHASES, "writing", "committing")
     ("operation", "table_type", "moments"),
     [
         ("BulkInsert", "MergeOnRead", MOMENTS if ALL else ("committing",)),
-        *(one for one in (("Upsert", "MergeOnRead", MOMENTS), ("Insert", "CopyOnWrite", MOMENTS)) if ALL),
+        pytest.param("Upsert", "MergeOnRead", MOMENTS, marks=IN_FULL),
+        pytest.param("Insert", "CopyOnWrite", MOMENTS, marks=IN_FULL),
     ],
 )
 def test_every_row_is_in_the_table_once_after_a_kill_at_each_moment_of_a_later_batch(

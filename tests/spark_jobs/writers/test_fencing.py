@@ -21,10 +21,6 @@ MOMENTS = ("marked", "inflight", "writing", "committing")
 GAVE_WAY = {Outcome.FENCED, Outcome.CONFLICT, Outcome.NOTHING_TO_DO}
 
 
-def selected(default: list[tuple[Any, ...]], everything: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return everything if ALL else default
-
-
 def assert_exact(trial: Any, outcomes: list[Outcome]) -> None:
     assert outcomes.count(Outcome.SUCCEEDED) == 1, outcomes
     assert set(outcomes) - {Outcome.SUCCEEDED} <= GAVE_WAY, outcomes
@@ -53,10 +49,7 @@ def test_of_two_drivers_for_one_instant_one_executes_it(
 FREEZES = [(service, moment, store) for service in PLANNED for moment in MOMENTS for store in ("local", "s3")]
 
 
-@pytest.mark.parametrize(
-    ("service", "moment", "store"),
-    selected([(Service.COMPACTION, "committing", "s3")], FREEZES),
-)
+@pytest.mark.parametrize(("service", "moment", "store"), FREEZES if ALL else [(Service.COMPACTION, "committing", "s3")])
 def test_a_driver_that_was_frozen_and_overtaken_completes_nothing(
     trial: Callable[[Service, str], Any], program: Callable[..., Any], service: Service, moment: str, store: str
 ) -> None:
