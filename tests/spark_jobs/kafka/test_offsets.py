@@ -175,6 +175,14 @@ def test_thousands_of_partitions_fit_and_too_many_are_refused_in_a_sentence() ->
     assert refused.value.reason is FailureReason.INVALID_REQUEST
 
 
+def test_what_is_kept_of_change_events_is_not_given_up_for_partitions() -> None:
+    offsets = {"orders": TopicProgress("x" * 22, (10**11,) * 30_000)}
+    deleted = {f"{number:032x}": [number, 0] for number in range(4_000)}
+    assert len(encode_checkpoint(KafkaProgress(1, "kafka", offsets).checkpoint(offsets))) < CHECKPOINT_LIMIT
+    with pytest.raises(TaskFailed, match="change events, do not fit into a checkpoint"):
+        KafkaProgress(1, "kafka", offsets, {"deleted": deleted}).checkpoint(offsets)
+
+
 @pytest.mark.parametrize(
     "state",
     [

@@ -1,7 +1,7 @@
 """What the checkpoint of a Kafka source holds: the id of each topic, and the next offset of each of its partitions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hudi_jobs.contract import CHECKPOINT_LIMIT, Checkpoint, FailureReason
@@ -48,19 +48,19 @@ class KafkaProgress:
     def checkpoint(self, shown: Mapping[str, TopicProgress]) -> Checkpoint:
         """Return the checkpoint that says all this, and to people how far some topics have been read.
 
-        Raises `TaskFailed` where it would be larger than a commit may carry, also without what is kept of events.
+        Raises `TaskFailed` where it would be larger than a commit may carry: without what is kept of events, a late one
+        could bring back a row that was deleted.
         """
         topics = {name: [one.id, list(one.next)] for name, one in sorted(self.topics.items())}
         state = {"topics": topics, **({"events": dict(self.events)} if self.events else {})}
         checkpoint = Checkpoint(KIND, self.sequence, self.source, display(shown), state)
-        if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT and self.events:
-            return replace(self, events={}).checkpoint(shown)
         if len(encode_checkpoint(checkpoint)) > CHECKPOINT_LIMIT:
             partitions = sum(len(one.next) for one in self.topics.values())
+            kept = ", and what is kept of change events," if self.events else ""
             raise TaskFailed(
                 FailureReason.INVALID_REQUEST,
-                f"The offsets of {counted(len(self.topics), 'topic')} with {counted(partitions, 'partition')} do not "
-                f"fit into a checkpoint of {CHECKPOINT_LIMIT:,} characters; spread the topics over several tables.",
+                f"The offsets of {counted(len(self.topics), 'topic')} with {counted(partitions, 'partition')}{kept} do "
+                f"not fit into a checkpoint of {CHECKPOINT_LIMIT:,} characters; spread the topics over several tables.",
             )
         return checkpoint
 
