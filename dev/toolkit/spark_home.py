@@ -15,7 +15,12 @@ from localcluster.settings import SOURCE, cache_directory
 from toolkit.jars import fetch_jars
 
 ARCHIVE = "classes.jsa"
+LOCAL_FILES = {"spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"}
+"""For tables on local disks, which only tests and demonstrations have: without Hadoop's native library, which neither
+PySpark nor Maven has, its own file system starts `chmod` and `ls` for files, about fifty times in a short test."""
+
 _IMAGE = SOURCE / "image"
+_LOCAL_JARS = Path(__file__).with_name("local_jars.txt")
 
 
 def spark_home() -> Path:
@@ -38,13 +43,13 @@ def java_options(home: Path, jvm: str = SMALL_JVM) -> str:
 
 
 def install_spark(home: Path) -> None:
-    """Lay Spark out as in the image: the jars in one folder, and one jar that gives them an order."""
+    """Lay Spark out as in the image, with the jar of `LOCAL_FILES`: jars in one folder, and one that orders them."""
     source = Path(pyspark.__file__).parent
     (home / "jars").mkdir(parents=True)
     for folder in ("bin", "python"):
         shutil.copytree(source / folder, home / folder)
     shutil.copytree(source / "jars", home / "lib")
-    for jar in fetch_jars():
+    for jar in (*fetch_jars(), *fetch_jars(_LOCAL_JARS)):
         shutil.copy(jar, home / "lib")
     for program in ("one_class_path.py", "close_inline_reads.py"):
         subprocess.run((sys.executable, _IMAGE / program, "lib", "jars/class-path.jar"), cwd=home, check=True)
@@ -64,6 +69,7 @@ def _digest() -> str:
     digest = hashlib.sha256(f"{pyspark.__version__} {java} {java.stat().st_mtime_ns}".encode())
     for name in ("jars.txt", "one_class_path.py", "close_inline_reads.py", "train.py"):
         digest.update((_IMAGE / name).read_bytes())
+    digest.update(_LOCAL_JARS.read_bytes())
     return digest.hexdigest()[:12]
 
 

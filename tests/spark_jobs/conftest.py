@@ -39,7 +39,7 @@ from hudi_jobs.driver import Driver
 from hudi_jobs.session import open_session
 from hudi_operator.api.resources import HudiTable
 from hudi_operator.jobs.settings.hudi_options import owned_hudi_options
-from toolkit.spark_home import java_options, spark_home
+from toolkit.spark_home import LOCAL_FILES, java_options, spark_home
 
 ROWS = 5_000
 """Rows of each commit of a trial: enough to be killed while they are written."""
@@ -48,6 +48,9 @@ SAVEPOINT = NamedSavepoint(
     work=SavepointWork.MAKE, instant="20260101000000000", resource="team/daily", uid="uid-of-daily"
 )
 """What a run for a savepoint does where a test says nothing of it."""
+
+_SMALL_FILES = {"hoodie.index.bloom.num_entries": "1000"}
+"""A file has a filter for 60,000 keys by default, which takes longer to write than the few rows of a test."""
 
 NOON = 1_700_000_000
 """Seconds since the epoch at which the files of a test begin to arrive."""
@@ -69,6 +72,7 @@ def spark_conf(installed_spark: Path) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
         "spark.default.parallelism": "2",
+        **LOCAL_FILES,
     }
 
 
@@ -186,7 +190,7 @@ class Lake:
             **self.spec,
         }
         resource = HudiTable.model_validate({"metadata": {"name": table.name, "namespace": "team"}, "spec": fields})
-        return owned_hudi_options(resource, service) | self.options
+        return owned_hudi_options(resource, service) | _SMALL_FILES | self.options
 
     def definition(self) -> TableDefinition:
         """The table as the operator declares it to the driver."""
