@@ -269,6 +269,29 @@ def test_topics_of_one_table_have_the_columns_of_all(topic: Topic, registry: Fak
     assert table(rows_of(result), "id", "name", "z") == [(1, "a", None), (2, None, "b")]
 
 
+def test_a_topic_that_is_quiet_keeps_its_columns(topic: Topic, registry: FakeRegistry) -> None:
+    registry.schema(1, V1)
+    other = {"type": "record", "name": "B", "fields": [{"name": "id", "type": "int"}, {"name": "z", "type": "string"}]}
+    registry.schema(2, other, subject="more-value")
+    topic.put(avro_value(1, V1, {"id": 1, "name": "a"}))
+    rows = rows_of(decoded(topic, registry, topics=["events", "more", "not registered"]))
+    assert table(rows, "id", "name", "z") == [(1, "a", None)]
+
+
+def test_times_of_an_older_schema_are_read_in_its_own_unit(topic: Topic, registry: FakeRegistry) -> None:
+    def since(unit: str) -> dict[str, Any]:
+        at = {"type": "long", "logicalType": f"timestamp-{unit}"}
+        return {"type": "record", "name": "T", "fields": [{"name": "id", "type": "int"}, {"name": "at", "type": at}]}
+
+    at = dt.datetime(2026, 11, 26, 14, tzinfo=dt.UTC)
+    registry.schema(1, since("millis"))
+    registry.schema(2, since("micros"))
+    topic.put(avro_value(1, since("millis"), {"id": 1, "at": at}), avro_value(2, since("micros"), {"id": 2, "at": at}))
+    result = decoded(topic, registry)
+    seconds = result.frame.selectExpr("id", "CAST(at AS LONG) AS at").collect()
+    assert {row["at"] for row in seconds} == {int(at.timestamp())}
+
+
 def test_without_messages_the_newest_schemas_of_the_topics_make_the_columns(
     topic: Topic, registry: FakeRegistry
 ) -> None:

@@ -1,6 +1,6 @@
 """Kafka as a source: what follows the committed offsets, as one bounded batch."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -76,8 +76,7 @@ class Kafka:
             )
         name = f"kafka {cluster}: {', '.join(sorted(topics))}"
         if rows is None and pins:
-            named = self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
-            rows = read_rows(self._context, named, (), before.events)
+            rows = read_rows(self._context, self._of(topics), (), before.events)
         events, remark = (before.events, "") if rows is None else (rows.events, rows.remark)
         progress = before.advanced(source=name, topics=reached, events=events)
         return InputBatch(
@@ -111,6 +110,10 @@ class Kafka:
             )
         return names
 
+    def _of(self, topics: Iterable[str]) -> KafkaSource:
+        """Return the source with the topics that a pattern matches."""
+        return self._source.model_copy(update={"topics": tuple(sorted(topics)), "topic_pattern": None})
+
     def _require_whole(self, found: Standing) -> None:
         if not found.losses or self._source.on_data_loss is DataLossPolicy.SKIP:
             return
@@ -139,7 +142,7 @@ class Kafka:
                 return (), None
             size = sum(one.until - one.start for one in read)
             self._context.log("reading", partitions=len(read), offsets=size)
-            rows = read_rows(self._context, self._source, read, events)
+            rows = read_rows(self._context, self._of(topics), read, events)
             whole = most is None or all(ends[one.place] == one.until for one in read)
             if rows.columns or whole:
                 return read, rows

@@ -3,6 +3,8 @@
 In Protobuf, the body begins with the place of the message in the schema (`protobuf_values/indexes.py`).
 """
 
+from collections.abc import Iterable, Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
@@ -53,6 +55,17 @@ def schemas_named(messages: DataFrame) -> dict[int, tuple[str, ...]]:
             "not use the registry as its serializers do. Read less per run, or correct the producers.",
         )
     return {int(row["id"]): tuple(row["topics"]) for row in found}
+
+
+def topics_that_count(named: Mapping[int, tuple[str, ...]], declared: Iterable[str]) -> list[str]:
+    """Return the topics whose newest schemas make columns: those of the values, then the others of the source.
+
+    A table has the columns of topics that are quiet in this batch, too. Each topic costs a request to the registry, so
+    of the others only some count where a source has hundreds.
+    """
+    heard = sorted({topic for group in named.values() for topic in group})
+    quiet = sorted(set(declared).difference(heard))
+    return [*heard, *quiet[: max(MOST_SCHEMAS - len(heard), 0)]]
 
 
 def _schema_id(value: Column) -> Column:

@@ -14,6 +14,7 @@ from hudi_jobs.failures import TaskFailed
 from hudi_jobs.failures.classification import stage
 from hudi_jobs.ingestion.ddl import declared_columns
 from hudi_jobs.ingestion.sources.kafka.formats import wire
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values.meaning import means_the_same
 from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import (
     WRAPPED,
     require_readable,
@@ -105,17 +106,16 @@ class _Schemas:
     def newest_type(self, named: dict[int, tuple[str, ...]]) -> StructType:
         """Return the type of the newest schemas of the topics' subjects, so that columns do not come and go.
 
-        Without messages all topics of the source count: the first run that starts at Latest makes the table of them.
+        Topics without a message in this batch count as well: the table has their columns, or is made with them.
         """
-        topics = {topic for group in named.values() for topic in group} or set(self._source.topics)
-        texts = [text for topic in sorted(topics) if (text := self._newest(topic)) is not None]
+        texts = [text for topic in wire.topics_that_count(named, self._source.topics) if (text := self._newest(topic))]
         return reduce(merged, map(self._type, texts), StructType())
 
     def _reading(self, writer: str, topics: tuple[str, ...]) -> _Known:
-        """Read as the newest schema, which fills in its defaults, where it has all that this one has."""
+        """Read as the newest schema, which fills in its defaults, where it has all that this one has and means it."""
         own = self._type(writer)
         newest = self._newest(topics[0]) if len(topics) == 1 or self._subject else None
-        if newest is not None and self._can_read(newest, writer):
+        if newest is not None and self._can_read(newest, writer) and means_the_same(writer, newest):
             kind = self._type(newest)
             if holds(kind, own):
                 return _Known(writer, newest, kind)

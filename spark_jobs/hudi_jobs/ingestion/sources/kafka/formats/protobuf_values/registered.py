@@ -53,11 +53,12 @@ class _Schemas:
     def newest(self, named: dict[int, tuple[str, ...]]) -> dict[str, StructType]:
         """Return the messages that the rows are, with their types in the newest schemas of the topics' subjects.
 
-        These are the declared one, or those that come first. Without values all topics of the source count: the first
-        run that starts at Latest makes the table of them.
+        These are the declared one, or those that come first. Topics without a value in this batch count as well, where
+        the registry has a schema of them: the table has their columns, or is made with them.
         """
-        topics = {topic for group in named.values() for topic in group} or set(self._topics)
+        topics = wire.topics_that_count(named, self._topics)
         subjects = {self._subject} if self._subject else {f"{topic}-value" for topic in topics}
+        needed = {f"{topic}-value" for group in named.values() for topic in group} or subjects
         found = {} if self._declared is None else {self._declared: StructType()}
         for subject in sorted(subjects):
             schema = self._registry.latest(subject)
@@ -65,7 +66,7 @@ class _Schemas:
                 label = f"newest schema of the subject {subject[:200]!a}"
                 name, kind = self._newest(schema, label)
                 found[name] = merged(found.get(name, StructType()), kind)
-            elif self._declared is None:
+            elif self._declared is None and (subject in needed or subject == self._subject):
                 raise _incompatible(
                     f"The schema registry has no Protobuf schema of the subject {subject[:200]!a}, whose first "
                     "message would define the rows; declare registry.subject or protobuf.messageType."

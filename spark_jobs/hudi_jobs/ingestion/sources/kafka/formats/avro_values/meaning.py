@@ -1,0 +1,81 @@
+"""Whether values that were written with one Avro schema mean the same once they are read as another."""
+
+import json
+from typing import Any, TypeAlias
+
+from hudi_jobs.ingestion.sources.kafka.formats.avro_values.schemas import AvroJson
+
+_Tree: TypeAlias = dict[str, Any]
+"""A schema in which every name stands for what it names: `type`, and what belongs to that."""
+
+_LOSSLESS = frozenset({("int", "long"), ("int", "double"), ("float", "double"), ("string", "bytes")})
+"""What Avro reads as a wider type without a change of any value; a long that is read as a double may be another."""
+
+
+def means_the_same(writer: str, reader: str) -> bool:
+    """Tell whether each value of the writer's schema is the same value when it is read as the reader's.
+
+    To be asked of two schemas that Avro holds for compatible (`SchemaCompatibility`): that compares neither logical
+    types nor their digits, so that milliseconds are read as microseconds, and reads a symbol that the reader's enum
+    lacks as its default. False where it is not certain. Both have an end, see `require_readable`.
+    """
+    return _alike(_whole(json.loads(writer), "", {}), _whole(json.loads(reader), "", {}))
+
+
+def _whole(schema: AvroJson, space: str, known: dict[str, _Tree]) -> _Tree:
+    if isinstance(schema, str):
+        return known.get(_full_name(schema, space), known.get(schema, {"type": schema}))
+    if isinstance(schema, list):
+        return {"type": "union", "branches": [_whole(each, space, known) for each in schema]}
+    kind = schema.get("type")
+    if isinstance(kind, dict | list):
+        return _whole(kind, space, known)
+    if "name" not in schema:
+        inner = {key: _whole(schema[key], space, known) for key in ("items", "values") if key in schema}
+        return {**schema, **inner}
+    name = _full_name(str(schema["name"]), str(schema.get("namespace", space)))
+    if "fields" in schema:
+        within = name.rpartition(".")[0]
+        fields = {each["name"]: _whole(each["type"], within, known) for each in schema["fields"]}
+        known[name] = {"type": "record", "fields": fields}
+    else:
+        known[name] = schema
+    return known[name]
+
+
+def _full_name(name: str, space: str) -> str:
+    return name if "." in name or not space else f"{space}.{name}"
+
+
+def _alike(writer: _Tree, reader: _Tree) -> bool:
+    written, read = _branches(writer), _branches(reader)
+    if len(written) == len(read) == 1:
+        return _same(written[0], read[0])
+    return all(any(one["type"] == other["type"] and _same(one, other) for other in read) for one in written)
+
+
+def _branches(tree: _Tree) -> list[_Tree]:
+    branches = tree["branches"] if tree["type"] == "union" else [tree]
+    return [each for each in branches if each["type"] != "null"]
+
+
+def _same(writer: _Tree, reader: _Tree) -> bool:
+    if any(writer.get(key) != reader.get(key) for key in ("logicalType", "scale")):
+        return False
+    kind = writer["type"]
+    if kind != reader["type"]:
+        return (kind, reader["type"]) in _LOSSLESS
+    if kind == "record":
+        fields = reader["fields"]
+        return all(name in fields and _alike(one, fields[name]) for name, one in writer["fields"].items())
+    if kind == "enum":
+        return set(writer["symbols"]) <= set(reader["symbols"])
+    if kind in {"array", "map"}:
+        part = "items" if kind == "array" else "values"
+        return _alike(writer[part], reader[part])
+    return _digits(writer) <= _digits(reader)
+
+
+def _digits(tree: _Tree) -> int:
+    digits = tree.get("precision")
+    return digits if isinstance(digits, int) else 0
