@@ -80,6 +80,25 @@ ACCEPTED: dict[str, Document] = {
         ),
         "spec.orderingFields": ["t", "o"],
     },
+    "an order of offsets that each key has once": {
+        **source(topics=["a", "b"], columns={"offset": "o"}),
+        "spec.recordKey": ["id", "o"],
+        "spec.orderingFields": ["o"],
+    },
+    "an order of offsets within each topic of a pattern": {
+        **source(topics=None, topicPattern="orders.*", columns={"offset": "o", "topic": "t"}),
+        "spec.recordKey": ["t", "id"],
+        "spec.orderingFields": ["o"],
+    },
+    "an order of offsets in which nothing is compared": {
+        **source(topics=["a", "b"], columns={"offset": "o"}),
+        "spec.ingestion.operation": "Insert",
+        "spec.orderingFields": ["o"],
+    },
+    "several topics in another order": {
+        **source(topics=["a", "b"], columns={"offset": "o"}),
+        "spec.orderingFields": ["at"],
+    },
     "the end, of Avro": source(startingOffsets={"at": "Latest"}, value={"format": "Avro"}, registry=REGISTRY),
     "tombstones that are left out, of an insert": {
         **source(tombstones="Skip"),
@@ -183,8 +202,18 @@ REFUSED: dict[str, tuple[Document, str]] = {
             **source(tombstones="Delete", value={"columns": "id BIGINT"}, columns={"offset": "o"}),
             "spec.orderingFields": ["o", "version"],
         },
-        "tombstones Delete needs orderingFields that a message without a value has",
+        "tombstones Delete needs a table without orderingFields, where the later message wins, or with those of",
     ),
+    **{
+        f"an order of the offsets of {what}": (
+            {**source(columns={"offset": "o", "topic": "t"}, **topics), "spec.orderingFields": ["at", "o"]},
+            "orderingFields with columns.offset need one topic",
+        )
+        for what, topics in {
+            "two topics": {"topics": ["a", "b"]},
+            "a pattern": {"topics": None, "topicPattern": "orders"},
+        }.items()
+    },
     "partitions that are overwritten": (
         {**source(), "spec.ingestion.operation": "InsertOverwrite"},
         "operation InsertOverwrite is only for source.files",

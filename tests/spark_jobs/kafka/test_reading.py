@@ -161,6 +161,8 @@ def test_an_end_that_no_table_can_keep_is_refused_and_not_passed_over(stream: An
 
 
 def test_partitions_start_at_a_time_or_at_an_offset_and_new_ones_at_their_earliest(stream: Any) -> None:
+    stream.lake.table = {"orderingFields": ["o"]}
+    stream.source["columns"] = {"offset": "o"}
     stream.create(partitions=2, retention_ms="-1")
     for number in range(6):
         stream.raw([(None, encoded({"id": number, "v": "t"}), (), 1_700_000_000_000 + number * 1000, 0)])
@@ -171,7 +173,13 @@ def test_partitions_start_at_a_time_or_at_an_offset_and_new_ones_at_their_earlie
     assert stream.rows("id") == [(4,), (5,), (15,)]
     stream.broker.add_partitions(stream.topic, 3)
     stream.send(numbered(20, 22), partition=2)
-    assert succeeded(stream.ingest(source={"startingOffsets": {"reset": "Latest"}})).rows_read == 2
+    before = stream.lake.instants()
+    lower = stream.ingest()
+    assert lower.reason is FailureReason.TABLE_MISMATCH, lower
+    assert f"{stream.topic} has 3 partitions instead of 2" in lower.message
+    assert stream.lake.instants() == before
+    new = stream.ingest(operation="Insert", source={"startingOffsets": {"reset": "Latest"}})
+    assert succeeded(new).rows_read == 2
     assert stream.rows("id")[-2:] == [(20,), (21,)]
 
 

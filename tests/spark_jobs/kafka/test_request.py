@@ -98,6 +98,28 @@ def test_a_stream_overwrites_nothing() -> None:
         check({}, {"operation": "InsertOverwrite"})
 
 
+BY_OFFSET = {"orderingFields": ["at", "OFFSET"]}
+WITH_OFFSET = {"columns": {"offset": "offset", "topic": "topic"}}
+SEVERAL = [{"topics": ["a", "b"]}, {"topics": [], "topicPattern": "orders"}]
+
+
+@pytest.mark.parametrize("topics", SEVERAL)
+def test_offsets_of_several_topics_order_no_table(topics: dict[str, Any]) -> None:
+    with pytest.raises(TaskFailed, match="offset of the message, which orders the messages of one topic") as refused:
+        check({**WITH_OFFSET, **topics}, table=BY_OFFSET)
+    assert refused.value.reason is FailureReason.INVALID_REQUEST
+    assert "leave orderingFields out" in refused.value.message
+
+
+@pytest.mark.parametrize("topics", SEVERAL)
+def test_offsets_may_be_an_ordering_where_none_of_them_decides_between_topics(topics: dict[str, Any]) -> None:
+    check(WITH_OFFSET, table=BY_OFFSET)
+    check({**WITH_OFFSET, **topics}, table={"orderingFields": ["at"]})
+    check({**WITH_OFFSET, **topics}, {"operation": "Insert"}, BY_OFFSET)
+    check({**WITH_OFFSET, **topics}, table={**BY_OFFSET, "recordKey": ["topic", "id"]})
+    check({**WITH_OFFSET, **topics}, table={**BY_OFFSET, "recordKey": ["topic_id", "offset"]})
+
+
 def test_patterns_mean_whole_names_and_never_kafkas_own_topics() -> None:
     names = ["orders", "orders-eu", "my-orders", "__orders", "orders\n"]
     assert matching("orders.*", names) == ["orders", "orders-eu"]

@@ -147,7 +147,7 @@ class MessageColumnsSpec(Model):
     """Column for the number of the partition."""
 
     offset: PlainColumn | None = None
-    """Column for the offset."""
+    """Column for the offset. As an ordering field it needs one topic that never gets more partitions."""
 
     timestamp: PlainColumn | None = None
     """Column for the message's timestamp."""

@@ -129,8 +129,18 @@ TABLE_RULES = (
         f"!has(self.orderingFields) || (has({_KAFKA}.columns) && self.orderingFields.all(one, "
         f"(has({_KAFKA}.columns.offset) && one == {_KAFKA}.columns.offset) || "
         f"(has({_KAFKA}.columns.timestamp) && one == {_KAFKA}.columns.timestamp))) || size(self.orderingFields) == 0",
-        "tombstones Delete needs orderingFields that a message without a value has: those of columns.offset and "
-        "columns.timestamp, or none",
+        "tombstones Delete needs a table without orderingFields, where the later message wins, or with those of "
+        "columns.timestamp and columns.offset alone: a message without a value has no other",
+    ),
+    (
+        f"!has(self.ingestion) || !has({_KAFKA}) || !has({_KAFKA}.columns) || !has({_KAFKA}.columns.offset) || "
+        f"!has(self.orderingFields) || !({_KAFKA}.columns.offset in self.orderingFields) || "
+        "(has(self.ingestion.operation) && self.ingestion.operation != 'Upsert') || "
+        f"(!has({_KAFKA}.topicPattern) && (!has({_KAFKA}.topics) || size({_KAFKA}.topics) < 2)) || "
+        f"{_KAFKA}.columns.offset in self.recordKey || "
+        f"(has({_KAFKA}.columns.topic) && {_KAFKA}.columns.topic in self.recordKey)",
+        "orderingFields with columns.offset need one topic: offsets do not tell which message of several topics is "
+        "newer; leave orderingFields out, name a column of the messages, or make columns.topic part of recordKey",
     ),
 )
 """What a table must be for its source, as rules of the table."""

@@ -19,6 +19,7 @@ from hudi_jobs.contract import (
 from hudi_jobs.failures import TaskFailed
 from hudi_jobs.ingestion.sources.kafka.formats.protocol import RESERVED
 from hudi_jobs.ingestion.sources.kafka.formats.registry import format_of, unwrapper_of
+from hudi_jobs.ingestion.sources.kafka.offset_order import ADVICE, mixes_topics, offset_that_orders
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])"
 _SERVERS = re.compile(rf"{_HOST}:\d{{1,5}}(?:,{_HOST}:\d{{1,5}})*")
@@ -44,6 +45,12 @@ def require_request(task: IngestionTask, source: KafkaSource, table: TableDefini
         raise invalid("A stream holds changes, not whole partitions, so it cannot be written with InsertOverwrite")
     if source.tombstones is Tombstones.DELETE:
         _require_deletes(task, source, table)
+    offset = offset_that_orders(task, source, table)
+    if offset is not None and mixes_topics(source, table):
+        raise invalid(
+            f"The ordering field {offset} is the offset of the message, which orders the messages of one topic only, "
+            f"and the source may have several; in a new table, {ADVICE}, or make columns.topic part of the record key"
+        )
 
 
 def invalid(sentence: str) -> TaskFailed:
@@ -145,5 +152,5 @@ def _require_deletes(task: IngestionTask, source: KafkaSource, table: TableDefin
     if without:
         raise invalid(
             f"A tombstone has no value of the ordering field {without[0]}, so Hudi cannot tell whether it is the "
-            "newest; order by the message column of the offset or the timestamp, or declare no orderingFields"
+            "newest; declare no orderingFields, so that the later message wins"
         )

@@ -20,6 +20,7 @@ from hudi_jobs.ingestion.batch import Figures, InputBatch, Limit, of_millisecond
 from hudi_jobs.ingestion.rows import SourceRows
 from hudi_jobs.ingestion.sources.kafka.broker import Brokers
 from hudi_jobs.ingestion.sources.kafka.errors import asking
+from hudi_jobs.ingestion.sources.kafka.offset_order import require_growing_offsets
 from hudi_jobs.ingestion.sources.kafka.offsets import (
     Cause,
     Loss,
@@ -65,6 +66,7 @@ class Kafka:
             cluster = brokers.cluster()
         found = standing(before.topics, topics, starts)
         self._require_whole(found)
+        require_growing_offsets(self._context.task, before.topics, topics, found.losses)
         read, rows = self._read(found, topics, limit, before.events)
         reach(Phase.LISTED)
         reached = after(before.topics, topics, found.next, read)
