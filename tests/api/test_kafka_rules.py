@@ -206,13 +206,13 @@ REFUSED: dict[str, tuple[Document, str]] = {
     ),
     **{
         f"an order of the offsets of {what}": (
-            {**source(columns={"offset": "o", "topic": "t"}, **topics), "spec.orderingFields": ["at", "o"]},
+            {
+                **source(columns={"offset": "o", "topic": "t"}, topics=topics, topicPattern=pattern),
+                "spec.orderingFields": ["at", "o"],
+            },
             "orderingFields with columns.offset need one topic",
         )
-        for what, topics in {
-            "two topics": {"topics": ["a", "b"]},
-            "a pattern": {"topics": None, "topicPattern": "orders"},
-        }.items()
+        for what, topics, pattern in (("two topics", ["a", "b"], None), ("a pattern", None, "orders"))
     },
     "partitions that are overwritten": (
         {**source(), "spec.ingestion.operation": "InsertOverwrite"},
