@@ -14,6 +14,7 @@ from hudi_operator.control.actions.actor import JobRefused, build_manifest
 from hudi_operator.control.keys import TABLE, operation_key
 from hudi_operator.control.operations import OPERATIONS
 from hudi_operator.planning.model.times import format_time
+from hudi_operator.telemetry.metrics import metrics
 
 Document = dict[str, Any]
 BACK = operation_key("team-a", "back")
@@ -80,6 +81,12 @@ class Process(RestingTable):
         return self.asked("operation")
 
 
+def counted() -> float:
+    """How many restores this process has counted as done."""
+    name, labels = "hudi_operator_operations_total", {"kind": "Restore", "outcome": "Succeeded"}
+    return metrics.registry.get_sample_value(name, labels) or 0
+
+
 async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     process = Process()
     await process.begin()
@@ -99,9 +106,11 @@ async def test_an_operation_is_held_carried_out_told_of_and_let_go() -> None:
     ]
     assert (process.status["phase"], process.status["instant"]) == ("Running", TARGET)
 
+    before = counted()
     process.shows(*FILES[:2], RESTORE)
     await process.end_job(Outcome.SUCCEEDED, operation=REPORT, message="Restored.")
     assert (process.status["phase"], process.status["report"]["verified"]) == ("Succeeded", True)
+    assert counted() == before + 1
     told = [event[:2] for event in process.cluster.events]
     assert ("Normal", "OperationSucceeded") in told
 

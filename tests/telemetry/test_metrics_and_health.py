@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import aiohttp
 import pytest
 
 from hudi_jobs.contract import Outcome, Service
 from hudi_operator.api.status.table import RunStatus
+from hudi_operator.api.status.table_operations import TableOperation
+from hudi_operator.planning.status.transitions import event_of
 from hudi_operator.telemetry.health import HealthServer
 from hudi_operator.telemetry.metrics import Metrics
+
+OUTCOMES = ("Succeeded", "Failed", "NotVerified")
+"""How an operation can end."""
 
 
 def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -68,6 +74,34 @@ def test_ended_jobs_are_counted_by_service_and_outcome() -> None:
     metrics.run_finished(run)
     metrics.run_finished(run)
     assert sample(metrics, "jobs_total", service="Ingestion", outcome="Failed") == 2
+
+
+ENDS: dict[str, tuple[dict[str, Any], str]] = {
+    "done": ({"kind": "Restore", "state": "Succeeded", "reason": "Succeeded", "begun": True}, "Succeeded"),
+    "refused": ({"kind": "Restore", "state": "Failed", "reason": "OperationRefused"}, "Failed"),
+    "a repair that used up its retries": ({"kind": "Repair", "state": "Failed", "reason": "HudiError"}, "Failed"),
+    "a restore with other rows": (
+        {"kind": "Restore", "state": "Failed", "reason": "NotVerified", "begun": True},
+        "NotVerified",
+    ),
+    "a repair with other rows, which never begins": (
+        {"kind": "Repair", "state": "Failed", "reason": "NotVerified"},
+        "NotVerified",
+    ),
+    "files that hold keys": ({"kind": "Erase", "state": "Failed", "reason": "NotErased", "begun": True}, "Failed"),
+    "keys that are lost": ({"kind": "Erase", "state": "Failed", "reason": "KeysLost", "begun": True}, "Failed"),
+}
+
+
+@pytest.mark.parametrize(("told", "outcome"), ENDS.values(), ids=ENDS)
+def test_an_ended_operation_is_counted_with_the_outcome_of_its_event(told: dict[str, Any], outcome: str) -> None:
+    metrics = Metrics()
+    ended = TableOperation.model_validate({"resource": "back", "uid": "uid-of-back", **told})
+    metrics.operation_finished(ended)
+    metrics.operation_finished(ended.model_copy(update={"dry_run": True}))
+    counted = {label: sample(metrics, "operations_total", kind=ended.kind.value, outcome=label) for label in OUTCOMES}
+    assert counted == {label: 1.0 if label == outcome else None for label in OUTCOMES}
+    assert event_of(ended) == f"Operation{outcome}"
 
 
 def test_the_queue_is_read_when_the_metrics_are() -> None:

@@ -23,7 +23,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from hudi_operator.api.status.operation import OperationState
+from hudi_jobs.contract import FailureReason
 from hudi_operator.api.status.table import RunStatus, service_name
 from hudi_operator.api.status.table_operations import TableOperation
 
@@ -87,8 +87,10 @@ class Metrics:
         )
         self._operations = self._counter(
             "operations",
-            "HudiOperations that have ended, except dry runs, by kind and outcome: Succeeded, Failed where nothing was "
-            "changed, or NotVerified.",
+            "HudiOperations that have ended on their own table, except dry runs, by kind and outcome: Succeeded; "
+            "NotVerified where the rows afterwards are not those that were counted before; Failed where the operation "
+            "was refused and changed nothing, used up its retries, or is an erasure that left keys in files or lost "
+            "its keys.",
             "kind",
             "outcome",
         )
@@ -174,11 +176,12 @@ class Metrics:
         self._jobs.labels(service_name(run.service), run.outcome.value).inc()
 
     def operation_finished(self, operation: TableOperation) -> None:
-        """Count an operation that has ended."""
-        is_left = operation.begun and operation.state is OperationState.FAILED
-        if not operation.dry_run:
-            outcome = "NotVerified" if is_left else operation.state.value
-            self._operations.labels(operation.kind.value, outcome).inc()
+        """Count an operation that has ended, with the outcome that its Event has."""
+        if operation.dry_run:
+            return
+        is_left = operation.reason == FailureReason.NOT_VERIFIED
+        outcome = FailureReason.NOT_VERIFIED if is_left else operation.state
+        self._operations.labels(operation.kind.value, outcome.value).inc()
 
     def set_active_jobs(self, table: str, services: Iterable[str]) -> None:
         """Say which services have a Job for this table now; none forgets the table."""

@@ -34,7 +34,7 @@ class OperationState(StrEnum):
     """It is done, and the rows are those that were expected; of a dry run, the report is there."""
 
     FAILED = "Failed"
-    """It was refused and nothing was changed, or the rows are not those that were expected; the reason says which."""
+    """It was refused and nothing was changed, or it did not reach its goal; the reason says which."""
 
 
 FINISHED = frozenset({OperationState.SUCCEEDED, OperationState.FAILED})

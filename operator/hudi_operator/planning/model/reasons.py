@@ -311,7 +311,7 @@ class OperationEvent(StrEnum):
     """It is done; of a dry run, the report is in its status."""
 
     FAILED = "OperationFailed"
-    """It was refused and nothing was changed, or files still hold what was to be erased; a Warning."""
+    """It was refused, or did not reach its goal for another reason than the rows, which status says; a Warning."""
 
     NOT_VERIFIED = "OperationNotVerified"
     """The rows afterwards are not those that were counted before; a Warning."""
