@@ -53,7 +53,7 @@ PARSERS: dict[str, Any] = {
     "HudiOperation": parse_operation,
 }
 DOCUMENTS: dict[str, Document] = {
-    f"{path.relative_to(FOLDER)} {document['kind']}": document
+    f"{path.relative_to(FOLDER)} {document['kind']} {document['metadata']['name']}": document
     for path in sorted(FOLDER.rglob("*.yaml"))
     for document in yaml.safe_load_all(path.read_text())
     if document and document["kind"] in PARSERS
@@ -104,6 +104,14 @@ def test_the_examples_show_what_a_kafka_source_is_about() -> None:
     assert any(ingestion.max_records_per_run for ingestion in ingestions)
 
 
+def test_the_examples_show_savepoints_on_a_schedule_and_the_class_allows_one_more_than_are_kept() -> None:
+    schedules = [schedule for document in TABLES.values() if (schedule := _table(document).spec.savepoints)]
+    most = _standard_class().spec.savepoints.max_per_table
+    assert schedules
+    for one in schedules:
+        assert one.keep_last + one.keep_daily + one.keep_weekly + one.keep_monthly < most
+
+
 def test_the_examples_show_cluster_mode_and_inline_services() -> None:
     specs = [_table(document).spec for document in TABLES.values()]
     assert any(spec.execution.mode is ExecutionMode.CLUSTER for spec in specs)
@@ -135,7 +143,8 @@ def test_an_example_begins_with_a_comment_that_says_what_it_shows(path: Path) ->
 
 
 def test_no_two_examples_share_a_name_or_a_folder() -> None:
-    names = [document["metadata"]["name"] for document in TABLES.values()]
+    shown = {name: document for name, document in DOCUMENTS.items() if "/" not in name}
+    names = [(document["kind"], document["metadata"]["name"]) for document in shown.values()]
     folders = [document["spec"]["basePath"] for document in TABLES.values()]
     assert len(set(names)) == len(names)
     assert len(set(folders)) == len(folders)
