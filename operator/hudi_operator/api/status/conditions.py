@@ -32,7 +32,7 @@ class ConditionType(StrEnum):
     """No new Job starts, because `spec.suspend` is true; present only while true."""
 
     DATA_COMPLETE = "DataComplete"
-    """On a HudiSavepoint: all files of its commit are there; Unknown where the active timeline does not show it."""
+    """On a HudiSavepoint: no clean had removed files of its commit when it was made; Unknown where nothing shows it."""
 
     EXPIRED = "Expired"
     """On a HudiSavepoint: it has expired and the savepoint was removed; present instead of Ready."""
